@@ -1,0 +1,2 @@
+//! Principal components of data that never leaves its owner's device.
+
