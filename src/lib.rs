@@ -1,2 +1,12 @@
 //! Principal components of data that never leaves its owner's device.
 
+pub mod aggregate;
+pub mod covariance;
+pub mod error;
+pub mod mechanism;
+pub mod privacy;
+pub mod record;
+pub mod report;
+pub mod sampling;
+pub mod schema;
+pub mod task;

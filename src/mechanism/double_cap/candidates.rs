@@ -1,0 +1,238 @@
+//! Candidate vectors from a public seed: small integers, nearly Gaussian, the same on every machine.
+//!
+//! Candidate j of an id is a stretch of the ChaCha8 keystream (64-bit counter and nonce, nonce 0) with the key
+//! `first 16 bytes of the task digest, id`. It starts at block `j × ceil(rows / 40)`. Each 64-bit little-endian word holds five 12-bit numbers, lowest
+//! first, 40 to a block, and each number selects an entry of a table of normal quantiles at scale 30, `round(30 Phi^-1((i + 1/2) / 4096))`.
+
+use std::sync::LazyLock;
+
+use chacha20::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
+
+use super::quantiles::MAGNITUDE_COUNTS;
+use crate::report::ReportId;
+
+/// The mean square of the table's entries, exactly: what `scale^2` stands for in the formulas.
+pub const TABLE_SECOND_MOMENT: f64 = 3_685_880.0 / 4096.0;
+
+/// Coordinates of a keystream block: eight words of five.
+const PER_BLOCK: usize = 40;
+
+/// The largest unit-vector coordinate in integers.
+const UNIT: f64 = 32_767.0;
+
+/// Integers a report's expansion holds at a time, in blocks of candidates.
+const BATCH_BYTES: usize = 4096;
+
+/// The quantile table: entry i for the 12-bit number i.
+static TABLE: LazyLock<[i8; 4096]> = LazyLock::new(|| {
+    let mut table = [0i8; 4096];
+    let mut position = 2048;
+    for (magnitude, &count) in MAGNITUDE_COUNTS.iter().enumerate() {
+        for _ in 0..count {
+            table[position] = magnitude as i8;
+            table[4095 - position] = -(magnitude as i8);
+            position += 1;
+        }
+    }
+    table
+});
+
+/// The candidates of one report.
+pub struct Candidates {
+    rng: ChaCha8Rng,
+    rows: usize,
+}
+
+impl Candidates {
+    /// The candidates, vectors of `rows` coordinates, of the report `id` under a task.
+    #[must_use]
+    pub fn new(task_key: &[u8; 16], id: ReportId, rows: usize) -> Self {
+        let mut key = [0; 32];
+        key[..16].copy_from_slice(task_key);
+        key[16..].copy_from_slice(id.as_bytes());
+        Self { rng: ChaCha8Rng::from_seed(key), rows }
+    }
+
+    fn blocks(&self) -> usize {
+        self.rows.div_ceil(PER_BLOCK)
+    }
+
+    /// Writes candidate `index` into `out`, `rows` integers.
+    pub fn write(&mut self, index: u32, out: &mut [i8]) {
+        self.rng.set_block_pos(u64::from(index) * self.blocks() as u64);
+        let mut block = [0u8; 64];
+        for part in out.chunks_mut(PER_BLOCK) {
+            self.rng.fill_bytes(&mut block);
+            expand(&block, part);
+        }
+    }
+
+    /// The scores `z_j . u` of the first `count` candidates with an integer vector `u` from [`quantise`].
+    #[must_use]
+    pub fn scores(mut self, u: &[i16], count: u32) -> Vec<i32> {
+        let stride = self.blocks() * 64;
+        let per_batch = (BATCH_BYTES / stride).max(1);
+        let mut keystream = vec![0u8; per_batch * stride];
+        let mut candidate = vec![0i8; self.blocks() * PER_BLOCK];
+        let mut scores = Vec::with_capacity(count as usize);
+        while scores.len() < count as usize {
+            let batch = per_batch.min(count as usize - scores.len());
+            self.rng.fill_bytes(&mut keystream[..batch * stride]);
+            for stream in keystream[..batch * stride].chunks_exact(stride) {
+                for (block, part) in stream.chunks_exact(64).zip(candidate.chunks_exact_mut(PER_BLOCK)) {
+                    expand(block, part);
+                }
+                scores.push(dot(&candidate[..self.rows], u));
+            }
+        }
+        scores
+    }
+}
+
+/// Up to 40 table entries from a 64-byte block.
+#[inline]
+fn expand(block: &[u8], out: &mut [i8]) {
+    let table = &*TABLE;
+    for (word, part) in block.chunks_exact(8).zip(out.chunks_mut(5)) {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(word);
+        let mut word = u64::from_le_bytes(bytes);
+        for value in part {
+            *value = table[(word & 0xfff) as usize];
+            word >>= 12;
+        }
+    }
+}
+
+#[inline]
+fn dot(z: &[i8], u: &[i16]) -> i32 {
+    z.iter().zip(u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
+}
+
+/// A unit vector in integers of 1/32767, rounded to nearest. Scores of up to 32,769 coordinates fit an `i32`: by Cauchy and Schwarz they are
+/// below 110 sqrt(32769) × (32767 + sqrt(32769)) < 2^30.
+#[must_use]
+pub fn quantise(u: &[f64]) -> Vec<i16> {
+    u.iter().map(|&coordinate| (coordinate.clamp(-1.0, 1.0) * UNIT).round() as i16).collect()
+}
+
+/// Reports that are expanded together, so that their products run over contiguous integers.
+const REPORTS_PER_BLOCK: usize = 256;
+
+/// Adds `z z^T` (upper triangle) of every named candidate to `sums`.
+pub(super) fn accumulate(
+    task_key: &[u8; 16],
+    rows: usize,
+    reports: impl Iterator<Item = (ReportId, u32)>,
+    sums: &mut [i64],
+) {
+    // Coordinate by coordinate: column i holds z_i of all reports of the block. Sums of 256 products of two i8 fit an i32 with room to spare.
+    let mut columns = vec![0i16; rows * REPORTS_PER_BLOCK];
+    let mut candidate = vec![0i8; rows];
+    let mut held = 0;
+    for (id, index) in reports {
+        Candidates::new(task_key, id, rows).write(index, &mut candidate);
+        for (column, &value) in candidate.iter().enumerate() {
+            columns[column * REPORTS_PER_BLOCK + held] = i16::from(value);
+        }
+        held += 1;
+        if held == REPORTS_PER_BLOCK {
+            add_products(&columns, held, sums);
+            held = 0;
+        }
+    }
+    add_products(&columns, held, sums);
+}
+
+fn add_products(columns: &[i16], held: usize, sums: &mut [i64]) {
+    let columns: Vec<&[i16]> = columns.chunks_exact(REPORTS_PER_BLOCK).map(|column| &column[..held]).collect();
+    let mut sums = sums.iter_mut();
+    for (row, left) in columns.iter().enumerate() {
+        for (right, sum) in columns[row..].iter().zip(&mut sums) {
+            let product: i32 = left.iter().zip(*right).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+            *sum += i64::from(product);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::triangle;
+
+    fn id(byte: u8) -> ReportId {
+        ReportId::new([byte; 16])
+    }
+
+    #[test]
+    fn the_table_is_symmetric_and_has_the_stated_second_moment() {
+        let squares: i64 = TABLE.iter().map(|&value| i64::from(value).pow(2)).sum();
+        assert_eq!(squares as f64 / 4096.0, TABLE_SECOND_MOMENT);
+        assert_eq!(TABLE.iter().map(|&value| i64::from(value)).sum::<i64>(), 0);
+        assert!(TABLE.is_sorted());
+    }
+
+    /// Against a quantile found here by bisection on erfc, not by the script that wrote the table.
+    #[test]
+    fn the_table_holds_normal_quantiles() {
+        for (i, &entry) in TABLE.iter().enumerate() {
+            let p = (i as f64 + 0.5) / 4096.0;
+            let (mut low, mut high) = (-8.0f64, 8.0f64);
+            for _ in 0..80 {
+                let middle = 0.5 * (low + high);
+                if 0.5 * libm::erfc(-middle * core::f64::consts::FRAC_1_SQRT_2) < p {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            assert!((30.0 * low - f64::from(entry)).abs() < 0.500_001, "{i}: {} {entry}", 30.0 * low);
+        }
+    }
+
+    #[test]
+    fn one_candidate_is_the_same_alone_and_among_others() {
+        for rows in [1, 39, 40, 41, 116, 400] {
+            let u = quantise(&vec![1.0 / (rows as f64).sqrt(); rows]);
+            let scores = Candidates::new(&[1; 16], id(2), rows).scores(&u, 33);
+            let mut alone = vec![0i8; rows];
+            for (index, &score) in scores.iter().enumerate() {
+                Candidates::new(&[1; 16], id(2), rows).write(index as u32, &mut alone);
+                assert_eq!(dot(&alone, &u), score, "rows {rows} candidate {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_definition() {
+        let (rows, reports) = (7, 600u32);
+        let mut expected = vec![0i64; triangle(rows)];
+        let named: Vec<(ReportId, u32)> = (0..reports).map(|i| (id(i as u8), i)).collect();
+        let mut candidate = vec![0i8; rows];
+        for &(id, index) in &named {
+            Candidates::new(&[3; 16], id, rows).write(index, &mut candidate);
+            let mut entry = 0;
+            for i in 0..rows {
+                for j in i..rows {
+                    expected[entry] += i64::from(candidate[i]) * i64::from(candidate[j]);
+                    entry += 1;
+                }
+            }
+        }
+        let mut sums = vec![0i64; triangle(rows)];
+        accumulate(&[3; 16], rows, named.into_iter(), &mut sums);
+        assert_eq!(sums, expected);
+    }
+    #[test]
+    fn scores_of_the_longest_vectors_do_not_overflow() {
+        assert_eq!(quantise(&[1.0, -1.0, 1.000_000_1]), [32_767, -32_767, 32_767]);
+        let rows = 32_769;
+        let extreme = vec![110i8; rows];
+        let u = quantise(&vec![1.0 / (rows as f64).sqrt(); rows]);
+        assert!(
+            i64::from(dot(&extreme, &u))
+                == extreme.iter().zip(&u).map(|(&z, &u)| i64::from(z) * i64::from(u)).sum::<i64>()
+        );
+    }
+}

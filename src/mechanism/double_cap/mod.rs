@@ -1,0 +1,325 @@
+//! The double-cap mechanism: pure epsilon, a report of one index, and far less noise than Gaussian covariance perturbation.
+//!
+//! `PrivUnit` (Bhowmick et al. 2018; Asi, Feldman & Talwar 2022) moved from the sphere to lines, coded as one of a few candidates with
+//! public randomness (Feldman & Talwar 2021; Shah et al. 2022; Isik et al. 2023).
+//!
+//! 1. The report's public id is a seed; together with the task it expands into J candidate vectors, nearly Gaussian ([`candidates`]).
+//! 2. The *cap* is the set of the L candidates with the largest `(z . u)^2`, ties to the lower index: always exactly L of J ([`cap`]).
+//!    Here u is the record (unit norm), or its lift `(x, sqrt(1 - |x|^2))` (clip).
+//! 3. The report is an index j, drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32` outside.
+//!
+//! # Statement
+//! For every id, any two records x, y and every index j: `P[j | x] <= e^epsilon P[j | y]`. Delta is 0.
+//!
+//! # Argument
+//! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every record. So the
+//! ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `W / 2^32 <= e^epsilon`. The index is drawn by an exactly
+//! uniform integer below the normaliser. It holds for every id, and whatever happens to the scores: they only decide who is in the cap.
+//!
+//! # Utility
+//! Given the record, `E[z z^T] / scale^2 = I + gain u u^T` for the chosen candidate z, with [`gain`] computed by quadrature over order
+//! statistics, so `(mean(z z^T) / scale^2 - I) / gain` is the unbiased estimate. An off-diagonal entry of one report has variance `1 / gain^2`.
+
+pub mod candidates;
+pub mod cap;
+pub mod gain;
+mod quantiles;
+
+use nalgebra::DMatrix;
+use rand::rand_core::TryCryptoRng;
+
+use self::candidates::{Candidates, TABLE_SECOND_MOMENT};
+use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
+use crate::privacy::{Epsilon, Guarantee};
+use crate::record::{BoundedRecord, Bounding};
+use crate::report::ReportId;
+use crate::sampling::{EntropyError, bits::Bits, uniform::uniform_below};
+use crate::schema::MAX_DIMENSION;
+
+/// The weight of a candidate outside the cap.
+const UNIT_WEIGHT: u64 = 1 << 32;
+
+/// The double-cap mechanism for one task.
+#[derive(Clone, Debug)]
+pub struct DoubleCap {
+    dimension: usize,
+    /// Whether the record gets one more coordinate, which makes it a unit vector.
+    lifted: bool,
+    epsilon: Epsilon,
+    candidates: u32,
+    cap: u32,
+    cap_weight: u64,
+    total_weight: u64,
+    gain: f64,
+}
+
+impl DoubleCap {
+    /// The mechanism for records of `dimension` coordinates with `candidates` = J and `cap` = L.
+    ///
+    /// # Errors
+    /// [`MechanismError`] unless 2 <= J <= 65536, 1 <= L < J, and the weights fit 64 bits (epsilon up to about 16).
+    pub fn new(
+        dimension: usize,
+        bounding: Bounding,
+        epsilon: Epsilon,
+        candidates: u32,
+        cap: u32,
+    ) -> Result<Self, MechanismError> {
+        if dimension == 0 || dimension > MAX_DIMENSION {
+            return Err(MechanismError::Dimension(dimension));
+        }
+        if !(2..=65_536).contains(&candidates) || cap == 0 || cap >= candidates {
+            return Err(MechanismError::Cap { candidates, cap });
+        }
+        let overflow = MechanismError::Weights { epsilon: epsilon.value(), cap };
+        let cap_weight = cap_weight(epsilon).ok_or_else(|| overflow.clone())?;
+        let total_weight = cap_weight
+            .checked_mul(u64::from(cap))
+            .and_then(|inside| inside.checked_add(u64::from(candidates - cap) * UNIT_WEIGHT))
+            .ok_or(overflow)?;
+        let lifted = matches!(bounding, Bounding::Clip { .. });
+        let cap_probability = (u128::from(cap_weight) * u128::from(cap)) as f64 / total_weight as f64;
+        let gain = gain::gain(candidates, cap, cap_probability);
+        Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain })
+    }
+
+    /// The J and L recommended for `epsilon`: enough candidates that more would lower the variance by under a few percent, and the cap
+    /// with the largest gain among them.
+    #[must_use]
+    pub fn recommended(epsilon: Epsilon) -> (u32, u32) {
+        let candidates = match epsilon.value() {
+            e if e <= 2.5 => 64,
+            e if e <= 4.5 => 256,
+            e if e <= 6.5 => 1024,
+            _ => 4096,
+        };
+        (candidates, gain::best_cap(candidates, epsilon))
+    }
+
+    /// The factor by which the record's own direction stands out: `E[z z^T] / scale^2 = I + gain u u^T`.
+    #[must_use]
+    pub fn gain(&self) -> f64 {
+        self.gain
+    }
+
+    /// The unit vector u whose line is hidden: the record, or its lift.
+    fn direction(&self, record: &BoundedRecord) -> Vec<f64> {
+        let mut direction = record.coordinates().to_vec();
+        if self.lifted {
+            let norm_squared: f64 = direction.iter().map(|x| x * x).sum();
+            direction.push((1.0 - norm_squared).max(0.0).sqrt());
+        }
+        direction
+    }
+}
+
+/// `floor(2^32 e^epsilon)` or a little less, never more: `exp` is off by under 1 ulp (libm), and 2^-50 is four of them.
+fn cap_weight(epsilon: Epsilon) -> Option<u64> {
+    let weight = libm::exp(epsilon.value()) * (1.0 - 1.0 / (1u64 << 50) as f64) * UNIT_WEIGHT as f64;
+    (weight < 2f64.powi(63)).then_some(weight as u64)
+}
+
+impl LocalRandomizer for DoubleCap {
+    fn guarantee(&self) -> Guarantee {
+        Guarantee::local(self.epsilon, None)
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn payload_bytes(&self) -> usize {
+        2
+    }
+
+    fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        task_key: &[u8; 16],
+        id: ReportId,
+        rng: &mut R,
+    ) -> Result<Vec<u8>, EntropyError> {
+        let scores = Candidates::new(task_key, id, self.state_dimension())
+            .scores(&candidates::quantise(&self.direction(record)), self.candidates);
+        let in_cap = cap::largest(&scores, self.cap);
+        let draw = uniform_below(&mut Bits::new(rng, 8), self.total_weight)?;
+        let inside_total = u64::from(self.cap) * self.cap_weight;
+        let index = if draw < inside_total {
+            cap::nth_member(&in_cap, true, draw / self.cap_weight)
+        } else {
+            cap::nth_member(&in_cap, false, (draw - inside_total) / UNIT_WEIGHT)
+        };
+        Ok((index as u16).to_le_bytes().to_vec())
+    }
+
+    fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
+        let index = index(payload);
+        if index < self.candidates {
+            Ok(())
+        } else {
+            Err(PayloadError::CandidateOutOfRange { index, candidates: self.candidates })
+        }
+    }
+
+    fn state_dimension(&self) -> usize {
+        self.dimension + usize::from(self.lifted)
+    }
+
+    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
+        candidates::accumulate(
+            task_key,
+            self.state_dimension(),
+            payloads.iter().map(|(id, payload)| (*id, index(payload))),
+            sums,
+        );
+    }
+
+    fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
+        let rows = self.state_dimension();
+        let unit = TABLE_SECOND_MOMENT * records as f64;
+        let mut matrix = DMatrix::zeros(self.dimension, self.dimension);
+        for row in 0..self.dimension {
+            let start = triangle(rows) - triangle(rows - row);
+            for column in row..self.dimension {
+                let identity = if row == column { 1.0 } else { 0.0 };
+                let value = (sums[start + column - row] as f64 / unit - identity) / self.gain;
+                matrix[(row, column)] = value;
+                matrix[(column, row)] = value;
+            }
+        }
+        matrix
+    }
+
+    fn entry_deviation(&self) -> f64 {
+        1.0 / self.gain
+    }
+}
+
+/// The candidate a payload names.
+fn index(payload: &[u8]) -> u32 {
+    u32::from(u16::from_le_bytes([payload[0], payload[1]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Radius;
+    use chacha20::ChaCha8Rng;
+    use rand::{Rng, SeedableRng};
+
+    fn epsilon(value: f64) -> Epsilon {
+        Epsilon::new(value).unwrap()
+    }
+
+    fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
+        DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()
+    }
+
+    fn random_id(rng: &mut ChaCha8Rng) -> ReportId {
+        let mut id = [0; 16];
+        rng.fill_bytes(&mut id);
+        ReportId::new(id)
+    }
+
+    #[test]
+    fn the_weight_never_exceeds_the_guarantee() {
+        // floor(2^32 e^epsilon), computed with 50 digits.
+        for (e, floor) in [(0.5, 7081203937u64), (1.0, 11674931554u64), (2.0, 31735754293u64), (8.0, 12803117065094u64)]
+        {
+            let weight = cap_weight(epsilon(e)).unwrap();
+            assert!(weight <= floor && weight + 1 + (floor >> 48) >= floor, "{e}: {weight} {floor}");
+        }
+        assert_eq!(cap_weight(epsilon(30.0)), None);
+    }
+
+    #[test]
+    fn parameters_that_do_not_fit_are_refused() {
+        let build = |e, j, l| DoubleCap::new(3, Bounding::UnitNorm, epsilon(e), j, l);
+        for (j, l) in [(0, 0), (1, 1), (2, 0), (2, 2), (2, 3), (65_537, 1)] {
+            assert!(matches!(build(1.0, j, l), Err(MechanismError::Cap { .. })), "{j} {l}");
+        }
+        assert!(matches!(build(21.9, 64, 8), Err(MechanismError::Weights { .. })));
+        assert!(matches!(build(700.0, 64, 8), Err(MechanismError::Weights { .. })));
+        assert!(build(16.0, 4096, 1).is_ok());
+        assert!(DoubleCap::new(0, Bounding::UnitNorm, epsilon(1.0), 8, 1).is_err());
+    }
+
+    /// Frequencies of every index against its exact weight, for one id and a fixed record: chi-square, alpha 0.001.
+    #[test]
+    fn selection_frequencies_are_the_weights() {
+        let mechanism = mechanism(5, 1.0, 16, 3);
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let id = random_id(&mut rng);
+        let record = BoundedRecord::new(vec![0.1, -0.4, 0.2, 0.9, 0.0], Bounding::UnitNorm).unwrap();
+        let scores = Candidates::new(&[7; 16], id, 5).scores(&candidates::quantise(record.coordinates()), 16);
+        let in_cap = cap::largest(&scores, 3);
+        assert_eq!(in_cap.iter().filter(|&&member| member).count(), 3);
+        let draws = 200_000;
+        let mut counts = [0f64; 16];
+        for _ in 0..draws {
+            let payload = mechanism.randomize_with_rng(&record, &[7; 16], id, &mut rng).unwrap();
+            counts[index(&payload) as usize] += 1.0;
+        }
+        let chi_square: f64 = (0..16)
+            .map(|j| {
+                let weight = if in_cap[j] { mechanism.cap_weight } else { UNIT_WEIGHT };
+                let expected = f64::from(draws) * weight as f64 / mechanism.total_weight as f64;
+                (counts[j] - expected).powi(2) / expected
+            })
+            .sum();
+        assert!(chi_square < 37.7, "{chi_square} exceeds the 0.999 quantile of chi-square with 15 degrees of freedom");
+    }
+
+    /// Every entry of the mean over n reports within 4.9 standard errors of x x^T: 1-sparse, 2-sparse, dense and lifted records.
+    #[test]
+    fn reports_are_unbiased_for_sparse_and_dense_records() {
+        let n = 40_000u64;
+        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+        let cases: [(&[f64], Bounding); 4] = [
+            (&[0.0, 1.0, 0.0, 0.0, 0.0], Bounding::UnitNorm),
+            (&[1.0, 0.0, 0.0, -2.0, 0.0], Bounding::UnitNorm),
+            (&[1.0, -1.0, 2.0, 0.5, 0.3], Bounding::UnitNorm),
+            (&[0.5, 0.0, 0.9, 0.0, -0.1], clip),
+        ];
+        for (values, bounding) in cases {
+            for (e, j, l) in [(1.0, 64, 13), (4.0, 256, 9)] {
+                let mechanism = DoubleCap::new(5, bounding, epsilon(e), j, l).unwrap();
+                let record = BoundedRecord::new(values.to_vec(), bounding).unwrap();
+                let mut rng = ChaCha8Rng::seed_from_u64(17);
+                let mut sums = vec![0i64; triangle(mechanism.state_dimension())];
+                for _ in 0..n {
+                    let id = random_id(&mut rng);
+                    let payload = mechanism.randomize_with_rng(&record, &[1; 16], id, &mut rng).unwrap();
+                    mechanism.accumulate(&[1; 16], &[(id, &payload)], &mut sums);
+                }
+                let estimate = mechanism.debias(&sums, n);
+                for row in 0..5 {
+                    for column in 0..5 {
+                        let expected = record.coordinates()[row] * record.coordinates()[column];
+                        // The chosen candidates are longer along u: its fourth moment is at most 3 (1 + gain)^2.
+                        let factor =
+                            if row == column { 3f64.sqrt() * (1.0 + mechanism.gain()) } else { 1.0 + mechanism.gain() };
+                        let bound = 4.9 * factor * mechanism.entry_deviation() / (n as f64).sqrt();
+                        let error = estimate[(row, column)] - expected;
+                        assert!(error.abs() < bound, "{values:?} eps {e} entry {row},{column}: {error} > {bound}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_candidate_that_does_not_exist_is_refused() {
+        let mechanism = mechanism(5, 1.0, 16, 3);
+        assert!(mechanism.check(&15u16.to_le_bytes()).is_ok());
+        assert!(mechanism.check(&16u16.to_le_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_failing_source_gives_an_error() {
+        let record = BoundedRecord::new(vec![1.0; 5], Bounding::UnitNorm).unwrap();
+        let mut source = crate::sampling::bits::tests::FailingSource { left: 0 };
+        let id = ReportId::new([0; 16]);
+        assert!(mechanism(5, 1.0, 16, 3).randomize_with_rng(&record, &[0; 16], id, &mut source).is_err());
+    }
+}

@@ -1,0 +1,259 @@
+//! Local randomizers: from a bounded record to a payload that is private on its own, and from sums of payloads back to a covariance.
+//!
+//! | mechanism | guarantee | payload | when |
+//! |---|---|---|---|
+//! | [`double_cap`] | epsilon, delta = 0 | 2 bytes beside the report's id | the default: least noise at every epsilon |
+//! | [`gaussian`] | (epsilon, delta) | one byte per entry of the upper triangle | comparison with the literature, dense reports |
+
+pub mod double_cap;
+pub mod gaussian;
+
+use nalgebra::DMatrix;
+use rand::rand_core::TryCryptoRng;
+use serde::{Deserialize, Serialize};
+
+use crate::privacy::{Delta, Epsilon, Guarantee, PrivacyError};
+use crate::record::{BoundedRecord, Bounding, RecordError};
+use crate::report::ReportId;
+use crate::sampling::EntropyError;
+
+pub use double_cap::DoubleCap;
+pub use gaussian::{Calibration, Gaussian};
+
+/// A mechanism and its parameters, as a task states them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum MechanismSpec {
+    /// Gaussian noise on the covariance contribution.
+    Gaussian {
+        /// Privacy parameter epsilon.
+        epsilon: Epsilon,
+        /// Privacy parameter delta.
+        delta: Delta,
+        /// How the noise scale follows from them.
+        calibration: Calibration,
+    },
+    /// One of `candidates` public directions, `cap` of which are likelier.
+    DoubleCap {
+        /// Privacy parameter epsilon; delta is 0.
+        epsilon: Epsilon,
+        /// Number of candidate directions, J.
+        candidates: u32,
+        /// Number of likelier ones, L.
+        cap: u32,
+    },
+}
+
+impl MechanismSpec {
+    /// The mechanism for records of `dimension` features under `bounding`.
+    ///
+    /// # Errors
+    /// [`MechanismError`] when the parameters do not fit together.
+    pub fn build(&self, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
+        Ok(match *self {
+            Self::Gaussian { epsilon, delta, calibration } => {
+                Mechanism::Gaussian(Gaussian::new(dimension, epsilon, delta, calibration)?)
+            }
+            Self::DoubleCap { epsilon, candidates, cap } => {
+                Mechanism::DoubleCap(DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?)
+            }
+        })
+    }
+}
+
+/// What every mechanism does. The randomizing half sees records; the aggregating half never does.
+pub trait LocalRandomizer {
+    /// What one report promises.
+    fn guarantee(&self) -> Guarantee;
+
+    /// The number of coordinates of a record, d.
+    fn dimension(&self) -> usize;
+
+    /// The length of a payload in bytes, the same for every record.
+    fn payload_bytes(&self) -> usize;
+
+    /// Randomizes a record of the right dimension into a payload. `task_key` (the first 16 bytes of the task's digest) and `id`
+    /// are public; all secrecy comes from `rng`.
+    ///
+    /// # Errors
+    /// [`EntropyError`] when `rng` fails; nothing partial is returned.
+    fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        task_key: &[u8; 16],
+        id: ReportId,
+        rng: &mut R,
+    ) -> Result<Vec<u8>, EntropyError>;
+
+    /// Whether `payload` (of the right length) is one this mechanism can produce; if not, why.
+    ///
+    /// # Errors
+    /// [`PayloadError`] otherwise.
+    fn check(&self, payload: &[u8]) -> Result<(), PayloadError>;
+
+    /// Rows of the summed matrix: d, or d + 1 where the mechanism lifts the record.
+    fn state_dimension(&self) -> usize;
+
+    /// Adds checked payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
+    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]);
+
+    /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
+    fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
+
+    /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report.
+    fn entry_deviation(&self) -> f64;
+}
+
+/// One of the crate's mechanisms, ready to use.
+#[derive(Clone, Debug)]
+pub enum Mechanism {
+    /// See [`gaussian`].
+    Gaussian(Gaussian),
+    /// See [`double_cap`].
+    DoubleCap(DoubleCap),
+}
+
+/// Calls the same method of whichever mechanism it is.
+macro_rules! delegate {
+    ($self:ident, $mechanism:ident => $call:expr) => {
+        match $self {
+            Mechanism::Gaussian($mechanism) => $call,
+            Mechanism::DoubleCap($mechanism) => $call,
+        }
+    };
+}
+
+impl LocalRandomizer for Mechanism {
+    fn guarantee(&self) -> Guarantee {
+        delegate!(self, mechanism => mechanism.guarantee())
+    }
+
+    fn dimension(&self) -> usize {
+        delegate!(self, mechanism => mechanism.dimension())
+    }
+
+    fn payload_bytes(&self) -> usize {
+        delegate!(self, mechanism => mechanism.payload_bytes())
+    }
+
+    fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        task_key: &[u8; 16],
+        id: ReportId,
+        rng: &mut R,
+    ) -> Result<Vec<u8>, EntropyError> {
+        delegate!(self, mechanism => mechanism.randomize_with_rng(record, task_key, id, rng))
+    }
+
+    fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
+        delegate!(self, mechanism => mechanism.check(payload))
+    }
+
+    fn state_dimension(&self) -> usize {
+        delegate!(self, mechanism => mechanism.state_dimension())
+    }
+
+    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
+        delegate!(self, mechanism => mechanism.accumulate(task_key, payloads, sums));
+    }
+
+    fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
+        delegate!(self, mechanism => mechanism.debias(sums, records))
+    }
+
+    fn entry_deviation(&self) -> f64 {
+        delegate!(self, mechanism => mechanism.entry_deviation())
+    }
+}
+
+/// The number of entries of the upper triangle, diagonal included, of a `rows` × `rows` matrix.
+#[must_use]
+pub const fn triangle(rows: usize) -> usize {
+    rows * (rows + 1) / 2
+}
+
+/// Why a mechanism cannot be built from its parameters.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MechanismError {
+    /// A privacy parameter is out of range or unreachable.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// The scale of the paper above the range of the theorem it rests on.
+    #[error(
+        "calibration 'paper' with epsilon {epsilon}: its scale is a theorem only for epsilon <= 1 and here really gives delta {real_delta:.1e} \
+         where {delta} is claimed; use calibration 'analytic', which holds for every epsilon"
+    )]
+    PaperCalibration {
+        /// The epsilon asked for.
+        epsilon: f64,
+        /// The delta claimed.
+        delta: f64,
+        /// The delta it would really give.
+        real_delta: f64,
+    },
+    /// The noise does not fit the integer grid.
+    #[error("a noise deviation of {sigma:.3e} does not fit the report's integer grid (1e-3 to 1e6): {remedy}")]
+    Grid {
+        /// The standard deviation.
+        sigma: f64,
+        /// What to change.
+        remedy: &'static str,
+    },
+    /// Delta is too small for the error of the sampler, summed over all entries.
+    #[error("delta {delta} is below the sampler's own error {error:.1e} at this dimension: raise delta to at least {}", 2.0 * error)]
+    DeltaBelowSampler {
+        /// The delta asked for.
+        delta: f64,
+        /// The sampler's total variation, weighted as it enters delta.
+        error: f64,
+    },
+    /// The numbers of candidates and of likelier ones do not fit.
+    #[error(
+        "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to 65536 candidates and a cap from 1 to one less than them"
+    )]
+    Cap {
+        /// J.
+        candidates: u32,
+        /// L.
+        cap: u32,
+    },
+    /// The integer weights do not fit 64 bits.
+    #[error("epsilon {epsilon} with a cap of {cap} overflows the 64-bit weights: use epsilon at most 16")]
+    Weights {
+        /// Epsilon.
+        epsilon: f64,
+        /// L.
+        cap: u32,
+    },
+    /// No dimension to work in.
+    #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
+    Dimension(usize),
+}
+
+/// Why a record was not randomized.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RandomizeError {
+    /// The record does not fit the task.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// No randomness.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+}
+
+/// A payload that no randomizer of the task can have produced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PayloadError {
+    /// A candidate index that does not exist.
+    #[error("the report names candidate {index}, but the task has {candidates}")]
+    CandidateOutOfRange {
+        /// The index.
+        index: u32,
+        /// J.
+        candidates: u32,
+    },
+}

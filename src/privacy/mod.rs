@@ -1,0 +1,239 @@
+//! Privacy parameters and guarantees: what is promised, about whom, and against which change.
+//!
+//! Values that make no sense cannot be constructed, through serde included. Arithmetic on them rounds against us:
+//! a computed noise scale is never smaller, and a reported epsilon or delta never lower, than the real number.
+
+pub mod calibration;
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A privacy loss bound epsilon: finite and greater than zero.
+///
+/// ```
+/// use ldp_pca::privacy::Epsilon;
+/// assert_eq!(Epsilon::new(2.0)?.value(), 2.0);
+/// assert!(Epsilon::new(0.0).is_err());
+/// assert!(Epsilon::new(f64::INFINITY).is_err());
+/// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Epsilon(f64);
+
+impl Epsilon {
+    /// Checks that `value` is finite and greater than zero.
+    ///
+    /// # Errors
+    /// [`PrivacyError::Epsilon`] otherwise.
+    pub fn new(value: f64) -> Result<Self, PrivacyError> {
+        if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(PrivacyError::Epsilon(value)) }
+    }
+
+    /// The number itself.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Epsilon {
+    type Error = PrivacyError;
+    fn try_from(value: f64) -> Result<Self, PrivacyError> {
+        Self::new(value)
+    }
+}
+
+impl From<Epsilon> for f64 {
+    fn from(epsilon: Epsilon) -> f64 {
+        epsilon.0
+    }
+}
+
+impl fmt::Display for Epsilon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The probability delta with which the bound epsilon may fail: inside (0, 1).
+///
+/// ```
+/// use ldp_pca::privacy::Delta;
+/// assert_eq!(Delta::new(1e-6)?.value(), 1e-6);
+/// assert!(Delta::new(0.0).is_err());
+/// assert!(Delta::new(1.0).is_err());
+/// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Delta(f64);
+
+impl Delta {
+    /// Checks that `value` is inside (0, 1).
+    ///
+    /// # Errors
+    /// [`PrivacyError::Delta`] otherwise.
+    pub fn new(value: f64) -> Result<Self, PrivacyError> {
+        if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(PrivacyError::Delta(value)) }
+    }
+
+    /// The number itself.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Delta {
+    type Error = PrivacyError;
+    fn try_from(value: f64) -> Result<Self, PrivacyError> {
+        Self::new(value)
+    }
+}
+
+impl From<Delta> for f64 {
+    fn from(delta: Delta) -> f64 {
+        delta.0
+    }
+}
+
+impl fmt::Display for Delta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Which change of the input the guarantee speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbouring {
+    /// Any record in place of any other: the relation of the local model. Nothing about the record is assumed.
+    AnyTwoRecords,
+}
+
+/// What one application of the guarantee covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// One record randomized into one report. A person who sends several reports spends the budget several times.
+    OneReport,
+}
+
+/// A differential-privacy guarantee with the two things without which it means nothing: relation and unit.
+///
+/// `delta` is `None` for pure differential privacy (delta = 0).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guarantee {
+    /// The bound on the privacy loss.
+    pub epsilon: Epsilon,
+    /// The probability with which the bound may fail; `None` (written 0) where it never does.
+    #[serde(with = "delta_or_zero")]
+    pub delta: Option<Delta>,
+    /// The change of the input that is hidden.
+    pub neighbouring: Neighbouring,
+    /// What is covered once.
+    pub unit: Unit,
+}
+
+impl Guarantee {
+    /// The local guarantee of one report: any two records, epsilon, and delta (`None`: pure).
+    #[must_use]
+    pub fn local(epsilon: Epsilon, delta: Option<Delta>) -> Self {
+        Self { epsilon, delta, neighbouring: Neighbouring::AnyTwoRecords, unit: Unit::OneReport }
+    }
+
+    /// Delta as a number, 0 for a pure guarantee.
+    #[must_use]
+    pub fn delta_value(&self) -> f64 {
+        self.delta.map_or(0.0, Delta::value)
+    }
+}
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "({}, {})-local differential privacy: any two records, one record in one report",
+            self.epsilon,
+            self.delta_value()
+        )
+    }
+}
+
+mod delta_or_zero {
+    use super::Delta;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+    pub(super) fn serialize<S: Serializer>(delta: &Option<Delta>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(delta.map_or(0.0, Delta::value))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Delta>, D::Error> {
+        match f64::deserialize(deserializer)? {
+            0.0 => Ok(None),
+            value => Delta::new(value).map(Some).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// What can be wrong with a privacy parameter.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrivacyError {
+    /// Epsilon is not a finite number above zero.
+    #[error("epsilon is {0}: it must be a finite number greater than 0 (common choices are 0.5 to 8)")]
+    Epsilon(f64),
+    /// Delta is not inside (0, 1).
+    #[error("delta is {0}: it must be greater than 0 and less than 1 (common choices are 1e-6 or less)")]
+    Delta(f64),
+    /// A noise scale or a sensitivity is not a finite number above zero.
+    #[error("{name} is {value}: it must be a finite number greater than 0")]
+    Scale {
+        /// Which quantity.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// No finite noise scale reaches the target in double precision.
+    #[error("no representable noise scale gives ({epsilon}, {delta})-differential privacy: raise epsilon or delta")]
+    Unreachable {
+        /// The target epsilon.
+        epsilon: f64,
+        /// The target delta.
+        delta: f64,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_outside_their_range_cannot_be_constructed() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(Epsilon::new(bad).is_err(), "epsilon {bad}");
+            assert!(Delta::new(bad).is_err(), "delta {bad}");
+        }
+        assert!(Delta::new(1.0).is_err());
+        assert!(serde_json::from_str::<Epsilon>("-1").is_err());
+        assert!(serde_json::from_str::<Delta>("1.5").is_err());
+        let message = Epsilon::new(-1.0).unwrap_err().to_string();
+        assert!(message.contains("-1") && message.contains("greater than 0"), "{message}");
+    }
+
+    #[test]
+    fn a_guarantee_survives_json_and_names_its_relation() {
+        let pure = Guarantee::local(Epsilon::new(2.0).unwrap(), None);
+        let approximate = Guarantee::local(Epsilon::new(0.5).unwrap(), Some(Delta::new(1e-6).unwrap()));
+        for guarantee in [pure, approximate] {
+            let text = serde_json::to_string(&guarantee).unwrap();
+            assert!(text.contains("any-two-records") && text.contains("one-report"), "{text}");
+            assert_eq!(serde_json::from_str::<Guarantee>(&text).unwrap(), guarantee);
+        }
+        assert!(pure.to_string().starts_with("(2, 0)-local differential privacy: any two records"));
+    }
+}

@@ -1,0 +1,240 @@
+//! From a row of numbers to a record that is inside the unit ball: the bound every privacy proof starts from.
+
+use serde::{Deserialize, Serialize};
+
+/// How a record is brought into the unit ball. Public, part of the task, the same for everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Bounding {
+    /// The record divided by its Euclidean norm: only its direction is used. The zero vector is an error.
+    UnitNorm,
+    /// The record divided by `radius`, and scaled back to the unit sphere if it is longer than `radius`.
+    Clip {
+        /// The largest norm that is kept as it is: finite, greater than zero, in the units of the encoded features.
+        radius: Radius,
+    },
+}
+
+impl Bounding {
+    /// What one unit of the bounded covariance is worth in the units of the encoded features: `radius^2`, or 1.
+    #[must_use]
+    pub fn covariance_scale(self) -> f64 {
+        match self {
+            Self::UnitNorm => 1.0,
+            Self::Clip { radius } => radius.0 * radius.0,
+        }
+    }
+}
+
+/// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range of `f64`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Radius(f64);
+
+impl Radius {
+    /// Checks the value.
+    ///
+    /// # Errors
+    /// [`RecordError::Radius`] outside [1e-150, 1e150].
+    pub fn new(value: f64) -> Result<Self, RecordError> {
+        if (1e-150..=1e150).contains(&value) { Ok(Self(value)) } else { Err(RecordError::Radius(value)) }
+    }
+
+    /// The number itself.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Radius {
+    type Error = RecordError;
+    fn try_from(value: f64) -> Result<Self, RecordError> {
+        Self::new(value)
+    }
+}
+
+impl From<Radius> for f64 {
+    fn from(radius: Radius) -> f64 {
+        radius.0
+    }
+}
+
+/// A record inside the unit ball. Dimension, finiteness and norm were checked once, when it was made.
+///
+/// The norm is at most one up to the rounding of a few operations; mechanisms that need it exactly
+/// quantise towards zero and check the bound again in integers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundedRecord {
+    coordinates: Vec<f64>,
+    bounding: Bounding,
+}
+
+impl BoundedRecord {
+    /// Bounds `values` (d numbers, in the order of the encoded features) as the task says.
+    ///
+    /// ```
+    /// use ldp_pca::record::{BoundedRecord, Bounding};
+    /// let record = BoundedRecord::new(vec![3.0, 4.0], Bounding::UnitNorm)?;
+    /// assert_eq!(record.coordinates(), [0.6, 0.8]);
+    /// assert!(BoundedRecord::new(vec![0.0, 0.0], Bounding::UnitNorm).is_err());
+    /// assert!(BoundedRecord::new(vec![1.0, f64::NAN], Bounding::UnitNorm).is_err());
+    /// # Ok::<(), ldp_pca::record::RecordError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RecordError`] for an empty or zero vector and for values that are not finite.
+    pub fn new(values: Vec<f64>, bounding: Bounding) -> Result<Self, RecordError> {
+        if values.is_empty() {
+            return Err(RecordError::Empty);
+        }
+        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+            return Err(RecordError::NotFinite { index, value: values[index] });
+        }
+        // Dividing by the largest magnitude first keeps the squares inside the range of f64 for every finite record.
+        let largest = values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+        if largest == 0.0 {
+            return match bounding {
+                Bounding::UnitNorm => Err(RecordError::Zero),
+                Bounding::Clip { .. } => Ok(Self { coordinates: values, bounding }),
+            };
+        }
+        let relative_norm = values.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt();
+        let mut coordinates = values;
+        match bounding {
+            Bounding::Clip { radius } if largest / radius.0 * relative_norm <= 1.0 => {
+                coordinates.iter_mut().for_each(|value| *value /= radius.0);
+            }
+            _ => coordinates.iter_mut().for_each(|value| *value = *value / largest / relative_norm),
+        }
+        Ok(Self { coordinates, bounding })
+    }
+
+    /// The d coordinates, with Euclidean norm at most 1 (up to rounding).
+    #[must_use]
+    pub fn coordinates(&self) -> &[f64] {
+        &self.coordinates
+    }
+
+    /// The number of coordinates, d.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.coordinates.len()
+    }
+
+    /// The bounding the record was made under.
+    #[must_use]
+    pub fn bounding(&self) -> Bounding {
+        self.bounding
+    }
+}
+
+/// Why a row of numbers cannot become a record.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// No values at all.
+    #[error("the record is empty: give one number per feature")]
+    Empty,
+    /// A value is NaN or infinite.
+    #[error("value {value} at position {} is not a finite number: correct it or leave the record out", index + 1)]
+    NotFinite {
+        /// Position, from 0.
+        index: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// All values are zero, and the task asks for unit norm.
+    #[error(
+        "the record is the zero vector, which has no direction: leave it out, or use a task with clip bounding, which accepts it"
+    )]
+    Zero,
+    /// The record has another length than the task.
+    #[error("the record has {found} values but the task has {expected} features")]
+    Dimension {
+        /// What the task has.
+        expected: usize,
+        /// What the record has.
+        found: usize,
+    },
+    /// The record was bounded in another way than the task says.
+    #[error("the record was bounded by {found:?} but the task says {expected:?}: bound it with the task's own rule")]
+    OtherBounding {
+        /// What the task says.
+        expected: Bounding,
+        /// What the record was made with.
+        found: Bounding,
+    },
+    /// A clipping radius that is not usable.
+    #[error("the clipping radius is {0}: it must be a finite number between 1e-150 and 1e150")]
+    Radius(f64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn norm(record: &BoundedRecord) -> f64 {
+        record.coordinates().iter().map(|x| x * x).sum::<f64>().sqrt()
+    }
+
+    fn clip(radius: f64) -> Bounding {
+        Bounding::Clip { radius: Radius::new(radius).unwrap() }
+    }
+
+    #[test]
+    fn every_accepted_record_is_inside_the_unit_ball() {
+        let rows = [
+            vec![1.0],
+            vec![-5.0, 1e-300],
+            vec![f64::MAX, f64::MAX, -f64::MAX],
+            vec![f64::MIN_POSITIVE * 1e-10, 0.0],
+            (0..1000).map(|i| f64::from(i) - 300.5).collect(),
+        ];
+        for row in rows {
+            for bounding in [Bounding::UnitNorm, clip(1.0), clip(1e-3), clip(1e9)] {
+                let record = BoundedRecord::new(row.clone(), bounding).unwrap();
+                assert!(norm(&record) <= 1.0 + 1e-12, "{row:?} {bounding:?}");
+                if bounding == Bounding::UnitNorm {
+                    assert!(norm(&record) >= 1.0 - 1e-12, "{row:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clipping_keeps_short_records_and_their_length() {
+        let record = BoundedRecord::new(vec![0.3, 0.4], clip(2.0)).unwrap();
+        assert_eq!(record.coordinates(), [0.15, 0.2]);
+        let long = BoundedRecord::new(vec![30.0, 40.0], clip(2.0)).unwrap();
+        assert!((norm(&long) - 1.0).abs() < 1e-15);
+        assert_eq!(BoundedRecord::new(vec![0.0, 0.0], clip(2.0)).unwrap().coordinates(), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn bad_rows_are_refused_with_the_value() {
+        assert_eq!(BoundedRecord::new(vec![], Bounding::UnitNorm), Err(RecordError::Empty));
+        assert_eq!(BoundedRecord::new(vec![0.0, -0.0], Bounding::UnitNorm), Err(RecordError::Zero));
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let error = BoundedRecord::new(vec![1.0, bad], clip(1.0)).unwrap_err();
+            assert!(error.to_string().contains("position 2"), "{error}");
+        }
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e200] {
+            assert!(Radius::new(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn bounding_json_is_strict() {
+        assert_eq!(serde_json::from_str::<Bounding>(r#"{"type":"unit-norm"}"#).unwrap(), Bounding::UnitNorm);
+        assert_eq!(serde_json::from_str::<Bounding>(r#"{"type":"clip","radius":2}"#).unwrap(), clip(2.0));
+        for bad in [
+            r#"{"type":"clip"}"#,
+            r#"{"type":"clip","radius":0}"#,
+            r#"{"type":"clip","radius":1,"x":1}"#,
+            r#"{"type":"none"}"#,
+        ] {
+            assert!(serde_json::from_str::<Bounding>(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The wire format of a report (docs/wire-format.md). All reports of a task have the same length, so a file or a request body is
+//! a plain sequence of them.
+//!
+//! ```text
+//! offset  bytes  what
+//!      0      4  "LDPR"
+//!      4      1  version, 1
+//!      5      8  first 8 bytes of the task's digest
+//!     13     16  report id
+//!     29      p  payload, as long as the task's mechanism says
+//! 29 + p      4  CRC-32 (IEEE) of all bytes before it, little-endian
+//! ```
+
+use super::{Report, ReportId};
+use crate::mechanism::{LocalRandomizer, PayloadError};
+use crate::task::Task;
+
+const MAGIC: [u8; 4] = *b"LDPR";
+const VERSION: u8 = 1;
+const HEADER: usize = 29;
+const CHECKSUM: usize = 4;
+
+/// The length of every report of `task` in bytes.
+#[must_use]
+pub fn report_bytes(task: &Task) -> usize {
+    HEADER + task.mechanism().payload_bytes() + CHECKSUM
+}
+
+impl Report {
+    /// The report's bytes on the wire.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER + self.payload.len() + CHECKSUM);
+        bytes.extend(MAGIC);
+        bytes.push(VERSION);
+        bytes.extend(self.task_prefix);
+        bytes.extend(self.id.as_bytes());
+        bytes.extend(&self.payload);
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Reads a report of `task`: exactly its bytes, no more and no less.
+    ///
+    /// # Errors
+    /// [`ReportError`] for anything that a randomizer of this task cannot have sent.
+    pub fn from_bytes(bytes: &[u8], task: &Task) -> Result<Self, ReportError> {
+        if bytes.len() < HEADER + CHECKSUM {
+            return Err(ReportError::Length { expected: report_bytes(task), found: bytes.len() });
+        }
+        if bytes[..4] != MAGIC {
+            return Err(ReportError::Magic);
+        }
+        if bytes[4] != VERSION {
+            return Err(ReportError::Version(bytes[4]));
+        }
+        let mut task_prefix = [0; 8];
+        task_prefix.copy_from_slice(&bytes[5..13]);
+        if task_prefix != task.digest().prefix() {
+            return Err(ReportError::OtherTask { expected: hex(&task.digest().prefix()), found: hex(&task_prefix) });
+        }
+        if bytes.len() != report_bytes(task) {
+            return Err(ReportError::Length { expected: report_bytes(task), found: bytes.len() });
+        }
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if crc32fast::hash(content).to_le_bytes() != checksum {
+            return Err(ReportError::Checksum);
+        }
+        let mut id = [0; 16];
+        id.copy_from_slice(&content[13..HEADER]);
+        let payload = content[HEADER..].to_vec();
+        task.mechanism().check(&payload)?;
+        Ok(Self { task_prefix, id: ReportId::new(id), payload })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Why bytes are not a report of the task.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The first bytes are not those of a report.
+    #[error("not a report: the first four bytes are not \"LDPR\"")]
+    Magic,
+    /// Another version of the format.
+    #[error("the report has version {0}, and this software reads version {VERSION}: use a release that knows it")]
+    Version(u8),
+    /// A report that answers another task.
+    #[error("the report answers task {found}…, not {expected}…: send it to the aggregator of its own task")]
+    OtherTask {
+        /// The digest prefix of the task at hand.
+        expected: String,
+        /// The digest prefix in the report.
+        found: String,
+    },
+    /// Too short or too long.
+    #[error("the report has {found} bytes where reports of this task have {expected}: it was cut or is not one report")]
+    Length {
+        /// What reports of the task have.
+        expected: usize,
+        /// What this has.
+        found: usize,
+    },
+    /// Altered on its way.
+    #[error("the report's checksum does not match: it was altered on its way; send the original bytes again")]
+    Checksum,
+    /// A payload that the mechanism cannot produce.
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::{Delta, Epsilon};
+    use crate::record::Bounding;
+    use crate::schema::Schema;
+    use crate::task::Folds;
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    fn task(mechanism: MechanismSpec) -> Task {
+        Task::new(Schema::numeric(5).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+    }
+
+    fn double_cap() -> Task {
+        task(MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 })
+    }
+
+    fn gaussian() -> Task {
+        task(MechanismSpec::Gaussian {
+            epsilon: Epsilon::new(2.0).unwrap(),
+            delta: Delta::new(1e-6).unwrap(),
+            calibration: crate::mechanism::Calibration::Analytic,
+        })
+    }
+
+    fn report(task: &Task) -> Report {
+        let record = task.bound(vec![1.0, 2.0, 0.0, -1.0, 0.5]).unwrap();
+        task.randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).unwrap()
+    }
+
+    #[test]
+    fn reports_survive_their_bytes() {
+        for (task, length) in [(double_cap(), 35), (gaussian(), 48)] {
+            let report = report(&task);
+            assert_eq!(report.to_bytes().len(), length);
+            assert_eq!(report_bytes(&task), length);
+            assert_eq!(Report::from_bytes(&report.to_bytes(), &task).unwrap(), report);
+        }
+    }
+
+    #[test]
+    fn every_single_altered_bit_is_noticed() {
+        for task in [double_cap(), gaussian()] {
+            let bytes = report(&task).to_bytes();
+            for bit in 0..bytes.len() * 8 {
+                let mut altered = bytes.clone();
+                altered[bit / 8] ^= 1 << (bit % 8);
+                assert!(Report::from_bytes(&altered, &task).is_err(), "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_report_of_the_task_is_refused_by_name() {
+        let (task, other) = (double_cap(), gaussian());
+        let bytes = report(&task).to_bytes();
+        assert!(matches!(Report::from_bytes(&bytes, &other), Err(ReportError::OtherTask { .. })));
+        for length in 0..bytes.len() {
+            assert!(matches!(Report::from_bytes(&bytes[..length], &task), Err(ReportError::Length { .. })), "{length}");
+        }
+        let longer = [bytes.as_slice(), &[0]].concat();
+        assert_eq!(Report::from_bytes(&longer, &task), Err(ReportError::Length { expected: 35, found: 36 }));
+        let mut version = bytes.clone();
+        version[4] = 2;
+        assert_eq!(Report::from_bytes(&version, &task), Err(ReportError::Version(2)));
+        let mut magic = bytes.clone();
+        magic[0] = b'X';
+        assert_eq!(Report::from_bytes(&magic, &task), Err(ReportError::Magic));
+        let mut index = bytes[..31].to_vec();
+        index[29..31].copy_from_slice(&64u16.to_le_bytes());
+        let checksum = crc32fast::hash(&index).to_le_bytes();
+        assert!(matches!(Report::from_bytes(&[&index[..], &checksum].concat(), &task), Err(ReportError::Payload(_))));
+    }
+}

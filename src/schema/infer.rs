@@ -1,0 +1,236 @@
+//! A schema from a public sample: which columns are numeric, how they are scaled, which categories exist.
+//!
+//! Inference reads its input. What it finds becomes part of the public task, so the sample must be public.
+
+use std::collections::BTreeSet;
+
+use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
+
+/// How numeric columns are brought to a common size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scaling {
+    /// Largest magnitude 1, zero stays zero: offset 0, scale max |value|.
+    #[default]
+    MaxAbs,
+    /// From 0 to 1: offset the minimum, scale the range.
+    Range,
+    /// Mean 0 and standard deviation 1.
+    Standard,
+    /// As they are.
+    None,
+}
+
+/// Rules of the inference.
+#[derive(Clone, Debug)]
+pub struct InferenceOptions {
+    /// How numeric columns are scaled.
+    pub scaling: Scaling,
+    /// What later records with a new category get.
+    pub unseen: Unseen,
+    /// Columns (by name) to leave out.
+    pub ignore: Vec<String>,
+    /// Columns (by name) to treat as categorical although their values are numbers.
+    pub categorical: Vec<String>,
+    /// The largest number of categories of one column.
+    pub max_values: usize,
+}
+
+impl Default for InferenceOptions {
+    fn default() -> Self {
+        Self { scaling: Scaling::MaxAbs, unseen: Unseen::Error, ignore: vec![], categorical: vec![], max_values: 256 }
+    }
+}
+
+/// Reads a sample row by row, in memory that does not grow with it.
+#[derive(Debug)]
+pub struct Inference {
+    columns: Vec<Observed>,
+    options: InferenceOptions,
+    rows: u64,
+}
+
+/// An inferred schema, and which columns were left out because they are zero in every record of the sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inferred {
+    /// The schema.
+    pub schema: Schema,
+    /// The columns that were zero throughout: they carry nothing, and are ignored.
+    pub always_zero: Vec<String>,
+    /// The number of rows read.
+    pub rows: u64,
+}
+
+/// What is known of one column so far.
+#[derive(Debug)]
+struct Observed {
+    name: String,
+    ignored: bool,
+    numeric: bool,
+    minimum: f64,
+    maximum: f64,
+    // Welford's running mean and sum of squared deviations.
+    mean: f64,
+    squares: f64,
+    values: BTreeSet<String>,
+}
+
+impl Inference {
+    /// Starts for columns of these names.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`] when the options name a column that is not there.
+    pub fn new(names: &[String], options: InferenceOptions) -> Result<Self, SchemaError> {
+        for name in options.ignore.iter().chain(&options.categorical) {
+            if !names.contains(name) {
+                return Err(SchemaError::UnknownColumn { name: name.clone(), known: names.join(", ") });
+            }
+        }
+        let columns = names
+            .iter()
+            .map(|name| Observed {
+                name: name.clone(),
+                ignored: options.ignore.contains(name),
+                numeric: !options.categorical.contains(name),
+                minimum: f64::INFINITY,
+                maximum: f64::NEG_INFINITY,
+                mean: 0.0,
+                squares: 0.0,
+                values: BTreeSet::new(),
+            })
+            .collect();
+        Ok(Self { columns, options, rows: 0 })
+    }
+
+    /// Reads one row of text fields.
+    ///
+    /// # Errors
+    /// [`SchemaError`] for a wrong number of fields, NaN or infinite values, and text columns with too many values.
+    pub fn observe(&mut self, fields: &[&str]) -> Result<(), SchemaError> {
+        if fields.len() != self.columns.len() {
+            return Err(SchemaError::FieldCount { expected: self.columns.len(), found: fields.len() });
+        }
+        self.rows += 1;
+        for (column, field) in self.columns.iter_mut().zip(fields) {
+            if !column.ignored {
+                column.observe(field.trim(), self.rows, self.options.max_values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The schema of what was read.
+    ///
+    /// # Errors
+    /// [`SchemaError::EmptySample`] when nothing was read; what [`Schema::new`] refuses.
+    pub fn finish(self) -> Result<Inferred, SchemaError> {
+        if self.rows == 0 {
+            return Err(SchemaError::EmptySample);
+        }
+        let mut always_zero = vec![];
+        let columns = self
+            .columns
+            .into_iter()
+            .map(|column| {
+                let kind = if column.ignored {
+                    ColumnKind::Ignored
+                } else if !column.numeric {
+                    ColumnKind::Categorical { values: column.values.into_iter().collect(), unseen: self.options.unseen }
+                } else if column.minimum == 0.0 && column.maximum == 0.0 {
+                    always_zero.push(column.name.clone());
+                    ColumnKind::Ignored
+                } else {
+                    let (offset, scale) = match self.options.scaling {
+                        Scaling::MaxAbs => (0.0, column.maximum.max(-column.minimum)),
+                        Scaling::Range => (column.minimum, column.maximum - column.minimum),
+                        Scaling::Standard => (column.mean, (column.squares / self.rows as f64).sqrt()),
+                        Scaling::None => (0.0, 1.0),
+                    };
+                    // A constant column has no range: it stays as it is, less its offset.
+                    ColumnKind::Numeric { offset, scale: if scale == 0.0 { 1.0 } else { scale } }
+                };
+                Column { name: column.name, kind }
+            })
+            .collect();
+        Ok(Inferred { schema: Schema::new(columns)?, always_zero, rows: self.rows })
+    }
+}
+
+impl Observed {
+    fn observe(&mut self, field: &str, row: u64, max_values: usize) -> Result<(), SchemaError> {
+        if self.numeric {
+            if let Ok(value) = field.parse::<f64>() {
+                if !value.is_finite() {
+                    return Err(SchemaError::NotFinite { column: self.name.clone(), value });
+                }
+                self.minimum = self.minimum.min(value);
+                self.maximum = self.maximum.max(value);
+                let deviation = value - self.mean;
+                self.mean += deviation / row as f64;
+                self.squares += deviation * (value - self.mean);
+            } else if self.values.len() > max_values {
+                // Too many numbers to be categories: the text is more likely a mistake in a numeric column.
+                return Err(SchemaError::NotANumber { column: self.name.clone(), found: super::excerpt(field) });
+            } else {
+                self.numeric = false;
+            }
+        }
+        // Values are also kept while a column may still turn out to be text.
+        if self.values.len() <= max_values && !self.values.contains(field) {
+            self.values.insert(field.to_owned());
+        }
+        if !self.numeric && self.values.len() > max_values {
+            return Err(SchemaError::TooManyValues { column: self.name.clone(), limit: max_values });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn infer(rows: &[&[&str]], options: InferenceOptions) -> Result<Inferred, SchemaError> {
+        let names: Vec<String> = (0..rows[0].len()).map(super::super::positional_name).collect();
+        let mut inference = Inference::new(&names, options)?;
+        for row in rows {
+            inference.observe(row)?;
+        }
+        inference.finish()
+    }
+
+    #[test]
+    fn columns_are_told_apart_and_scaled() {
+        let rows: [&[&str]; 3] = [&["-4", "b", "0", "1"], &["2", "a", "0", "1"], &["1", "b", "0", "1"]];
+        let inferred = infer(&rows, InferenceOptions::default()).unwrap();
+        assert_eq!(inferred.always_zero, ["c3"]);
+        assert_eq!(inferred.schema.feature_names(), ["c1", "c2=a", "c2=b", "c4"]);
+        assert_eq!(inferred.schema.encode_fields(&["-4", "b", "0", "1"]).unwrap(), [-1.0, 0.0, 1.0, 1.0]);
+        let standard = InferenceOptions { scaling: Scaling::Standard, ..Default::default() };
+        let features = infer(&rows, standard).unwrap().schema.encode_fields(&["2", "a", "0", "1"]).unwrap();
+        assert!((features[0] - (2.0 + 1.0 / 3.0) / (62f64 / 9.0).sqrt()).abs() < 1e-12, "{features:?}");
+        assert_eq!(features[3], 0.0);
+        let range = InferenceOptions { scaling: Scaling::Range, ..Default::default() };
+        assert_eq!(infer(&rows, range).unwrap().schema.encode_fields(&["2", "a", "0", "1"]).unwrap()[0], 1.0);
+    }
+
+    #[test]
+    fn named_columns_are_ignored_or_made_categorical() {
+        let options =
+            InferenceOptions { ignore: vec!["c2".into()], categorical: vec!["c1".into()], ..Default::default() };
+        let inferred = infer(&[&["1", "x"], &["2", "y"]], options).unwrap();
+        assert_eq!(inferred.schema.feature_names(), ["c1=1", "c1=2"]);
+        let unknown = InferenceOptions { ignore: vec!["label".into()], ..Default::default() };
+        assert!(infer(&[&["1"]], unknown).unwrap_err().to_string().contains("label"));
+    }
+
+    #[test]
+    fn a_sample_that_cannot_be_described_is_refused() {
+        assert_eq!(infer(&[&["1"]], InferenceOptions::default()).unwrap().rows, 1);
+        assert!(matches!(infer(&[&["1"], &["inf"]], InferenceOptions::default()), Err(SchemaError::NotFinite { .. })));
+        let few = InferenceOptions { max_values: 2, ..Default::default() };
+        assert!(matches!(infer(&[&["a"], &["b"], &["c"]], few), Err(SchemaError::TooManyValues { .. })));
+        let none = Inference::new(&["a".into()], InferenceOptions::default()).unwrap().finish();
+        assert_eq!(none, Err(SchemaError::EmptySample));
+        assert!(infer(&[&["1", "2"], &["1"]], InferenceOptions::default()).is_err());
+    }
+}

@@ -1,0 +1,378 @@
+//! The public parameters of a collection: what is asked, how it is bounded and randomized. Fixed before the first report.
+
+use core::fmt;
+use std::sync::Arc;
+
+use rand::rand_core::TryCryptoRng;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, RandomizeError};
+use crate::privacy::Guarantee;
+use crate::record::{BoundedRecord, Bounding, RecordError};
+use crate::report::{Report, ReportId};
+use crate::sampling::{EntropyError, system_rng};
+use crate::schema::Schema;
+
+/// The version of the task format that this crate reads and writes.
+pub const TASK_VERSION: u32 = 1;
+
+/// The largest task document that is read, in bytes.
+pub const MAX_TASK_BYTES: usize = 16 << 20;
+
+/// A collection's public parameters, checked and ready to use.
+///
+/// Two tasks are the same exactly when their digests are: SHA-256 of the canonical JSON (fields in the documented order, no spaces, shortest
+/// decimals). Every report carries the digest's first bytes, so a report for another task is refused by name.
+///
+/// ```
+/// use ldp_pca::task::Task;
+/// let task = Task::from_json(r#"{
+///     "version": 1,
+///     "schema": {"columns": [
+///         {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
+///         {"name": "weight", "type": "numeric", "offset": 0, "scale": 100}
+///     ]},
+///     "bounding": {"type": "unit-norm"},
+///     "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8},
+///     "folds": 1
+/// }"#)?;
+/// let record = task.bound(task.schema().encode_fields(&["180", "75"])?)?;
+/// let report = task.randomize(&record)?;
+/// assert_eq!(report.to_bytes().len(), 35);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Task {
+    document: Arc<TaskDocument>,
+    digest: TaskDigest,
+    mechanism: Mechanism,
+}
+
+/// The parameters as they are written, in canonical order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskDocument {
+    version: u32,
+    schema: Schema,
+    bounding: Bounding,
+    mechanism: MechanismSpec,
+    folds: Folds,
+}
+
+impl Task {
+    /// A task from its parts.
+    ///
+    /// # Errors
+    /// [`TaskError::Mechanism`] when the mechanism's parameters do not fit.
+    pub fn new(schema: Schema, bounding: Bounding, mechanism: MechanismSpec, folds: Folds) -> Result<Self, TaskError> {
+        Self::from_document(TaskDocument { version: TASK_VERSION, schema, bounding, mechanism, folds })
+    }
+
+    /// Reads a task. Unknown fields, other versions and values that make no sense are errors.
+    ///
+    /// # Errors
+    /// [`TaskError`].
+    pub fn from_json(text: &str) -> Result<Self, TaskError> {
+        if text.len() > MAX_TASK_BYTES {
+            return Err(TaskError::TooLong(text.len()));
+        }
+        // The version first: a task of another version is told so, not that its fields are unknown.
+        let version: VersionOnly = serde_json::from_str(text).map_err(|error| TaskError::Json(error.to_string()))?;
+        if version.version != TASK_VERSION {
+            return Err(TaskError::Version(version.version));
+        }
+        Self::from_document(serde_json::from_str(text).map_err(|error| TaskError::Json(error.to_string()))?)
+    }
+
+    fn from_document(document: TaskDocument) -> Result<Self, TaskError> {
+        let mechanism = document.mechanism.build(document.schema.dimension(), document.bounding)?;
+        let canonical = serde_json::to_vec(&document).map_err(|error| TaskError::Json(error.to_string()))?;
+        let digest = TaskDigest(Sha256::digest(canonical).into());
+        Ok(Self { document: Arc::new(document), digest, mechanism })
+    }
+
+    /// The canonical JSON, the text that the digest is of.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // The document was serialized when the task was made.
+        serde_json::to_string(&*self.document).unwrap_or_default()
+    }
+
+    /// The digest: the task's identity.
+    #[must_use]
+    pub fn digest(&self) -> TaskDigest {
+        self.digest
+    }
+
+    /// The columns and features.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.document.schema
+    }
+
+    /// How records are bounded.
+    #[must_use]
+    pub fn bounding(&self) -> Bounding {
+        self.document.bounding
+    }
+
+    /// The mechanism's parameters.
+    #[must_use]
+    pub fn mechanism_spec(&self) -> MechanismSpec {
+        self.document.mechanism
+    }
+
+    /// The mechanism.
+    #[must_use]
+    pub fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    /// Into how many independent sums the reports are split.
+    #[must_use]
+    pub fn folds(&self) -> Folds {
+        self.document.folds
+    }
+
+    /// The number of features, d.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.document.schema.dimension()
+    }
+
+    /// What one report promises.
+    #[must_use]
+    pub fn guarantee(&self) -> Guarantee {
+        self.mechanism.guarantee()
+    }
+
+    /// Bounds encoded features (d numbers) as the task says.
+    ///
+    /// # Errors
+    /// [`RecordError`] for a wrong dimension and what [`BoundedRecord::new`] refuses.
+    pub fn bound(&self, features: Vec<f64>) -> Result<BoundedRecord, RecordError> {
+        if features.len() != self.dimension() {
+            return Err(RecordError::Dimension { expected: self.dimension(), found: features.len() });
+        }
+        BoundedRecord::new(features, self.bounding())
+    }
+
+    /// Randomizes a record into a report, with randomness from the system.
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
+    pub fn randomize(&self, record: &BoundedRecord) -> Result<Report, RandomizeError> {
+        self.randomize_with_rng(record, &mut system_rng()?)
+    }
+
+    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then what the mechanism draws. The guarantee assumes that
+    /// `rng` is cryptographically strong and unknown to others; use a seeded one in tests only.
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
+    pub fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        rng: &mut R,
+    ) -> Result<Report, RandomizeError> {
+        if record.dimension() != self.dimension() {
+            return Err(RecordError::Dimension { expected: self.dimension(), found: record.dimension() }.into());
+        }
+        if record.bounding() != self.bounding() {
+            return Err(RecordError::OtherBounding { expected: self.bounding(), found: record.bounding() }.into());
+        }
+        let mut id = [0; 16];
+        rng.try_fill_bytes(&mut id).map_err(|error| EntropyError::new(&error))?;
+        let id = ReportId::new(id);
+        let payload = self.mechanism.randomize_with_rng(record, &self.digest.key(), id, rng)?;
+        Ok(Report::from_parts(self.digest, id, payload))
+    }
+}
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl Eq for Task {}
+
+/// SHA-256 of a task's canonical JSON.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskDigest([u8; 32]);
+
+impl TaskDigest {
+    /// A digest from its bytes.
+    #[must_use]
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// All 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first 8 bytes, which every report carries.
+    #[must_use]
+    pub fn prefix(&self) -> [u8; 8] {
+        let mut prefix = [0; 8];
+        prefix.copy_from_slice(&self.0[..8]);
+        prefix
+    }
+
+    /// The first 16 bytes, which bind the public randomness of a report to the task.
+    #[must_use]
+    pub fn key(&self) -> [u8; 16] {
+        let mut key = [0; 16];
+        key.copy_from_slice(&self.0[..16]);
+        key
+    }
+}
+
+impl fmt::Display for TaskDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for TaskDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskDigest({self})")
+    }
+}
+
+/// Into how many independent sums (by report id) the reports of a task are split, for cross-validation: 1 to 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Folds(u32);
+
+impl Folds {
+    /// Checks the number.
+    ///
+    /// # Errors
+    /// [`TaskError::Folds`] outside 1 to 64.
+    pub fn new(count: u32) -> Result<Self, TaskError> {
+        if (1..=64).contains(&count) { Ok(Self(count)) } else { Err(TaskError::Folds(count)) }
+    }
+
+    /// The number itself.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl TryFrom<u32> for Folds {
+    type Error = TaskError;
+    fn try_from(count: u32) -> Result<Self, TaskError> {
+        Self::new(count)
+    }
+}
+
+impl From<Folds> for u32 {
+    fn from(folds: Folds) -> u32 {
+        folds.0
+    }
+}
+
+/// The one field that is read before all others.
+#[derive(Deserialize)]
+struct VersionOnly {
+    version: u32,
+}
+
+/// Why a task was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// Not JSON, or not the JSON of a task.
+    #[error("not a valid task: {0}")]
+    Json(String),
+    /// Another version.
+    #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
+    Version(u32),
+    /// A document beyond the limit.
+    #[error("the task document has {0} bytes: at most {MAX_TASK_BYTES} are read")]
+    TooLong(usize),
+    /// A number of folds outside its range.
+    #[error("{0} folds: use 1 to 64 (5 is common where a penalty is cross-validated)")]
+    Folds(u32),
+    /// The mechanism's parameters do not fit.
+    #[error(transparent)]
+    Mechanism(#[from] MechanismError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::Calibration;
+    use crate::privacy::{Delta, Epsilon};
+
+    fn task() -> Task {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
+        Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_digest_is_of_the_meaning_not_of_the_spelling() {
+        let canonical = task().to_json();
+        let spaced = canonical.replace(',', " ,\n").replace("2.0", "2");
+        assert_ne!(canonical, spaced);
+        assert_eq!(Task::from_json(&spaced).unwrap().digest(), task().digest());
+        let other = canonical.replace("\"cap\":8", "\"cap\":9");
+        assert_ne!(Task::from_json(&other).unwrap().digest(), task().digest());
+        assert_eq!(task().digest().to_string().len(), 64);
+    }
+
+    #[test]
+    fn tasks_that_make_no_sense_are_refused_with_the_value() {
+        let canonical = task().to_json();
+        let cases = [
+            ("\"version\":1", "\"version\":2", "version 2"),
+            ("\"version\":1,", "", "version"),
+            ("\"folds\":1", "\"folds\":0", "0 folds"),
+            ("\"folds\":1", "\"folds\":1,\"note\":\"x\"", "note"),
+            ("\"epsilon\":2.0", "\"epsilon\":0", "epsilon is 0"),
+            ("\"epsilon\":2.0", "\"epsilon\":-1", "epsilon is -1"),
+            ("\"epsilon\":2.0", "\"epsilon\":1e999", "number out of range"),
+            ("\"cap\":8", "\"cap\":64", "cap of 64"),
+            ("\"cap\":8", "\"cap\":8,\"delta\":0.1", "delta"),
+            ("unit-norm", "unit-ball", "unit-ball"),
+        ];
+        for (from, to, expected) in cases {
+            assert!(canonical.contains(from), "{canonical} lacks {from}");
+            let error = Task::from_json(&canonical.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error} lacks {expected}");
+        }
+        assert!(Task::from_json("").is_err());
+        assert!(Task::from_json("[]").is_err());
+    }
+
+    #[test]
+    fn the_paper_calibration_is_refused_above_epsilon_one() {
+        let build = |epsilon| {
+            let mechanism = MechanismSpec::Gaussian {
+                epsilon: Epsilon::new(epsilon).unwrap(),
+                delta: Delta::new(1e-4).unwrap(),
+                calibration: Calibration::Paper,
+            };
+            Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap())
+        };
+        assert!(build(1.0).unwrap().guarantee().delta_value() > 1e-4);
+        let error = build(1.5).unwrap_err().to_string();
+        assert!(error.contains("epsilon 1.5") && error.contains("analytic"), "{error}");
+    }
+
+    #[test]
+    fn records_that_do_not_fit_are_refused() {
+        assert!(task().bound(vec![1.0]).is_err());
+        let short = BoundedRecord::new(vec![1.0], Bounding::UnitNorm).unwrap();
+        assert!(task().randomize(&short).is_err());
+        let clipped: Bounding = serde_json::from_str(r#"{"type":"clip","radius":1}"#).unwrap();
+        let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped).unwrap();
+        assert!(matches!(task().randomize(&other), Err(RandomizeError::Record(RecordError::OtherBounding { .. }))));
+    }
+}
