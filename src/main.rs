@@ -1,1 +1,8 @@
-fn main(){}
+//! The command line.
+
+#[cfg(not(target_family = "wasm"))]
+fn main() {}
+
+/// A browser has no command line; an empty one lets every target of the package build for wasm.
+#[cfg(target_family = "wasm")]
+fn main() {}
