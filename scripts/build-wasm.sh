@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the library for browsers into pkg/wasm and prints its size. Does nothing more when pkg/wasm is up to date.
 set -euo pipefail
+# shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 out=pkg/wasm

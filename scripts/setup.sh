@@ -8,6 +8,7 @@
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, wasm-pack here.
 set -euo pipefail
+# shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM_PACK_VERSION=0.15.1
@@ -38,7 +39,7 @@ main() {
 rust() {
     local required found
     required=$(cargo_toml_value '^rust-version = "([0-9.]+)".*')
-    have cargo && have rustc || fail "Rust is not installed" "install it with rustup: see rust-lang.org/tools/install"
+    have cargo rustc || fail "Rust is not installed" "install it with rustup: see rust-lang.org/tools/install"
     found=$(rustc --version | cut -d ' ' -f 2)
     at_least "$found" "$required" || fail "Rust $found is too old: $required or newer is needed" "rustup update stable"
     cargo fmt --version >/dev/null 2>&1 || rustup_add "rustfmt" component rustfmt
@@ -55,7 +56,7 @@ wasm_target() {
 node_js() {
     local required found
     required=$(sed -nE 's/.*"node": ">=([0-9.]+)".*/\1/p' package.json)
-    have node && have npm || fail "Node is not installed" "install Node $required or newer: see nodejs.org/en/download"
+    have node npm || fail "Node is not installed" "install Node $required or newer: see nodejs.org/en/download"
     found=$(node --version)
     found=${found#v}
     at_least "$found" "$required" || fail "Node $found is too old: $required or newer is needed" "see nodejs.org/en/download"
@@ -121,7 +122,13 @@ install_chromium() {
 
 browser_found() { node tests/browser/chromium.js >/dev/null 2>&1; }
 
-have() { command -v "$1" >/dev/null 2>&1; }
+# have tool...: whether each is on PATH.
+have() {
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null 2>&1 || return 1
+    done
+}
 
 # is_version 1.2.3 tool: whether `tool --version` answers exactly "tool 1.2.3" or "name 1.2.3".
 is_version() { have "$2" && [ "$("$2" --version 2>/dev/null | head -n 1 | cut -d ' ' -f 2)" = "$1" ]; }

@@ -6,6 +6,7 @@
 #   wasm     lints for wasm, Rust tests in a headless Chromium
 #   browser  the wasm build, JavaScript tests in Node, the page, tests of both in a real Chromium
 set -euo pipefail
+# shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
