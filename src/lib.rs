@@ -3,6 +3,8 @@
 pub mod aggregate;
 pub mod covariance;
 pub mod error;
+#[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
+pub mod js;
 pub mod mechanism;
 pub mod privacy;
 pub mod record;
