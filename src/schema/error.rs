@@ -58,6 +58,14 @@ pub enum SchemaError {
         /// What was found.
         found: String,
     },
+    /// A categorical column with a number in it, from a host that has types.
+    #[error("column '{column}' is categorical but holds the number {value}: give a text")]
+    NotAText {
+        /// The column.
+        column: String,
+        /// The number.
+        value: f64,
+    },
     /// NaN or infinity, as given or after scaling.
     #[error("column '{column}' is {value}: give a finite number")]
     NotFinite {

@@ -174,7 +174,8 @@ impl Schema {
         self.encode(|index| Ok(Value::Number(numbers[index])))
     }
 
-    /// Encodes a record given by name. Every column that is not ignored must be there, and no others.
+    /// Encodes a record given by name. Every column that is not ignored must be there, and no others. The host has types, so a numeric
+    /// column takes numbers only, and a categorical one texts only.
     ///
     /// # Errors
     /// [`SchemaError`] for an unknown, repeated or missing column, a value of the wrong type, or an unseen value.
@@ -189,6 +190,7 @@ impl Schema {
                 .iter()
                 .position(|column| column.name == name)
                 .ok_or_else(|| SchemaError::UnknownColumn { name: name.to_owned(), known: self.listing() })?;
+            self.columns[index].check_type(value)?;
             if values[index].replace(value).is_some() {
                 return Err(SchemaError::RepeatedColumn(name.to_owned()));
             }
@@ -258,6 +260,20 @@ impl Column {
                 Ok(values.len())
             }
             ColumnKind::Ignored => Ok(0),
+        }
+    }
+
+    /// Whether a typed host may give `value` for this column.
+    fn check_type(&self, value: Value<'_>) -> Result<(), SchemaError> {
+        let column = || self.name.clone();
+        match (&self.kind, value) {
+            (ColumnKind::Numeric { .. }, Value::Text(text)) => {
+                Err(SchemaError::NotANumber { column: column(), found: excerpt(text) })
+            }
+            (ColumnKind::Categorical { .. }, Value::Number(value)) => {
+                Err(SchemaError::NotAText { column: column(), value })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -408,6 +424,11 @@ mod tests {
         refused(schema.encode_named([("y", Value::Number(1.0))]), "unknown column 'y'");
         refused(schema.encode_named([("x", Value::Number(1.0))]), "'color' is missing");
         refused(schema.encode_named([("x", Value::Number(1.0)), ("x", Value::Number(1.0))]), "twice");
+        refused(
+            schema.encode_named([("x", Value::Text("1")), ("color", Value::Text("red"))]),
+            "'x' is numeric but holds '1'",
+        );
+        refused(schema.encode_named([("x", Value::Number(1.0)), ("color", Value::Number(2.0))]), "number 2");
         refused(schema.encode_named([("x", Value::Number(f64::NAN)), ("color", Value::Text("red"))]), "finite");
     }
 
