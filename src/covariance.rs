@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::mechanism::LocalRandomizer;
+use crate::report::Report;
 use crate::task::Task;
 
 /// An unbiased estimate of the second-moment matrix `E[x x^T]` (d × d) of the bounded records, in the units of the encoded features.
@@ -37,6 +38,16 @@ impl Covariance {
         let folds = aggregate.folds().len();
         let sum = aggregate.folds().get(fold).ok_or(CovarianceError::Fold { fold, folds })?;
         Self::of_sum(sum, aggregate, task)
+    }
+
+    /// Debiases one report: what an aggregator reads out of it alone. The mean of these over many reports is the estimate.
+    ///
+    /// # Errors
+    /// [`CovarianceError::Aggregate`] for a report of another task.
+    pub fn of_report(report: &Report, task: &Task) -> Result<Self, CovarianceError> {
+        let mut aggregate = Aggregate::empty(task);
+        aggregate.accumulate(task, core::slice::from_ref(report))?;
+        Self::estimate(&aggregate, task)
     }
 
     fn of_sum(sum: &FoldSum, aggregate: &Aggregate, task: &Task) -> Result<Self, CovarianceError> {
@@ -92,4 +103,36 @@ pub enum CovarianceError {
     /// Another task.
     #[error(transparent)]
     Aggregate(#[from] AggregateError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chacha20::ChaCha20Rng;
+    use rand::SeedableRng;
+
+    #[test]
+    fn the_estimate_is_the_mean_of_what_its_reports_say_alone() {
+        for mechanism in [
+            r#"{"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}"#,
+            r#"{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}"#,
+        ] {
+            let task = Task::from_json(&format!(
+                r#"{{"version": 1, "schema": {{"columns": [
+                    {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
+                    {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
+                ]}}, "bounding": {{"type": "clip", "radius": 3}}, "mechanism": {mechanism}, "folds": 3}}"#
+            ))
+            .unwrap();
+            let record = task.bound(vec![1.0, -2.0]).unwrap();
+            let mut rng = ChaCha20Rng::from_seed([7; 32]);
+            let reports: Vec<Report> = (0..20).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let mut aggregate = Aggregate::empty(&task);
+            aggregate.accumulate(&task, &reports).unwrap();
+            let together = Covariance::estimate(&aggregate, &task).unwrap();
+            let alone: DMatrix<f64> =
+                reports.iter().map(|report| Covariance::of_report(report, &task).unwrap().matrix().clone()).sum();
+            assert!((together.matrix() * 20.0 - &alone).norm() < 1e-9 * alone.norm());
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! From a row of numbers to a record that is inside the unit ball: the bound every privacy proof starts from.
 
+use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 /// How a record is brought into the unit ball. Public, part of the task, the same for everybody.
@@ -116,6 +117,14 @@ impl BoundedRecord {
         &self.coordinates
     }
 
+    /// What the record itself adds to the second-moment matrix (d × d), in the units of [`Covariance`](crate::covariance::Covariance):
+    /// `x x^T`, times [`Bounding::covariance_scale`]. It is as private as the record: for the owner's eyes, and for tests.
+    #[must_use]
+    pub fn contribution(&self) -> DMatrix<f64> {
+        let column = DVector::from_column_slice(&self.coordinates);
+        &column * column.transpose() * self.bounding.covariance_scale()
+    }
+
     /// The number of coordinates, d.
     #[must_use]
     pub fn dimension(&self) -> usize {
@@ -209,6 +218,15 @@ mod tests {
         let long = BoundedRecord::new(vec![30.0, 40.0], clip(2.0)).unwrap();
         assert!((norm(&long) - 1.0).abs() < 1e-15);
         assert_eq!(BoundedRecord::new(vec![0.0, 0.0], clip(2.0)).unwrap().coordinates(), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn the_contribution_is_in_the_units_of_the_encoded_features() {
+        let short = BoundedRecord::new(vec![0.3, 0.4], clip(2.0)).unwrap().contribution();
+        let expected = DMatrix::from_row_slice(2, 2, &[0.09, 0.12, 0.12, 0.16]);
+        assert!((short - &expected).norm() < 1e-15);
+        let direction = BoundedRecord::new(vec![0.3, 0.4], Bounding::UnitNorm).unwrap().contribution();
+        assert!((direction - expected / 0.25).norm() < 1e-15);
     }
 
     #[test]
