@@ -1,0 +1,14 @@
+// The entry for Node and what resolves like it: `fetch` does not read files there, so the module is read from disk.
+
+import { readFile } from "node:fs/promises";
+
+import { start } from "./api.js";
+import load from "./wasm/ldp_pca.js";
+
+export { LdpPcaError, Randomizer, Task, version } from "./api.js";
+
+export function init(input) {
+  return start(async () =>
+    load({ module_or_path: input ?? (await readFile(new URL("./wasm/ldp_pca_bg.wasm", import.meta.url))) }),
+  );
+}
