@@ -1,0 +1,4 @@
+//! The integration tests, in one binary.
+#![cfg(not(target_family = "wasm"))]
+
+mod vectors;

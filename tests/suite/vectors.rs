@@ -1,0 +1,303 @@
+//! The frozen test vectors: tasks, records and seeds with the digests, reports and aggregates that follow from them.
+//!
+//! `tests/wasm.rs` and the JavaScript tests read the same files. They were written once, by
+//!
+//! ```text
+//! cargo test --test suite -- --ignored write_vectors
+//! ```
+//!
+//! and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A new format gets a
+//! new version and a folder of its own.
+
+use std::fs;
+use std::path::PathBuf;
+
+use chacha20::ChaCha20Rng;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::schema::Value;
+use ldp_pca::task::Task;
+use rand::SeedableRng;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+const COMMAND: &str = "cargo test --test suite -- --ignored write_vectors";
+
+/// A file of vectors.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Vectors<Case> {
+    version: u32,
+    provenance: Provenance,
+    cases: Vec<Case>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Provenance {
+    written_by: String,
+    release: String,
+    meaning: String,
+}
+
+/// A task as somebody wrote it, and what it means.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskCase {
+    name: String,
+    text: String,
+    canonical: String,
+    digest: String,
+    feature_names: Vec<String>,
+    report_bytes: usize,
+}
+
+/// Reports of one task, and the state of an aggregate that got each of them once.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReportCase {
+    name: String,
+    task: Json,
+    digest: String,
+    reports: Vec<ReportVector>,
+    aggregate: String,
+}
+
+/// `record` is an object by column name, or numbers in the order of the columns.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReportVector {
+    record: Json,
+    seed: String,
+    report: String,
+}
+
+#[test]
+fn tasks_have_the_digests_of_the_vectors() {
+    for case in read::<TaskCase>("tasks.json").cases {
+        let task = Task::from_json(&case.text).unwrap();
+        assert_eq!(task.to_json(), case.canonical, "{}", case.name);
+        assert_eq!(task.digest().to_string(), case.digest, "{}", case.name);
+        assert_eq!(task.schema().feature_names(), case.feature_names, "{}", case.name);
+        assert_eq!(report_bytes(&task), case.report_bytes, "{}", case.name);
+        assert_eq!(Task::from_json(&case.canonical).unwrap(), task, "{}", case.name);
+    }
+}
+
+#[test]
+fn reports_and_aggregates_are_those_of_the_vectors() {
+    for file in ["double-cap.json", "gaussian.json"] {
+        for case in read::<ReportCase>(file).cases {
+            let task = Task::from_json(&case.task.to_string()).unwrap();
+            assert_eq!(task.digest().to_string(), case.digest, "{}", case.name);
+            let mut aggregate = Aggregate::empty(&task);
+            for (index, vector) in case.reports.iter().enumerate() {
+                let report = randomize(&task, &vector.record, &vector.seed);
+                assert_eq!(hex(&report.to_bytes()), vector.report, "{}, report {index}", case.name);
+                let delivered = Report::from_bytes(&unhex(&vector.report), &task).unwrap();
+                aggregate.accumulate(&task, &[delivered]).unwrap();
+            }
+            assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
+        }
+    }
+}
+
+#[test]
+#[ignore = "writes the frozen files: only for a new version of the format"]
+fn write_vectors() {
+    write(
+        "tasks.json",
+        "text is a task; its canonical JSON, digest (SHA-256 of that JSON), feature names and report length follow from it",
+        task_texts().map(|(name, text)| {
+            let task = Task::from_json(text).unwrap();
+            TaskCase {
+                name: name.to_owned(),
+                text: text.to_owned(),
+                canonical: task.to_json(),
+                digest: task.digest().to_string(),
+                feature_names: task.schema().feature_names(),
+                report_bytes: report_bytes(&task),
+            }
+        }),
+    );
+    let meaning = "report is what Task::randomize_with_rng makes of the record with ChaCha20Rng::from_seed(seed); aggregate is the state \
+                   after each report of the case once; bytes are in hexadecimal";
+    write("double-cap.json", meaning, double_cap_cases().map(report_case));
+    write("gaussian.json", meaning, gaussian_cases().map(report_case));
+}
+
+fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
+    let task = Task::from_json(&task.to_string()).unwrap();
+    let mut aggregate = Aggregate::empty(&task);
+    let reports = records
+        .into_iter()
+        .enumerate()
+        .map(|(index, record)| {
+            // Any seeds do; these are different for every report.
+            let seed: Vec<u8> = (0..32).map(|byte| task.digest().as_bytes()[byte] ^ (index as u8)).collect();
+            let report = randomize(&task, &record, &hex(&seed));
+            aggregate.accumulate(&task, std::slice::from_ref(&report)).unwrap();
+            ReportVector { record, seed: hex(&seed), report: hex(&report.to_bytes()) }
+        })
+        .collect();
+    ReportCase {
+        name: name.to_owned(),
+        task: serde_json::from_str(&task.to_json()).unwrap(),
+        digest: task.digest().to_string(),
+        reports,
+        aggregate: hex(&aggregate.to_bytes()),
+    }
+}
+
+fn task_texts() -> [(&'static str, &'static str); 3] {
+    [
+        (
+            "fields in another order, spaces, and other spellings of the numbers",
+            r#"{ "folds": 1, "mechanism": {"epsilon": 2e0, "cap": 8, "candidates": 64, "type": "double-cap"},
+                 "schema": {"columns": [{"scale": 200, "offset": 0.00, "name": "height", "type": "numeric"}]},
+                 "bounding": {"type": "unit-norm"}, "version": 1 }"#,
+        ),
+        (
+            "all kinds of columns, with names beyond ASCII",
+            r#"{"version": 1, "schema": {"columns": [
+                {"name": "größe", "type": "numeric", "offset": -0.5, "scale": 1e-3},
+                {"name": "farbe \"x\"", "type": "categorical", "values": ["röt", "blue\n", "😀"], "unseen": "error"},
+                {"name": "note", "type": "ignored"},
+                {"name": "plan", "type": "categorical", "values": ["free"], "unseen": "zero"}
+            ]}, "bounding": {"type": "clip", "radius": 1.5}, "mechanism": {"type": "double-cap", "epsilon": 0.1, "candidates": 64, "cap": 16}, "folds": 5}"#,
+        ),
+        (
+            "gaussian",
+            r#"{"version": 1, "schema": {"columns": [
+                {"name": "a", "type": "numeric", "offset": 0, "scale": 3},
+                {"name": "b", "type": "numeric", "offset": 0.1, "scale": 123456789012345680000}
+            ]}, "bounding": {"type": "unit-norm"},
+               "mechanism": {"type": "gaussian", "epsilon": 1, "delta": 0.000001, "calibration": "analytic"}, "folds": 64}"#,
+        ),
+    ]
+}
+
+fn double_cap_cases() -> [(&'static str, Json, Vec<Json>); 4] {
+    let mechanism = json!({"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8});
+    let strong = json!({"type": "double-cap", "epsilon": 4, "candidates": 256, "cap": 9});
+    [
+        ("unit norm, 5 features", task(mixed_columns(), unit_norm(), &mechanism, 1), mixed_records()),
+        ("clip, 5 features, 3 folds", task(mixed_columns(), clip(1.25), &mechanism, 3), clipped_mixed_records()),
+        ("unit norm, 50 features", task(numeric_columns(50), unit_norm(), &strong, 1), numeric_records(50)),
+        ("clip, 50 features", task(numeric_columns(50), clip(20.0), &mechanism, 1), numeric_records(50)),
+    ]
+}
+
+fn gaussian_cases() -> [(&'static str, Json, Vec<Json>); 5] {
+    let mechanism =
+        |epsilon: f64| json!({"type": "gaussian", "epsilon": epsilon, "delta": 1e-6, "calibration": "analytic"});
+    let paper = json!({"type": "gaussian", "epsilon": 1, "delta": 1e-4, "calibration": "paper"});
+    [
+        ("unit norm, 5 features, 1 byte", task(mixed_columns(), unit_norm(), &mechanism(2.0), 1), mixed_records()),
+        ("clip, 5 features, 2 bytes", task(mixed_columns(), clip(1.25), &mechanism(20.0), 3), clipped_mixed_records()),
+        ("unit norm, 5 features, 2 bytes", task(mixed_columns(), unit_norm(), &mechanism(20.0), 1), mixed_records()),
+        ("clip, 5 features, the paper's scale", task(mixed_columns(), clip(1.25), &paper, 1), clipped_mixed_records()),
+        (
+            "unit norm, 50 features, 1 byte",
+            task(numeric_columns(50), unit_norm(), &mechanism(1.0), 1),
+            numeric_records(50),
+        ),
+    ]
+}
+
+fn task(columns: Json, bounding: Json, mechanism: &Json, folds: u32) -> Json {
+    json!({"version": 1, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
+}
+
+fn unit_norm() -> Json {
+    json!({"type": "unit-norm"})
+}
+
+fn clip(radius: f64) -> Json {
+    json!({"type": "clip", "radius": radius})
+}
+
+fn mixed_columns() -> Json {
+    json!([
+        {"name": "height", "type": "numeric", "offset": 150, "scale": 50},
+        {"name": "note", "type": "ignored"},
+        {"name": "colour", "type": "categorical", "values": ["red", "green", "blau"], "unseen": "zero"},
+        {"name": "weight", "type": "numeric", "offset": 0, "scale": 80.5},
+    ])
+}
+
+fn mixed_records() -> Vec<Json> {
+    vec![
+        json!({"height": 181.5, "colour": "green", "weight": 74}),
+        json!({"weight": 1e-9, "colour": "unseen", "height": 150}),
+        json!({"height": -1e12, "colour": "blau", "weight": 3.5, "note": "not read"}),
+    ]
+}
+
+fn clipped_mixed_records() -> Vec<Json> {
+    let mut records = mixed_records();
+    records.push(json!({"height": 150, "colour": "none: the zero vector", "weight": 0}));
+    records
+}
+
+fn numeric_columns(count: usize) -> Json {
+    (1..=count)
+        .map(|position| json!({"name": format!("c{position}"), "type": "numeric", "offset": 0, "scale": 1}))
+        .collect()
+}
+
+fn numeric_records(count: usize) -> Vec<Json> {
+    let value = |record: usize, column: usize| ((column * (37 + 2 * record) + 11 * record) % 101) as f64 / 8.0 - 6.25;
+    let dense = (0..2).map(|record| (0..count).map(|column| json!(value(record, column))).collect());
+    let sparse = (0..count).map(|column| json!(if column == 7 { -3.0 } else { 0.0 })).collect();
+    dense.chain([sparse]).collect()
+}
+
+fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
+    let features = match record {
+        Json::Object(fields) => task.schema().encode_named(fields.iter().map(|(name, value)| {
+            let value = match value {
+                Json::String(text) => Value::Text(text),
+                number => Value::Number(number.as_f64().unwrap()),
+            };
+            (name.as_str(), value)
+        })),
+        row => {
+            let numbers: Vec<f64> = row.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect();
+            task.schema().encode_numbers(&numbers)
+        }
+    };
+    let seed: [u8; 32] = unhex(seed).try_into().unwrap();
+    task.randomize_with_rng(&task.bound(features.unwrap()).unwrap(), &mut ChaCha20Rng::from_seed(seed)).unwrap()
+}
+
+fn path(file: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests/vectors/v1", file].iter().collect()
+}
+
+fn read<Case: for<'de> Deserialize<'de>>(file: &str) -> Vectors<Case> {
+    let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(file)).unwrap()).unwrap();
+    assert_eq!(vectors.version, 1);
+    assert!(!vectors.cases.is_empty());
+    vectors
+}
+
+fn write<Case: Serialize>(file: &str, meaning: &str, cases: impl IntoIterator<Item = Case>) {
+    let provenance = Provenance {
+        written_by: COMMAND.to_owned(),
+        release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+        meaning: meaning.to_owned(),
+    };
+    let vectors = Vectors { version: 1, provenance, cases: cases.into_iter().collect() };
+    fs::create_dir_all(path("")).unwrap();
+    fs::write(path(file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    assert!(text.len().is_multiple_of(2), "hexadecimal digits come in pairs");
+    (0..text.len() / 2).map(|index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap()).collect()
+}
