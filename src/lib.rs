@@ -5,10 +5,13 @@ pub mod covariance;
 pub mod error;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
+pub mod linalg;
 pub mod mechanism;
 pub mod privacy;
 pub mod record;
+pub mod recovery;
 pub mod report;
 pub mod sampling;
 pub mod schema;
+pub mod subspace;
 pub mod task;
