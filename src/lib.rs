@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod covariance;
 pub mod error;
+pub mod evaluation;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 pub mod linalg;
@@ -13,5 +14,6 @@ pub mod recovery;
 pub mod report;
 pub mod sampling;
 pub mod schema;
+pub mod simulation;
 pub mod subspace;
 pub mod task;

@@ -23,7 +23,13 @@ const CHECKSUM: usize = 4;
 /// The length of every report of `task` in bytes.
 #[must_use]
 pub fn report_bytes(task: &Task) -> usize {
-    HEADER + task.mechanism().payload_bytes() + CHECKSUM
+    framed_bytes(task.mechanism().payload_bytes())
+}
+
+/// The length of a report with a payload of `payload_bytes`.
+#[must_use]
+pub const fn framed_bytes(payload_bytes: usize) -> usize {
+    HEADER + payload_bytes + CHECKSUM
 }
 
 impl Report {

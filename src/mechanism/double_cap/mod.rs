@@ -83,17 +83,22 @@ impl DoubleCap {
         Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain })
     }
 
-    /// The J and L recommended for `epsilon`: enough candidates that more would lower the variance by under a few percent, and the cap
-    /// with the largest gain among them.
+    /// The J recommended for `epsilon`: so many candidates that more of them would lower the variance by a few percent only.
     #[must_use]
-    pub fn recommended(epsilon: Epsilon) -> (u32, u32) {
-        let candidates = match epsilon.value() {
-            e if e <= 2.5 => 64,
+    pub fn recommended_candidates(epsilon: Epsilon) -> u32 {
+        match epsilon.value() {
+            e if e <= 1.5 => 64,
+            e if e <= 2.5 => 128,
             e if e <= 4.5 => 256,
             e if e <= 6.5 => 1024,
             _ => 4096,
-        };
-        (candidates, gain::best_cap(candidates, epsilon))
+        }
+    }
+
+    /// The L with the least variance among J = `candidates` (at least 2) at `epsilon`.
+    #[must_use]
+    pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+        gain::best_cap(candidates, epsilon)
     }
 
     /// The factor by which the record's own direction stands out: `E[z z^T] / scale^2 = I + gain u u^T`.
