@@ -1,5 +1,5 @@
-//! What the answer would be without privacy, to compare with. Unlike the pipeline, this reads records: use it on public or synthetic ones,
-//! or where their owner may see them.
+//! What the answer would be without privacy, to compare with. Unlike the pipeline, this reads records: use it on
+//! public or synthetic ones, or where their owner may see them.
 
 use nalgebra::DMatrix;
 

@@ -1,7 +1,8 @@
-//! The command line. One file per subcommand; reading, writing and the terminal are in [`files`], [`records`] and [`output`].
+//! The command line. One file per subcommand; reading, writing and the terminal are in [`files`], [`records`] and
+//! [`output`].
 //!
-//! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with `--json`; progress and
-//! notes go to standard error, and progress only when that is a terminal.
+//! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
+//! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
 
 mod aggregate;
 mod error;
@@ -23,8 +24,9 @@ use clap::{Parser, Subcommand};
 
 /// Principal components of data that never leaves its owner's device.
 ///
-/// A collection runs through: schema infer (from a public sample), task new, randomize (on each device), aggregate, recover.
-/// `simulate` shows beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it on this machine.
+/// A collection runs through: schema infer (from a public sample), task new, randomize (on each device), aggregate,
+/// recover. `simulate` shows beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it on this
+/// machine.
 #[derive(Parser)]
 #[command(name = "ldp-pca", version, max_term_width = 110)]
 struct Arguments {

@@ -135,7 +135,8 @@ pub(super) struct Counts {
     pub(super) first_skipped: Option<String>,
 }
 
-/// Reads the records of a file as `task` says. A row that is not a valid record is an error with its line, or counted with `skip_invalid`.
+/// Reads the records of a file as `task` says. A row that is not a valid record is an error with its line, or counted
+/// with `skip_invalid`.
 pub(super) fn bounded(
     path: &Path,
     task: &Task,
@@ -181,7 +182,8 @@ pub(super) fn bounded(
     Ok(counts)
 }
 
-/// A first line is the schema's header when it has the schema's names, or when it names columns and could not be a record.
+/// A first line is the schema's header when it has the schema's names, or when it names columns and could not be a
+/// record.
 fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
     schema.match_header(fields).is_ok() || (looks_like_names(fields) && schema.encode_fields(fields).is_err())
 }

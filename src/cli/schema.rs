@@ -16,8 +16,9 @@ use super::records::{Header, RecordFile, Row, looks_like_names, positional_names
 pub(super) enum SchemaCommand {
     /// Write a schema from a public sample of records
     ///
-    /// This command reads its input: which columns are numeric, how large they get, which categories exist. All of it becomes part of the public
-    /// task. So the sample must be public: never infer a schema from the records that are to be protected.
+    /// This command reads its input: which columns are numeric, how large they get, which categories exist. All of it
+    /// becomes part of the public task. So the sample must be public: never infer a schema from the records that are
+    /// to be protected.
     Infer(Infer),
 }
 

@@ -21,8 +21,9 @@ use super::parameters::{self, MechanismArguments, MechanismName};
 
 /// Measure the error to expect, on synthetic records
 ///
-/// Draws unit-norm records of the spiked model (g + sqrt(signal) V f, normalised), randomizes every one, sums the reports, recovers the components and compares
-/// them with V. The error ||sin Theta||_F^2 is 0 for the same subspace and up to the rank for an orthogonal one.
+/// Draws unit-norm records of the spiked model (g + sqrt(signal) V f, normalised), randomizes every one, sums the
+/// reports, recovers the components and compares them with V. The error ||sin Theta||_F^2 is 0 for the same subspace
+/// and up to the rank for an orthogonal one.
 #[derive(Args)]
 pub(super) struct Simulate {
     /// How records are randomized

@@ -15,8 +15,8 @@ use super::parameters;
 
 /// Solve the sparse (Fantope) problem for a matrix
 ///
-/// Maximises <S, X> - penalty × sum |X_ij| over 0 <= X <= I, tr X = rank (Vu, Cho, Lei & Rohe 2013; Wang & Xu 2019, Algorithm 2) and certifies how close the result
-/// is to the optimum.
+/// Maximises <S, X> - penalty × sum |X_ij| over 0 <= X <= I, tr X = rank (Vu, Cho, Lei & Rohe 2013; Wang & Xu 2019,
+/// Algorithm 2) and certifies how close the result is to the optimum.
 #[derive(Args)]
 pub(super) struct Solve {
     /// The symmetric matrix S: NPY, gzip or not

@@ -8,7 +8,8 @@ use rand_distr::StandardNormal;
 use crate::recovery::{Rank, RecoveryError};
 use crate::subspace::{Subspace, SubspaceError};
 
-/// Unit-norm records `x = y / |y|`, `y = g + sqrt(signal) V f` with standard normal g (d) and f (k) and an orthonormal V (d × k).
+/// Unit-norm records `x = y / |y|`, `y = g + sqrt(signal) V f` with standard normal g (d) and f (k) and an
+/// orthonormal V (d × k).
 ///
 /// Normalising keeps the eigenvectors: V spans the leading k-dimensional eigenspace of `E[x x^T]`.
 #[derive(Clone, Debug)]
@@ -106,7 +107,8 @@ mod tests {
             assert!((record.norm() - 1.0).abs() < 1e-12);
             captured += model.subspace().basis().tr_mul(&record).norm_squared();
         }
-        // The energy inside V is A/(A + B) with A = 21 chi^2_2 and B = chi^2_8: its mean is 0.7216 (numerical integration), deviation 0.23.
+        // The energy inside V is A/(A + B) with A = 21 chi^2_2 and B = chi^2_8: its mean is 0.7216 (numerical
+        // integration), deviation 0.23.
         assert!(
             (captured / f64::from(n) - 0.7216).abs() < 4.9 * 0.23 / f64::from(n).sqrt(),
             "{}",

@@ -37,8 +37,8 @@ pub struct TrialResult {
 const BATCH: usize = 256;
 
 impl Trial<'_> {
-    /// Runs the trial: every record is drawn, randomized, summed; then the components are recovered. `progress` is called with the number of
-    /// records of every finished batch.
+    /// Runs the trial: every record is drawn, randomized, summed; then the components are recovered. `progress` is
+    /// called with the number of records of every finished batch.
     ///
     /// # Errors
     /// [`SimulationError`] when a stage refuses its input.

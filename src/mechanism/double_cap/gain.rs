@@ -9,7 +9,8 @@
 
 use crate::privacy::Epsilon;
 
-/// Quadrature: Simpson's rule over |g| in [0, 12] with this many intervals; the integrand is smooth and the rest is below 10^-30.
+/// Quadrature: Simpson's rule over |g| in [0, 12] with this many intervals; the integrand is smooth and the rest is
+/// below 10^-30.
 const INTERVALS: u32 = 2400;
 const LARGEST: f64 = 12.0;
 
