@@ -97,8 +97,7 @@ pub fn symmetric_eigen(matrix: &DMatrix<f64>) -> Result<SymmetricEigen, EigenErr
     Ok(SymmetricEigen { values: values * scaled.scale, vectors })
 }
 
-/// Eigenvalues alone of a symmetric `d × d` matrix, in descending order: less than half the work of
-/// [`symmetric_eigen`].
+/// Eigenvalues alone of a symmetric `d × d` matrix, in descending order: about half the work of [`symmetric_eigen`].
 ///
 /// # Errors
 ///
