@@ -1,4 +1,5 @@
-// The classes, the same in every entry. They wrap the generated ones so that errors have a class and freed objects a clear message.
+// The classes, the same in every entry. They wrap the generated ones so that errors have a class and freed objects a
+// clear message.
 
 import * as wasm from "./wasm/ldp_pca.js";
 
@@ -132,7 +133,8 @@ export class Randomizer {
 // Not every host has Symbol.dispose yet; where it is missing, so is `using`.
 if (Symbol.dispose) {
   for (const type of [Task, Randomizer]) {
-    Object.defineProperty(type.prototype, Symbol.dispose, { value: type.prototype.free, configurable: true, writable: true });
+    const { free: value } = type.prototype;
+    Object.defineProperty(type.prototype, Symbol.dispose, { value, configurable: true, writable: true });
   }
 }
 

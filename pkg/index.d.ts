@@ -1,13 +1,13 @@
 /// <reference lib="esnext.disposable" />
 
 /**
- * Loads the WebAssembly module. Call it once before anything else and await it; further calls return the same promise, whatever they
- * are given. After a failure the next call tries again.
+ * Loads the WebAssembly module. Call it once before anything else and await it; further calls return the same promise,
+ * whatever they are given. After a failure the next call tries again.
  *
- * @param input - Where the module is: a URL, a `Response`, its bytes, or a compiled module. By default the file in this package, which
- *   bundlers find by themselves; in Node it is read from disk.
- * @throws {@link LdpPcaError} with code `init` (by rejecting) when it cannot be fetched or compiled, for instance because the page's
- *   content security policy lacks `script-src 'wasm-unsafe-eval'`.
+ * @param input - Where the module is: a URL, a `Response`, its bytes, or a compiled module. By default the file in this
+ *   package, which bundlers find by themselves; in Node it is read from disk.
+ * @throws {@link LdpPcaError} with code `init` (by rejecting) when it cannot be fetched or compiled, for instance
+ *   because the page's content security policy lacks `script-src 'wasm-unsafe-eval'`.
  */
 export function init(input?: InitInput | Promise<InitInput>): Promise<void>;
 
@@ -22,7 +22,8 @@ export function version(): string;
  *
  * - `init`: the WebAssembly module is not loaded, or did not load.
  * - `task`: the task document is not JSON, has unknown fields or another version, or its parameters make no sense.
- * - `schema`: the record does not fit the task's columns: unknown or missing column, wrong type, NaN or infinity, unseen value.
+ * - `schema`: the record does not fit the task's columns: unknown or missing column, wrong type, NaN or infinity,
+ *   unseen value.
  * - `record`: there is no record, or it is the zero vector in a task that uses only its direction.
  * - `report`: the bytes are not a report of this task.
  * - `entropy`: `crypto.getRandomValues` is missing or failed. There is no fallback, and no report was made.
@@ -30,7 +31,7 @@ export function version(): string;
  */
 export type LdpPcaErrorCode = "init" | "task" | "schema" | "record" | "report" | "entropy" | "argument";
 
-/** The only error that this package throws on purpose. Its message says what was wrong, with the value, and what to do. */
+/** The only error that this package throws on purpose. Its message has the value that was wrong, and the remedy. */
 export class LdpPcaError extends Error {
   readonly name: "LdpPcaError";
   /** What went wrong, for programs. */
@@ -39,8 +40,8 @@ export class LdpPcaError extends Error {
 }
 
 /**
- * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns, strings for
- * categorical ones), or one number per column in the order of the columns, ignored ones included.
+ * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns,
+ * strings for categorical ones), or one number per column in the order of the columns, ignored ones included.
  *
  * Only an object's own properties count. Unknown and missing columns, wrong types, NaN and infinity are errors.
  */
@@ -49,7 +50,8 @@ export type RecordInput = Readonly<Record<string, number | string>> | readonly n
 /** What one report promises. Without its relation and its unit a privacy parameter means nothing. */
 export interface Guarantee {
   /**
-   * The bound on the privacy loss. Whatever the record is, the probability of any report changes by a factor of at most `exp(epsilon)`.
+   * The bound on the privacy loss. Whatever the record is, the probability of any report changes by a factor of at most
+   * `exp(epsilon)`.
    */
   readonly epsilon: number;
   /** The probability with which the bound may fail; 0 where it never does. */
@@ -63,7 +65,12 @@ export interface Guarantee {
 /** A column as the task's JSON states it. */
 export type Column =
   | { readonly type: "numeric"; readonly name: string; readonly offset: number; readonly scale: number }
-  | { readonly type: "categorical"; readonly name: string; readonly values: readonly string[]; readonly unseen: "zero" | "error" }
+  | {
+      readonly type: "categorical";
+      readonly name: string;
+      readonly values: readonly string[];
+      readonly unseen: "zero" | "error";
+    }
   | { readonly type: "ignored"; readonly name: string };
 
 /** The task's JSON. */
@@ -100,7 +107,8 @@ export class Task {
    * Reads a task.
    *
    * @param json - The JSON text, or what `JSON.parse` made of it.
-   * @throws {@link LdpPcaError} with code `task` for anything but a valid task of a known version; unknown fields are errors.
+   * @throws {@link LdpPcaError} with code `task` for anything but a valid task of a known version; unknown fields are
+   *   errors.
    */
   static fromJSON(json: string | TaskDocument): Task;
 
@@ -123,7 +131,8 @@ export class Task {
   encode(record: RecordInput): EncodedRecord;
 
   /**
-   * What an aggregator reads out of this one report: an unbiased and very noisy estimate of `x x^T`, d × d numbers (symmetric).
+   * What an aggregator reads out of this one report: an unbiased and very noisy estimate of `x x^T`, d × d numbers
+   * (symmetric).
    *
    * @throws {@link LdpPcaError} with code `report` for bytes that are not a report of this task.
    */
@@ -151,17 +160,18 @@ export class Randomizer {
   /**
    * Randomizes a record into the bytes of a report, which are private on their own: send these, and nothing else.
    *
-   * Randomness comes straight from `crypto.getRandomValues`. Every call makes a new report and spends the guarantee once more, so keep
-   * the bytes when a delivery has to be repeated.
+   * Randomness comes straight from `crypto.getRandomValues`. Every call makes a new report and spends the guarantee
+   * once more, so keep the bytes when a delivery has to be repeated.
    *
    * @returns {@link Task.reportBytes} bytes.
-   * @throws {@link LdpPcaError} with code `schema` or `record` for a record that does not fit, `entropy` without randomness.
+   * @throws {@link LdpPcaError} with code `schema` or `record` for a record that does not fit, `entropy` without
+   *   randomness.
    */
   randomize(record: RecordInput): Uint8Array;
 
   /**
-   * For tests and test vectors only: the report follows from the record and the seed. It is NOT private towards anyone who knows or
-   * guesses the seed.
+   * For tests and test vectors only: the report follows from the record and the seed. It is NOT private towards anyone
+   * who knows or guesses the seed.
    *
    * @param seed - 32 bytes.
    * @throws {@link LdpPcaError} as {@link Randomizer.randomize}, and `argument` for a seed of another length.

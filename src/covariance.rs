@@ -41,7 +41,8 @@ impl Covariance {
         Self::of_sum(sum, aggregate, task)
     }
 
-    /// Debiases one report: what an aggregator reads out of it alone. The mean of these over many reports is the estimate.
+    /// Debiases one report: what an aggregator reads out of it alone. The mean of these over many reports is the
+    /// estimate.
     ///
     /// # Errors
     /// [`CovarianceError::Aggregate`] for a report of another task.

@@ -1,7 +1,7 @@
 //! Bindings for browsers and other JavaScript hosts: they translate, and never compute.
 //!
-//! The npm package (`pkg/`) wraps these classes and is what applications use. Everything here throws an `Error` with the name
-//! `LdpPcaError`, the crate's own message and a stable `code`:
+//! The npm package (`pkg/`) wraps these classes and is what applications use. Everything here throws an `Error` with
+//! the name `LdpPcaError`, the crate's own message and a stable `code`:
 //!
 //! | code | what was wrong |
 //! |---|---|
@@ -102,8 +102,8 @@ impl Task {
         report_bytes(&self.task)
     }
 
-    /// What the task makes of a record: `{features, bounded, contribution}`, with d, d and d × d numbers. All of it is as private as
-    /// the record.
+    /// What the task makes of a record: `{features, bounded, contribution}`, with d, d and d × d numbers. All of it is
+    /// as private as the record.
     pub fn encode(&self, record: &JsValue) -> Result<Object, JsValue> {
         let features = encoded(&self.task, record)?;
         let bounded = self.task.bound(features.clone()).map_err(thrown)?;
@@ -145,13 +145,14 @@ impl Randomizer {
         Self { task: task.task.clone() }
     }
 
-    /// Randomizes a record into the bytes of a report. All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in
-    /// the module's memory.
+    /// Randomizes a record into the bytes of a report. All randomness comes from `crypto.getRandomValues`, in blocks:
+    /// no seed is kept in the module's memory.
     pub fn randomize(&self, record: &JsValue) -> Result<Vec<u8>, JsValue> {
         self.report(record, &mut SysRng)
     }
 
-    /// For tests and vectors only: the report follows from the record and 32 bytes of seed, so who knows the seed can tell records apart.
+    /// For tests and vectors only: the report follows from the record and 32 bytes of seed, so who knows the seed can
+    /// tell records apart.
     #[wasm_bindgen(js_name = randomizeSeeded)]
     pub fn randomize_seeded(&self, record: &JsValue, seed: &JsValue) -> Result<Vec<u8>, JsValue> {
         let seed = seed

@@ -118,8 +118,9 @@ impl BoundedRecord {
         &self.coordinates
     }
 
-    /// What the record itself adds to the second-moment matrix (d × d), in the units of [`Covariance`](crate::covariance::Covariance):
-    /// `x x^T`, times [`Bounding::covariance_scale`]. It is as private as the record: for the owner's eyes, and for tests.
+    /// What the record itself adds to the second-moment matrix (d × d), in the units of
+    /// [`Covariance`](crate::covariance::Covariance): `x x^T`, times [`Bounding::covariance_scale`]. It is as private
+    /// as the record: for the owner's eyes, and for tests.
     #[must_use]
     pub fn contribution(&self) -> DMatrix<f64> {
         let column = DVector::from_column_slice(&self.coordinates);

@@ -54,7 +54,8 @@ fn version_is_that_of_the_crate() {
     assert_eq!(version(), env!("CARGO_PKG_VERSION"));
 }
 
-/// `crypto.getRandomValues` refuses more than 65,536 bytes at once: a larger request has to be split, down to its last byte.
+/// `crypto.getRandomValues` refuses more than 65,536 bytes at once: a larger request has to be split, down to its last
+/// byte.
 #[wasm_bindgen_test]
 fn entropy_fills_requests_beyond_one_quota() {
     let mut bytes = vec![0u8; 3 * 65_536 + 32];

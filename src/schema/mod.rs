@@ -174,8 +174,8 @@ impl Schema {
         self.encode(|index| Ok(Value::Number(numbers[index])))
     }
 
-    /// Encodes a record given by name. Every column that is not ignored must be there, and no others. The host has types, so a numeric
-    /// column takes numbers only, and a categorical one texts only.
+    /// Encodes a record given by name. Every column that is not ignored must be there, and no others. The host has
+    /// types, so a numeric column takes numbers only, and a categorical one texts only.
     ///
     /// # Errors
     /// [`SchemaError`] for an unknown, repeated or missing column, a value of the wrong type, or an unseen value.

@@ -6,8 +6,8 @@
 //! cargo test --test suite -- --ignored write_vectors
 //! ```
 //!
-//! and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A new format gets a
-//! new version and a folder of its own.
+//! and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A
+//! new format gets a new version and a folder of its own.
 
 use std::fs;
 use std::path::PathBuf;
