@@ -83,6 +83,10 @@ export class Task {
     return generated(this).guarantee;
   }
 
+  get oddsFactor() {
+    return generated(this).oddsFactor;
+  }
+
   get reportBytes() {
     return generated(this).reportBytes;
   }

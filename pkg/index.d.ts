@@ -120,6 +120,8 @@ export class Task {
   readonly featureNames: string[];
   /** What one report promises. */
   readonly guarantee: Guarantee;
+  /** `exp(epsilon)`: the most by which one report can change anybody's odds between two records, delta aside. */
+  readonly oddsFactor: number;
   /** The length of every report in bytes. */
   readonly reportBytes: number;
 

@@ -95,6 +95,13 @@ impl Task {
         JSON::parse(&text)
     }
 
+    /// The most by which one report can change anybody's odds between two records: `e^epsilon`.
+    #[wasm_bindgen(getter, js_name = oddsFactor)]
+    #[must_use]
+    pub fn odds_factor(&self) -> f64 {
+        self.task.guarantee().odds_factor()
+    }
+
     /// The length of every report in bytes.
     #[wasm_bindgen(getter, js_name = reportBytes)]
     #[must_use]

@@ -150,6 +150,13 @@ impl Guarantee {
     pub fn delta_value(&self) -> f64 {
         self.delta.map_or(0.0, Delta::value)
     }
+
+    /// The most by which one report can change anybody's odds between two records, delta aside: `e^epsilon`, never
+    /// rounded down.
+    #[must_use]
+    pub fn odds_factor(&self) -> f64 {
+        libm::exp(self.epsilon.value()).next_up()
+    }
 }
 
 impl fmt::Display for Guarantee {
@@ -234,6 +241,7 @@ mod tests {
             assert!(text.contains("any-two-records") && text.contains("one-report"), "{text}");
             assert_eq!(serde_json::from_str::<Guarantee>(&text).unwrap(), guarantee);
         }
+        assert!((pure.odds_factor() - 7.389_056_098_930_65).abs() < 1e-12);
         assert!(pure.to_string().starts_with("(2, 0)-local differential privacy: any two records"));
     }
 }

@@ -1,6 +1,6 @@
+//! Integration tests, all in one binary.
 #![cfg(not(target_family = "wasm"))]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
-//! Integration tests, all in one binary.
 
 mod recovery;
 mod reference;

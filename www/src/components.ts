@@ -1,0 +1,43 @@
+// Components as bars with names.
+
+import type { Recovery } from "./aggregator.js";
+import { number } from "./heatmap.js";
+
+const SHOWN = 8;
+
+/** One list per component: its largest weights, each with a bar to the left (negative) or to the right (positive). */
+export function componentLists(recovery: Recovery): HTMLElement[] {
+  return recovery.components.map((weights, index) => {
+    const article = document.createElement("article");
+    const title = document.createElement("h3");
+    title.textContent = `Pattern ${index + 1}`;
+    const strength = document.createElement("p");
+    strength.className = "strength";
+    strength.textContent = `Strength ${number(recovery.eigenvalues[index]!)}`;
+    const list = document.createElement("ul");
+    const ordered = weights
+      .map((weight, feature) => ({ weight, name: recovery.feature_names[feature]! }))
+      .sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight))
+      .slice(0, SHOWN);
+    list.append(...ordered.map(({ name, weight }) => bar(name, weight)));
+    article.append(title, strength, list);
+    return article;
+  });
+}
+
+function bar(name: string, weight: number): HTMLElement {
+  const item = document.createElement("li");
+  const label = document.createElement("span");
+  label.className = "name";
+  label.textContent = name;
+  const track = document.createElement("span");
+  track.className = weight < 0 ? "track negative" : "track positive";
+  track.setAttribute("aria-hidden", "true");
+  // Weights of a component are at most 1.
+  track.style.setProperty("--length", String(Math.min(1, Math.abs(weight))));
+  const value = document.createElement("span");
+  value.className = "value";
+  value.textContent = number(Number(weight.toFixed(2)));
+  item.append(label, track, value);
+  return item;
+}

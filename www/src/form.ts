@@ -1,0 +1,96 @@
+// The form of a record, made from the columns of the task.
+
+import type { Column } from "ldp-pca";
+
+type Input = HTMLInputElement | HTMLSelectElement;
+type AskedColumn = Exclude<Column, { type: "ignored" }>;
+
+const FIRST_SHOWN = 8;
+
+/** A field that holds no number. */
+export class EmptyField extends Error {
+  constructor(
+    readonly column: string,
+    readonly input: Input,
+  ) {
+    super(`“${column}” needs a number`);
+  }
+}
+
+export class RecordForm {
+  readonly #inputs = new Map<AskedColumn, Input>();
+  readonly #more: HTMLDetailsElement;
+
+  constructor(columns: readonly Column[], fields: HTMLElement, more: HTMLDetailsElement, moreFields: HTMLElement) {
+    this.#more = more;
+    const asked = columns.filter((column) => column.type !== "ignored");
+    const rows = asked.map((column, index) => this.#row(column, index));
+    fields.replaceChildren(...rows.slice(0, FIRST_SHOWN));
+    moreFields.replaceChildren(...rows.slice(FIRST_SHOWN));
+    more.hidden = rows.length <= FIRST_SHOWN;
+    more.querySelector("summary")!.textContent = `${rows.length - FIRST_SHOWN} more columns`;
+    this.fillWithExample();
+  }
+
+  /** The record as it is filled in. Throws {@link EmptyField} for a field without a number. */
+  read(): Record<string, number | string> {
+    const record: [string, number | string][] = [];
+    for (const [column, input] of this.#inputs) {
+      const value = column.type === "numeric" ? (input as HTMLInputElement).valueAsNumber : input.value;
+      if (Number.isNaN(value)) throw new EmptyField(column.name, input);
+      record.push([column.name, value]);
+    }
+    // From entries, so that no column's name can mean anything else.
+    return Object.fromEntries(record);
+  }
+
+  /** Moves to a field, wherever it is. */
+  focus(input: Input): void {
+    if (this.#more.contains(input)) this.#more.open = true;
+    input.focus();
+  }
+
+  fillWithExample(): void {
+    for (const [column, input] of this.#inputs) {
+      if (column.type === "numeric") {
+        input.value = String(Number((column.offset + column.scale * Math.random()).toPrecision(3)));
+      } else {
+        input.value = column.values[Math.floor(Math.random() * column.values.length)] ?? input.value;
+      }
+    }
+  }
+
+  #row(column: AskedColumn, index: number): HTMLElement {
+    const id = `field-${index}`;
+    const input = column.type === "numeric" ? numberInput() : select(column.values, column.unseen === "zero");
+    input.id = id;
+    this.#inputs.set(column, input);
+    const label = document.createElement("label");
+    label.htmlFor = id;
+    label.textContent = column.name;
+    const row = document.createElement("div");
+    row.className = "field";
+    row.append(label, input);
+    return row;
+  }
+}
+
+function numberInput(): HTMLInputElement {
+  const input = document.createElement("input");
+  input.type = "number";
+  input.step = "any";
+  input.inputMode = "decimal";
+  input.autocomplete = "off";
+  return input;
+}
+
+function select(values: readonly string[], others: boolean): HTMLSelectElement {
+  const input = document.createElement("select");
+  input.append(...values.map((value) => new Option(value, value)));
+  if (others) {
+    let other = "something else";
+    while (values.includes(other)) other = `(${other})`;
+    input.append(new Option(other, other));
+  }
+  return input;
+}
