@@ -3,10 +3,13 @@
 pub mod aggregate;
 pub mod covariance;
 pub mod error;
+pub mod linalg;
 pub mod mechanism;
 pub mod privacy;
 pub mod record;
+pub mod recovery;
 pub mod report;
 pub mod sampling;
 pub mod schema;
+pub mod subspace;
 pub mod task;

@@ -1,0 +1,224 @@
+//! From a noisy covariance estimate to principal components, dense or sparse.
+//!
+//! [`principal_components`] takes the leading eigenvectors. [`solve_admm`] solves the sparse problem of Vu, Cho, Lei &
+//! Rohe (2013) over the Fantope, as Algorithm 2 of Wang & Xu (2019) does, and certifies how close it came:
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use ldp_pca::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, solve_admm};
+//! use nalgebra::DMatrix;
+//!
+//! // One component on rows 0 and 1; the rest is noise of size 0.1.
+//! let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, -0.1, 0.1, -0.1, 0.2]);
+//! let problem = FantopeProblem::new(&estimate, Rank::new(1)?, Penalty::new(0.15)?)?;
+//! let solution = solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(()))?;
+//! assert_eq!(solution.support, [0, 1]);
+//! assert!(solution.relative_gap <= 1e-7);
+//! # Ok::<(), ldp_pca::recovery::RecoveryError>(())
+//! ```
+//!
+//! A rank or penalty that makes no sense cannot be built: `Rank::new(0)`, `Penalty::new(-1.0)` and their serialized
+//! forms are errors.
+
+mod admm;
+mod fantope;
+mod normalised;
+mod outcome;
+mod pca;
+mod penalty;
+
+pub use admm::{AdmmSettings, solve_admm};
+pub use fantope::{FantopeProblem, FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
+pub use outcome::{AdmmStatus, FantopeSolution, Progress};
+pub use pca::{Components, principal_components};
+pub use penalty::{DEFAULT_PENALTY_FACTOR, default_penalty};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::linalg::EigenError;
+
+/// Number `k ≥ 1` of components asked for.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(try_from = "usize", into = "usize")]
+pub struct Rank(usize);
+
+impl Rank {
+    /// Accepts every number from 1.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::ZeroRank`].
+    pub fn new(rank: usize) -> Result<Self, RecoveryError> {
+        if rank == 0 { Err(RecoveryError::ZeroRank) } else { Ok(Self(rank)) }
+    }
+
+    /// The number of components.
+    pub fn value(self) -> usize {
+        self.0
+    }
+
+    /// Accepts the rank when a space of this dimension has so many components.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::RankExceedsDimension`].
+    pub fn check(self, dimension: usize) -> Result<(), RecoveryError> {
+        if self.0 <= dimension { Ok(()) } else { Err(RecoveryError::RankExceedsDimension { rank: self.0, dimension }) }
+    }
+}
+
+impl TryFrom<usize> for Rank {
+    type Error = RecoveryError;
+
+    fn try_from(rank: usize) -> Result<Self, RecoveryError> {
+        Self::new(rank)
+    }
+}
+
+impl From<Rank> for usize {
+    fn from(rank: Rank) -> usize {
+        rank.0
+    }
+}
+
+/// Weight of the entrywise `l1` norm in the sparse problem, finite and at least 0, in the units of the covariance.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, PartialOrd, Serialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Penalty(f64);
+
+impl Penalty {
+    /// No penalty: the sparse problem becomes ordinary principal components.
+    pub const ZERO: Self = Self(0.0);
+
+    /// Accepts every finite number from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::InvalidPenalty`].
+    pub fn new(penalty: f64) -> Result<Self, RecoveryError> {
+        if penalty.is_finite() && penalty >= 0.0 {
+            // Adding 0 turns −0 into 0.
+            Ok(Self(penalty + 0.0))
+        } else {
+            Err(RecoveryError::InvalidPenalty { penalty })
+        }
+    }
+
+    /// The weight.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Penalty {
+    type Error = RecoveryError;
+
+    fn try_from(penalty: f64) -> Result<Self, RecoveryError> {
+        Self::new(penalty)
+    }
+}
+
+impl From<Penalty> for f64 {
+    fn from(penalty: Penalty) -> f64 {
+        penalty.0
+    }
+}
+
+/// Why no components could be recovered.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum RecoveryError {
+    /// No component was asked for.
+    #[error("rank 0 asks for nothing: ask for at least 1 component")]
+    ZeroRank,
+    /// More components were asked for than there are dimensions.
+    #[error("rank {rank} exceeds the dimension {dimension}: ask for at most {dimension} components")]
+    RankExceedsDimension {
+        /// The rank asked for.
+        rank: usize,
+        /// The dimension of the matrix.
+        dimension: usize,
+    },
+    /// The penalty is negative, infinite or not a number.
+    #[error("penalty {penalty} is not usable: pass a finite number of at least 0")]
+    InvalidPenalty {
+        /// The penalty passed.
+        penalty: f64,
+    },
+    /// The noise level is negative, infinite or not a number.
+    #[error("noise level {noise_level} is not usable: pass a finite standard deviation of at least 0")]
+    InvalidNoiseLevel {
+        /// The noise level passed.
+        noise_level: f64,
+    },
+    /// A solver setting is out of range.
+    #[error("setting `{name}` is {value}: it must be {requirement}")]
+    InvalidSetting {
+        /// Name of the field.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// The range it must lie in.
+        requirement: &'static str,
+    },
+    /// Two matrices that must have the same shape do not.
+    #[error("the matrix is {rows} × {columns} where {dimension} × {dimension} is needed: pass one of that shape")]
+    ShapeMismatch {
+        /// Rows of the matrix passed.
+        rows: usize,
+        /// Columns of the matrix passed.
+        columns: usize,
+        /// The dimension needed.
+        dimension: usize,
+    },
+    /// A dual matrix has an entry larger than the penalty, so it bounds nothing.
+    #[error("dual entry ({row}, {column}) is {value}, beyond the penalty {penalty}: clip the matrix to the penalty")]
+    DualInfeasible {
+        /// Row of the first such entry, from 0.
+        row: usize,
+        /// Column of the first such entry, from 0.
+        column: usize,
+        /// The entry.
+        value: f64,
+        /// The largest magnitude allowed.
+        penalty: f64,
+    },
+    /// The matrix is not a finite symmetric one, or its eigendecomposition failed.
+    #[error(transparent)]
+    Eigen(#[from] EigenError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rank_is_at_least_one_and_at_most_the_dimension() {
+        assert_eq!(Rank::new(0), Err(RecoveryError::ZeroRank));
+        let rank = Rank::new(5).unwrap();
+        assert_eq!(rank.check(5), Ok(()));
+        assert_eq!(
+            rank.check(3).unwrap_err().to_string(),
+            "rank 5 exceeds the dimension 3: ask for at most 3 components"
+        );
+    }
+
+    #[test]
+    fn penalty_is_finite_and_not_negative() {
+        for penalty in [-1.0, -f64::MIN_POSITIVE, f64::INFINITY, f64::NAN] {
+            assert!(matches!(Penalty::new(penalty), Err(RecoveryError::InvalidPenalty { .. })), "{penalty}");
+        }
+        assert!(Penalty::new(-0.0).unwrap().value().is_sign_positive());
+    }
+
+    #[test]
+    fn serialized_forms_are_numbers_and_are_checked() {
+        assert_eq!(serde_json::to_string(&Rank::new(3).unwrap()).unwrap(), "3");
+        assert_eq!(serde_json::from_str::<Rank>("3").unwrap(), Rank::new(3).unwrap());
+        assert!(serde_json::from_str::<Rank>("0").is_err());
+        assert!(serde_json::from_str::<Rank>("-1").is_err());
+        assert_eq!(serde_json::from_str::<Penalty>("0.25").unwrap(), Penalty::new(0.25).unwrap());
+        assert!(serde_json::from_str::<Penalty>("-0.25").is_err());
+    }
+}

@@ -1,0 +1,335 @@
+//! A `k`-dimensional subspace of `d`-dimensional space, and how far two of them are apart.
+//!
+//! ```
+//! use ldp_pca::subspace::{Subspace, sin_theta_squared};
+//! use nalgebra::DMatrix;
+//!
+//! let plane = Subspace::new(&DMatrix::from_row_slice(3, 2, &[2.0, 1.0, 0.0, 1.0, 0.0, 0.0]))?;
+//! let tilted = Subspace::new(&DMatrix::from_row_slice(3, 2, &[1.0, 0.0, 0.0, 3.0, 0.0, 4.0]))?;
+//! assert!((sin_theta_squared(&plane, &tilted)? - 0.64).abs() < 1e-15);
+//! # Ok::<(), ldp_pca::subspace::SubspaceError>(())
+//! ```
+
+use nalgebra::{DMatrix, DVector};
+use thiserror::Error;
+
+/// Smallest sine of the angle between a column and the span of those before it that still adds a dimension: `1e-10`.
+pub const INDEPENDENCE_TOLERANCE: f64 = 1e-10;
+
+/// Entries within this relative distance of the largest count as tied in the sign convention: `1e-9`.
+const SIGN_TIE_TOLERANCE: f64 = 1e-9;
+
+/// A subspace, held as an orthonormal `d × k` basis (column-major, `1 ≤ k ≤ d`).
+///
+/// Orthonormality is guaranteed to rounding by the constructor; which basis of the subspace it is, is not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subspace {
+    basis: DMatrix<f64>,
+}
+
+/// Why a matrix spans no subspace of its width, or two subspaces cannot be compared.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum SubspaceError {
+    /// The basis has no rows or no columns.
+    #[error("a basis of {rows} rows and {columns} columns spans nothing: pass at least one of each")]
+    Empty {
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// An entry is infinite or not a number.
+    #[error("basis entry ({row}, {column}) is {value}: every entry must be finite")]
+    NotFinite {
+        /// Row of the first such entry, from 0.
+        row: usize,
+        /// Column of the first such entry, from 0.
+        column: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// A column depends on those before it.
+    #[error("basis column {column} lies in the span of the columns before it: drop it")]
+    Dependent {
+        /// The first such column, from 0.
+        column: usize,
+    },
+    /// Two operands live in spaces of different dimension or have different ranks.
+    #[error(
+        "a {left_dimension} × {left_rank} object cannot be compared with a {right_dimension} × {right_rank} one: \
+         both numbers must agree"
+    )]
+    Mismatch {
+        /// Dimension of the first operand.
+        left_dimension: usize,
+        /// Rank of the first operand.
+        left_rank: usize,
+        /// Dimension of the second operand.
+        right_dimension: usize,
+        /// Rank of the second operand.
+        right_rank: usize,
+    },
+}
+
+impl Subspace {
+    /// Spans the subspace of the columns of a `d × k` matrix, orthonormalising them in order (Householder QR).
+    ///
+    /// Columns may have any nonzero length. Orthonormal columns come back unchanged up to rounding, signs included.
+    ///
+    /// # Errors
+    ///
+    /// [`SubspaceError::Empty`], [`SubspaceError::NotFinite`], or [`SubspaceError::Dependent`] when a column, scaled to
+    /// length 1, is within [`INDEPENDENCE_TOLERANCE`] of the span of those before it (always so when `k > d`).
+    pub fn new(columns: &DMatrix<f64>) -> Result<Self, SubspaceError> {
+        let (dimension, rank) = columns.shape();
+        if columns.is_empty() {
+            return Err(SubspaceError::Empty { rows: dimension, columns: rank });
+        }
+        let directions = unit_columns(columns)?;
+        if rank > dimension {
+            return Err(SubspaceError::Dependent { column: dimension });
+        }
+        let (mut basis, triangle) = directions.qr().unpack();
+        for (column, diagonal) in triangle.diagonal().iter().enumerate() {
+            if diagonal.abs() <= INDEPENDENCE_TOLERANCE {
+                return Err(SubspaceError::Dependent { column });
+            }
+            if *diagonal < 0.0 {
+                basis.column_mut(column).neg_mut();
+            }
+        }
+        Ok(Self { basis })
+    }
+
+    /// The orthonormal basis, `d × k`, column-major.
+    pub fn basis(&self) -> &DMatrix<f64> {
+        &self.basis
+    }
+
+    /// Gives up the orthonormal basis, `d × k`, column-major.
+    pub fn into_basis(self) -> DMatrix<f64> {
+        self.basis
+    }
+
+    /// Dimension `d` of the surrounding space.
+    pub fn dimension(&self) -> usize {
+        self.basis.nrows()
+    }
+
+    /// Dimension `k` of the subspace itself.
+    pub fn rank(&self) -> usize {
+        self.basis.ncols()
+    }
+}
+
+/// Squared Frobenius norm of the sines of the principal angles, in `[0, k]`: 0 for equal subspaces, `k` for orthogonal.
+///
+/// ```text
+/// ‖sin Θ‖²_F = k − ‖AᵀB‖²_F = ‖(I − AAᵀ) B‖²_F
+/// ```
+///
+/// Computed in the last form, which does not cancel: angles down to about 1e-16 are resolved.
+///
+/// # Errors
+///
+/// [`SubspaceError::Mismatch`] unless both have the same dimension and rank.
+pub fn sin_theta_squared(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceError> {
+    check_match(a, b)?;
+    Ok(residual(a, b).norm_squared().min(a.rank() as f64))
+}
+
+/// Frobenius distance of the orthogonal projectors: `√2` times the norm of the sines, in `[0, √(2k)]`.
+///
+/// ```text
+/// ‖AAᵀ − BBᵀ‖_F = √2 ‖sin Θ‖_F
+/// ```
+///
+/// The error measure of the experiments of Wang & Xu (2019).
+///
+/// # Errors
+///
+/// [`SubspaceError::Mismatch`] unless both have the same dimension and rank.
+pub fn projection_distance(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceError> {
+    Ok((2.0 * sin_theta_squared(a, b)?).sqrt())
+}
+
+/// Principal angles in radians, ascending, `k` of them in `[0, π/2]`.
+///
+/// Small angles come from their sines and large ones from their cosines (Björck & Golub 1973), so each is accurate.
+///
+/// # Errors
+///
+/// [`SubspaceError::Mismatch`] unless both have the same dimension and rank.
+pub fn principal_angles(a: &Subspace, b: &Subspace) -> Result<DVector<f64>, SubspaceError> {
+    check_match(a, b)?;
+    let cosines = descending_singular_values(&a.basis.tr_mul(&b.basis));
+    let sines = descending_singular_values(&residual(a, b));
+    let rank = a.rank();
+    Ok(DVector::from_fn(rank, |index, _| {
+        let (cosine, sine) = (cosines[index].min(1.0), sines[rank - 1 - index].min(1.0));
+        if cosine > std::f64::consts::FRAC_1_SQRT_2 { sine.asin() } else { cosine.acos() }
+    }))
+}
+
+/// Variance of `A` along the subspace, in the units of `A`: the utility `q_F` of the private-PCA literature.
+///
+/// ```text
+/// q_F = tr(Vᵀ A V)
+/// ```
+///
+/// # Errors
+///
+/// [`SubspaceError::Mismatch`] unless `covariance` is `d × d`.
+pub fn captured_variance(subspace: &Subspace, covariance: &DMatrix<f64>) -> Result<f64, SubspaceError> {
+    let (rows, columns) = covariance.shape();
+    if rows != subspace.dimension() || columns != subspace.dimension() {
+        return Err(SubspaceError::Mismatch {
+            left_dimension: subspace.dimension(),
+            left_rank: subspace.rank(),
+            right_dimension: rows,
+            right_rank: columns,
+        });
+    }
+    Ok((covariance * &subspace.basis).dot(&subspace.basis))
+}
+
+/// Gives every column its conventional sign: the entry of largest magnitude is positive.
+///
+/// Magnitudes within a relative `1e-9` of the largest are tied, and the lowest row decides, so that rounding on
+/// another machine does not flip a component. Columns of zeros stay as they are.
+pub fn orient_columns_in_place(columns: &mut DMatrix<f64>) {
+    for mut column in columns.column_iter_mut() {
+        let threshold = column.amax() * (1.0 - SIGN_TIE_TOLERANCE);
+        if column.iter().find(|entry| entry.abs() >= threshold).is_some_and(|entry| *entry < 0.0) {
+            column.neg_mut();
+        }
+    }
+}
+
+fn unit_columns(columns: &DMatrix<f64>) -> Result<DMatrix<f64>, SubspaceError> {
+    let mut directions = columns.clone();
+    for (index, mut column) in directions.column_iter_mut().enumerate() {
+        if let Some(row) = column.iter().position(|entry| !entry.is_finite()) {
+            return Err(SubspaceError::NotFinite { row, column: index, value: column[row] });
+        }
+        let largest = column.amax();
+        if largest == 0.0 {
+            return Err(SubspaceError::Dependent { column: index });
+        }
+        // Dividing by the largest entry first keeps the norm from over- or underflowing.
+        column.apply(|entry| *entry /= largest);
+        let norm = column.norm();
+        column.apply(|entry| *entry /= norm);
+    }
+    Ok(directions)
+}
+
+fn check_match(a: &Subspace, b: &Subspace) -> Result<(), SubspaceError> {
+    if a.basis.shape() == b.basis.shape() {
+        return Ok(());
+    }
+    Err(SubspaceError::Mismatch {
+        left_dimension: a.dimension(),
+        left_rank: a.rank(),
+        right_dimension: b.dimension(),
+        right_rank: b.rank(),
+    })
+}
+
+/// `(I − AAᵀ) B`: the part of `B` outside `A`, whose singular values are the sines.
+fn residual(a: &Subspace, b: &Subspace) -> DMatrix<f64> {
+    &b.basis - &a.basis * a.basis.tr_mul(&b.basis)
+}
+
+fn descending_singular_values(matrix: &DMatrix<f64>) -> DVector<f64> {
+    let mut values = matrix.singular_values();
+    values.as_mut_slice().sort_unstable_by(|left, right| right.total_cmp(left));
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(angle: f64) -> Subspace {
+        Subspace::new(&DMatrix::from_column_slice(3, 1, &[angle.cos(), angle.sin(), 0.0])).unwrap()
+    }
+
+    #[test]
+    fn distances_of_lines_are_functions_of_their_angle() {
+        for angle in [0.0, 1e-12, 0.3, 1.0, std::f64::consts::FRAC_PI_2] {
+            let (a, b) = (line(0.0), line(angle));
+            let squared = sin_theta_squared(&a, &b).unwrap();
+            assert!((squared - angle.sin().powi(2)).abs() <= 1e-15 * angle.max(1e-9), "{angle}");
+            assert!((projection_distance(&a, &b).unwrap() - 2f64.sqrt() * angle.sin()).abs() < 1e-15);
+            assert!((principal_angles(&a, &b).unwrap()[0] - angle).abs() < 1e-15, "{angle}");
+        }
+    }
+
+    #[test]
+    fn projection_distance_is_the_distance_of_the_projectors() {
+        let a = Subspace::new(&DMatrix::from_fn(6, 2, |i, j| ((3 * i + j) as f64).sin())).unwrap();
+        let b = Subspace::new(&DMatrix::from_fn(6, 2, |i, j| ((i + 5 * j) as f64).cos())).unwrap();
+        let direct = (a.basis() * a.basis().transpose() - b.basis() * b.basis().transpose()).norm();
+        assert!((projection_distance(&a, &b).unwrap() - direct).abs() < 1e-14);
+        let angles = principal_angles(&a, &b).unwrap();
+        assert!(angles.as_slice().is_sorted());
+        let squared: f64 = angles.iter().map(|angle| angle.sin().powi(2)).sum();
+        assert!((squared - sin_theta_squared(&a, &b).unwrap()).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_basis_does_not_change_the_subspace() {
+        let columns = DMatrix::from_fn(5, 3, |i, j| ((2 * i + 7 * i * j) as f64).sin());
+        let mixed = &columns * DMatrix::from_row_slice(3, 3, &[1.0, 2.0, 0.0, 0.0, -3.0, 1.0, 0.0, 0.0, 1e6]);
+        let (a, b) = (Subspace::new(&columns).unwrap(), Subspace::new(&mixed).unwrap());
+        assert!(sin_theta_squared(&a, &b).unwrap() < 1e-18);
+    }
+
+    #[test]
+    fn orthonormal_columns_come_back_with_their_signs() {
+        let basis = DMatrix::from_row_slice(3, 2, &[0.0, -1.0, -1.0, 0.0, 0.0, 0.0]);
+        assert!((Subspace::new(&basis).unwrap().basis() - &basis).norm() < 1e-15);
+    }
+
+    #[test]
+    fn whole_space_is_at_distance_zero_from_itself() {
+        let a = Subspace::new(&DMatrix::identity(4, 4)).unwrap();
+        let b = Subspace::new(&DMatrix::from_fn(4, 4, |i, j| if i <= j { 1.0 } else { 0.0 })).unwrap();
+        assert!(sin_theta_squared(&a, &b).unwrap() < 1e-28);
+    }
+
+    #[test]
+    fn captured_variance_is_the_trace_of_the_block() {
+        let a = Subspace::new(&DMatrix::from_column_slice(3, 2, &[1.0, 0.0, 0.0, 0.0, 0.0, 2.0])).unwrap();
+        let covariance = DMatrix::from_diagonal(&DVector::from_vec(vec![3.0, 2.0, 1.0]));
+        assert_eq!(captured_variance(&a, &covariance).unwrap(), 4.0);
+        assert!(matches!(captured_variance(&a, &DMatrix::zeros(2, 2)), Err(SubspaceError::Mismatch { .. })));
+    }
+
+    #[test]
+    fn matrices_that_span_too_little_are_refused() {
+        let repeated = DMatrix::from_row_slice(3, 2, &[1.0, 2.0, 1.0, 2.0, 0.0, 0.0]);
+        assert_eq!(Subspace::new(&repeated), Err(SubspaceError::Dependent { column: 1 }));
+        assert_eq!(Subspace::new(&DMatrix::zeros(3, 1)), Err(SubspaceError::Dependent { column: 0 }));
+        assert_eq!(Subspace::new(&DMatrix::identity(2, 3)), Err(SubspaceError::Dependent { column: 2 }));
+        assert_eq!(Subspace::new(&DMatrix::zeros(3, 0)), Err(SubspaceError::Empty { rows: 3, columns: 0 }));
+        let infinite = Subspace::new(&DMatrix::from_element(2, 1, f64::INFINITY));
+        assert_eq!(infinite, Err(SubspaceError::NotFinite { row: 0, column: 0, value: f64::INFINITY }));
+    }
+
+    #[test]
+    fn subspaces_of_different_shape_are_not_compared() {
+        let plane = Subspace::new(&DMatrix::identity(3, 2)).unwrap();
+        assert!(matches!(sin_theta_squared(&plane, &line(0.1)), Err(SubspaceError::Mismatch { .. })));
+    }
+
+    #[test]
+    fn sign_convention_makes_the_largest_entry_positive_and_lower_rows_decide_ties() {
+        let mut columns = DMatrix::from_column_slice(2, 4, &[0.6, -0.8, -0.5, 0.5, 0.0, 0.0, -0.5, 0.500_000_000_01]);
+        orient_columns_in_place(&mut columns);
+        let expected = DMatrix::from_column_slice(2, 4, &[-0.6, 0.8, 0.5, -0.5, 0.0, 0.0, 0.5, -0.500_000_000_01]);
+        assert_eq!(columns, expected);
+    }
+}

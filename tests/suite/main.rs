@@ -1,0 +1,6 @@
+#![cfg(not(target_family = "wasm"))]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+//! Integration tests, all in one binary.
+
+mod recovery;
+mod reference;

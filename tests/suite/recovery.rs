@@ -1,0 +1,107 @@
+//! Laws of the Fantope projection and the sparse solver, on inputs biased to ties, zeros and extreme ranks.
+
+use std::ops::ControlFlow;
+
+use ldp_pca::recovery::{
+    AdmmSettings, AdmmStatus, FantopeProblem, Penalty, Rank, project_onto_fantope, soft_threshold, solve_admm,
+};
+use nalgebra::{DMatrix, DVector};
+use proptest::prelude::*;
+
+/// A symmetric matrix and a rank it admits.
+fn matrix_and_rank() -> impl Strategy<Value = (DMatrix<f64>, usize)> {
+    (1usize..9).prop_flat_map(|dimension| {
+        let entries = dimension * dimension;
+        let matrix = prop_oneof![
+            // Generic.
+            prop::collection::vec(-3.0..3.0, entries).prop_map(move |entries| symmetric(dimension, &entries)),
+            // Few distinct entries: ties, repeated rows, zero blocks.
+            prop::collection::vec(prop::sample::select(vec![-1.0, 0.0, 0.0, 0.5, 1.0]), entries)
+                .prop_map(move |entries| symmetric(dimension, &entries)),
+            // Diagonal with tied eigenvalues, some exactly 1 apart: flat pieces of the threshold equation.
+            prop::collection::vec(prop::sample::select(vec![0.0, 1.0, 2.0, 2.0]), dimension)
+                .prop_map(|values| DMatrix::from_diagonal(&DVector::from_vec(values))),
+            // A rotated spectrum with a tie: a reflection of a tied diagonal.
+            prop::collection::vec(-1.0..1.0, dimension).prop_map(|direction| tied_reflection(&direction)),
+            Just(DMatrix::zeros(dimension, dimension)),
+        ];
+        let rank = prop_oneof![Just(1), Just(dimension), 1..=dimension];
+        (matrix, rank)
+    })
+}
+
+fn symmetric(dimension: usize, entries: &[f64]) -> DMatrix<f64> {
+    DMatrix::from_fn(dimension, dimension, |row, column| entries[row.max(column) * dimension + row.min(column)])
+}
+
+fn tied_reflection(direction: &[f64]) -> DMatrix<f64> {
+    let dimension = direction.len();
+    let normal = DVector::from_column_slice(direction) + DVector::from_element(dimension, 1e-3);
+    let reflection =
+        DMatrix::identity(dimension, dimension) - &normal * normal.transpose() * (2.0 / normal.norm_squared());
+    let tied =
+        DMatrix::from_diagonal(&DVector::from_fn(dimension, |index, _| if index < dimension / 2 { 2.0 } else { 0.5 }));
+    let mut rotated = &reflection * tied * &reflection;
+    rotated.fill_lower_triangle_with_upper_triangle();
+    rotated
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn projection_is_feasible_and_idempotent((matrix, rank) in matrix_and_rank(), scale in prop::sample::select(vec![1e-6, 1.0, 1e6])) {
+        let matrix = matrix * scale;
+        let rank = Rank::new(rank).unwrap();
+        let projection = project_onto_fantope(&matrix, rank).unwrap();
+        let problem = FantopeProblem::new(&matrix, rank, Penalty::ZERO).unwrap();
+        prop_assert!(problem.infeasibility(&projection.matrix).unwrap() <= 1e-12);
+        prop_assert!((projection.weights.sum() - rank.value() as f64).abs() <= 1e-13);
+        let again = project_onto_fantope(&projection.matrix, rank).unwrap().matrix;
+        prop_assert!((again - &projection.matrix).norm() <= 1e-12);
+    }
+
+    /// `⟨A − P(A), F − P(A)⟩ ≤ 0` for every feasible `F` characterises the projection.
+    #[test]
+    fn projection_satisfies_its_variational_inequality((matrix, rank) in matrix_and_rank(), seeds in prop::collection::vec(-2.0..2.0, 81)) {
+        let rank = Rank::new(rank).unwrap();
+        let projection = project_onto_fantope(&matrix, rank).unwrap().matrix;
+        let outward = &matrix - &projection;
+        let somewhere = symmetric(matrix.nrows(), &seeds);
+        // The worst feasible point is the best one for the linear functional itself.
+        for other in [&somewhere, &(&outward * 1e3), &(&outward * 1e9), &-&matrix] {
+            let feasible = project_onto_fantope(other, rank).unwrap().matrix;
+            prop_assert!(outward.dot(&(feasible - &projection)) <= 1e-11);
+        }
+    }
+
+    #[test]
+    fn soft_threshold_splits_a_matrix_into_a_shrunk_and_a_clipped_part((matrix, _) in matrix_and_rank(), amount in 0.0..2.0f64) {
+        let shrunk = soft_threshold(&matrix, Penalty::new(amount).unwrap());
+        for (entry, shrunk) in matrix.iter().zip(shrunk.iter()) {
+            prop_assert!((entry - shrunk).abs() <= amount + 1e-15);
+            prop_assert!(*shrunk == 0.0 || (shrunk.signum() == entry.signum() && (entry.abs() - shrunk.abs() - amount).abs() < 1e-15));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn sparse_solution_is_feasible_certified_and_beats_every_other_point(
+        (matrix, rank) in matrix_and_rank(),
+        penalty in prop_oneof![Just(0.0), Just(0.5), Just(10.0), 0.0..1.5],
+        seeds in prop::collection::vec(-2.0..2.0, 81),
+    ) {
+        let problem = FantopeProblem::new(&matrix, Rank::new(rank).unwrap(), Penalty::new(penalty).unwrap()).unwrap();
+        let solution = solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+        prop_assert_eq!(solution.status, AdmmStatus::Optimal);
+        prop_assert!(problem.infeasibility(&solution.feasible).unwrap() <= 1e-9);
+        prop_assert!(problem.dual_bound(&solution.dual).is_ok());
+        for other in [symmetric(matrix.nrows(), &seeds), matrix.clone(), soft_threshold(&matrix, problem.penalty()) * 1e6] {
+            let feasible = project_onto_fantope(&other, problem.rank()).unwrap().matrix;
+            prop_assert!(problem.objective(&feasible).unwrap() <= solution.dual_bound + 1e-12);
+        }
+    }
+}
