@@ -4,3 +4,5 @@
 
 mod recovery;
 mod reference;
+#[cfg(feature = "server")]
+mod server;
