@@ -4,7 +4,7 @@
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## run the demo: page, aggregator and simulated users (RECORDS=n sets how many)
+demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for records of your own)
 	scripts/setup.sh demo
 	$(MAKE) --no-print-directory page
 	cargo run --release -- demo --www www/dist $(if $(RECORDS),--records $(RECORDS))

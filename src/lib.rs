@@ -95,6 +95,8 @@ pub mod recovery;
 pub mod report;
 pub mod sampling;
 pub mod schema;
+#[cfg(all(feature = "server", not(target_family = "wasm")))]
+pub mod server;
 pub mod simulation;
 pub mod subspace;
 pub mod task;

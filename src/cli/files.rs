@@ -75,6 +75,30 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     output.finish()
 }
 
+/// A folder for the time of a command.
+pub(super) struct ScratchFolder {
+    path: PathBuf,
+}
+
+impl ScratchFolder {
+    pub(super) fn create(name: &str) -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).map_err(|error| CliError::file(&path, error))?;
+        Ok(Self { path })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for ScratchFolder {
+    fn drop(&mut self) {
+        // It is in the system's temporary folder; what cannot be removed now is removed with that.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
 /// A buffered reader that unpacks gzip when the content is gzip, whatever the name says.
 pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
     use std::io::BufRead as _;

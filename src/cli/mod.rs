@@ -5,6 +5,7 @@
 //! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
 
 mod aggregate;
+mod demo;
 mod error;
 mod files;
 mod inspect;
@@ -14,6 +15,7 @@ mod randomize;
 mod records;
 mod recover;
 mod schema;
+mod serve;
 mod simulate;
 mod solve;
 mod task;
@@ -54,6 +56,10 @@ enum Command {
     Solve(solve::Solve),
     /// Tell what a schema, task, reports or aggregate file holds
     Inspect(inspect::Inspect),
+    /// Collect reports over HTTP
+    Serve(serve::Serve),
+    /// Run a whole collection on this machine
+    Demo(demo::Demo),
 }
 
 /// Parses the arguments, runs the command, and reports its error.
@@ -77,6 +83,8 @@ pub fn run() -> ExitCode {
         Command::Simulate(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Inspect(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Demo(command) => command.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

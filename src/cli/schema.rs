@@ -1,10 +1,10 @@
 //! `schema infer`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use ldp_pca::schema::Unseen;
-use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
+use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred, Scaling};
+use ldp_pca::schema::{SchemaError, Unseen};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -93,7 +93,6 @@ impl SchemaCommand {
 impl Infer {
     fn run(self) -> Result<()> {
         note("note: the schema is public and describes what this sample holds, so the sample must be public");
-        let file = RecordFile::open(&self.sample, self.header, looks_like_names)?;
         let options = InferenceOptions {
             scaling: match self.scaling {
                 ScalingName::MaxAbs => Scaling::MaxAbs,
@@ -109,34 +108,7 @@ impl Infer {
             categorical: self.categorical,
             max_values: self.max_values,
         };
-        let path = self.sample.clone();
-        let names = file.names().map(<[String]>::to_vec);
-        let mut inference = match names {
-            Some(names) => Some(Inference::new(&names, options.clone())?),
-            None => None,
-        };
-        file.for_each(|line, row| {
-            let texts: Vec<String>;
-            let fields: Vec<&str> = match row {
-                Row::Text(fields) => fields.iter().collect(),
-                Row::Numbers(numbers) => {
-                    texts = numbers.iter().map(ToString::to_string).collect();
-                    texts.iter().map(String::as_str).collect()
-                }
-            };
-            if inference.is_none() {
-                inference = Some(Inference::new(&positional_names(fields.len()), options.clone())?);
-            }
-            match &mut inference {
-                Some(inference) => inference.observe(&fields).map_err(|error| CliError::line(&path, line, error)),
-                None => Ok(()),
-            }
-        })?;
-        let inferred = match inference {
-            Some(inference) => inference.finish(),
-            None => Err(ldp_pca::schema::SchemaError::EmptySample),
-        }
-        .map_err(|error| CliError::file(&self.sample, error))?;
+        let inferred = infer(&self.sample, self.header, &options)?;
         let json =
             serde_json::to_string_pretty(&inferred.schema).map_err(|error| CliError::Failed(error.to_string()))?;
         if let Some(output) = &self.output {
@@ -163,4 +135,28 @@ impl Infer {
             text
         })
     }
+}
+
+/// Reads a sample and infers its schema.
+pub(super) fn infer(path: &Path, header: Header, options: &InferenceOptions) -> Result<Inferred> {
+    let file = RecordFile::open(path, header, looks_like_names)?;
+    let start = |names: &[String]| Inference::new(names, options.clone()).map_err(|error| CliError::file(path, error));
+    let mut inference = file.names().map(start).transpose()?;
+    file.for_each(|line, row| {
+        let texts: Vec<String>;
+        let fields: Vec<&str> = match row {
+            Row::Text(fields) => fields.iter().collect(),
+            Row::Numbers(numbers) => {
+                texts = numbers.iter().map(ToString::to_string).collect();
+                texts.iter().map(String::as_str).collect()
+            }
+        };
+        // Without a header the first row tells how many columns there are.
+        let inference = match &mut inference {
+            Some(inference) => inference,
+            none => none.insert(start(&positional_names(fields.len()))?),
+        };
+        inference.observe(&fields).map_err(|error| CliError::line(path, line, error))
+    })?;
+    inference.ok_or(SchemaError::EmptySample).and_then(Inference::finish).map_err(|error| CliError::file(path, error))
 }

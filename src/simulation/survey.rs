@@ -60,7 +60,8 @@ impl LeisureSurvey {
             let answers: Vec<f64> = (0..ACTIVITIES.len())
                 .map(|activity| {
                     let liking: f64 = TASTES.iter().zip(&tastes).map(|(taste, amount)| taste[activity] * amount).sum();
-                    (liking + rng.sample::<f64, _>(StandardNormal)).round().clamp(-5.0, 5.0)
+                    // Adding zero turns -0 into 0.
+                    (liking + rng.sample::<f64, _>(StandardNormal)).round().clamp(-5.0, 5.0) + 0.0
                 })
                 .collect();
             if answers.iter().any(|&answer| answer != 0.0) {

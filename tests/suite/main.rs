@@ -2,6 +2,9 @@
 #![cfg(not(target_family = "wasm"))]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod readme;
 mod recovery;
 mod reference;
+#[cfg(feature = "server")]
+mod server;
 mod vectors;

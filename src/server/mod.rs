@@ -1,0 +1,183 @@
+//! The aggregator over HTTP with its embedded store.
+//!
+//! It takes reports, never records, and acknowledges a report when it is on the disk. The interface is described in docs/http-api.md,
+//! the folder in which everything is kept in `store`.
+//!
+//! ```no_run
+//! use ldp_pca::server::{Server, ServerConfig};
+//! # async fn serve(task: ldp_pca::task::Task) -> Result<(), Box<dyn std::error::Error>> {
+//! let config = ServerConfig { next_free_port: true, ..ServerConfig::new("aggregator-data") };
+//! let server = Server::bind(config, vec![task]).await?;
+//! println!("listening on http://{}", server.local_addr());
+//! server.serve(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod config;
+mod limits;
+mod problem;
+mod recovery;
+mod router;
+mod store;
+
+use std::future::{Future, IntoFuture, pending};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use self::router::{App, router};
+use self::store::Store;
+use crate::task::{Task, TaskDigest};
+
+pub use config::ServerConfig;
+pub use store::StoreError;
+
+/// Ports that are tried when the first is taken.
+const PORTS_TRIED: u16 = 100;
+
+/// A server that holds its folder and its port, and serves once [`Server::serve`] is called.
+pub struct Server {
+    config: ServerConfig,
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+}
+
+/// A task of a server, and what opening its file found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// The task.
+    pub digest: TaskDigest,
+    /// Reports counted.
+    pub records: u64,
+    /// Bytes cut off the end of its file because they were no whole report: a crash while they were written, before they were acknowledged.
+    pub cut_bytes: u64,
+    /// Damaged reports in the middle of its file, which are not counted: the disk lost what it had.
+    pub damaged_reports: u64,
+}
+
+impl Server {
+    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet.
+    ///
+    /// # Errors
+    /// [`ServerError`] when the folder cannot be opened, holds no task and none is given, or the port is taken.
+    pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
+            return Err(ServerError::Page { path: www.clone() });
+        }
+        let (root, queue) = (config.data.clone(), config.max_pending_requests);
+        let store = spawn_blocking(move || Store::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
+        if store.tasks().next().is_none() {
+            return Err(ServerError::NoTask { data: config.data });
+        }
+        let listener = listen(config.listen, config.next_free_port).await?;
+        let address = listener.local_addr()?;
+        let app = Arc::new(App::new(store, &config));
+        Ok(Self { config, listener, address, app })
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The tasks, in the order of their digests.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskSummary> {
+        let summary = |store: &Arc<store::TaskStore>| TaskSummary {
+            digest: store.task().digest(),
+            records: store.counts().records,
+            cut_bytes: store.damage().cut_bytes,
+            damaged_reports: store.damage().passed_over,
+        };
+        self.app.store.tasks().map(summary).collect()
+    }
+
+    /// Serves until `shutdown` is ready. Then it takes no more connections, finishes open requests for as long as `drain_timeout` says, and gives
+    /// the folder free.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`] when the system lets no more connections in.
+    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+        let router = router(Arc::clone(&self.app), self.config.www.as_deref());
+        // Answers are small: they leave at once.
+        let listener = self.listener.tap_io(|connection| drop(connection.set_nodelay(true)));
+        let (stopping, stopped) = oneshot::channel();
+        let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
+            shutdown.await;
+            let _ = stopping.send(());
+        });
+        let deadline = async {
+            if stopped.await.is_err() {
+                pending::<()>().await;
+            }
+            sleep(self.config.drain_timeout).await;
+        };
+        let served = tokio::select! {
+            served = serving.into_future() => served,
+            () = deadline => Ok(()),
+        };
+        let app = self.app;
+        spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
+        Ok(served?)
+    }
+}
+
+/// Takes the port, or with `next_free` one of those after it.
+async fn listen(first: SocketAddr, next_free: bool) -> Result<TcpListener, ServerError> {
+    let mut address = first;
+    loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) => {
+                let taken = error.kind() == io::ErrorKind::AddrInUse;
+                let next = address.port().checked_add(1).filter(|port| port - first.port() < PORTS_TRIED);
+                match next.filter(|_| taken && next_free) {
+                    Some(port) => address.set_port(port),
+                    None => return Err(ServerError::Listen { address, source: error }),
+                }
+            }
+        }
+    }
+}
+
+/// Why a server does not start or goes on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The folder.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Nothing to collect.
+    #[error("{} holds no task and none was given: give the task to collect reports for", data.display())]
+    NoTask {
+        /// The store's folder.
+        data: PathBuf,
+    },
+    /// The folder of the page.
+    #[error("{} is not a folder: build the page first, or serve without it", path.display())]
+    Page {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// The port.
+    #[error("cannot listen on {address}: {source}; choose another address or port, or let the next free port be taken")]
+    Listen {
+        /// The last address tried.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system, while serving.
+    #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
+    Io(#[from] io::Error),
+}

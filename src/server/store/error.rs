@@ -1,0 +1,71 @@
+//! Why a store cannot be opened.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::report::ReportError;
+use crate::task::{TaskDigest, TaskError};
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}; check the disk's space and that the folder is this user's to write", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another server has the folder open.
+    #[error("another server holds {}: stop it, or give this one a folder of its own", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// A folder of another release or of something else.
+    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another folder", path.display(), super::FORMAT)]
+    Format {
+        /// The file that names the format.
+        path: PathBuf,
+        /// What it says.
+        found: String,
+    },
+    /// A task that cannot be read.
+    #[error("{}: {source}; restore it from a copy of the task", path.display())]
+    Task {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: TaskError,
+    },
+    /// A task that is not the one its folder is named after.
+    #[error("{} is task {found}, but its folder says {expected}: restore it from a copy of that task", path.display())]
+    OtherTask {
+        /// The file.
+        path: PathBuf,
+        /// The digest in the folder's name.
+        expected: TaskDigest,
+        /// The digest of the task in it.
+        found: TaskDigest,
+    },
+    /// A whole report that is not one of the task.
+    #[error("{}, byte {offset}: {source}; restore the file from a copy, or use the release that wrote it", path.display())]
+    ForeignReport {
+        /// The file.
+        path: PathBuf,
+        /// Where the report starts.
+        offset: u64,
+        /// Why it is not a report of the task.
+        source: ReportError,
+    },
+}
+
+impl StoreError {
+    pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,171 @@
+//! The embedded store: a folder that holds each task and every report that was acknowledged.
+//!
+//! ```text
+//! format                      "ldp-pca store 1"
+//! lock                        held while a server has the folder open
+//! tasks/<digest>/task.json    the task, canonical
+//! tasks/<digest>/reports.log  its reports, one after the other, each with its own checksum
+//! ```
+//!
+//! A report is acknowledged after it was written and the disk said so. Whatever waits when the disk becomes free is written together
+//! and synced once. The sums and the ids are in memory, and rebuilt from the file at start.
+
+mod error;
+mod log;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::task::{Task, TaskDigest};
+
+pub use error::StoreError;
+pub(super) use writer::{Batch, CommitError, Committed, TaskStore};
+
+/// What the file `format` says.
+const FORMAT: &str = "ldp-pca store 1";
+
+/// All tasks of a folder.
+pub(super) struct Store {
+    tasks: BTreeMap<TaskDigest, Arc<TaskStore>>,
+    lock: File,
+}
+
+impl Store {
+    /// Opens or makes the folder with `tasks` and those that it already has. `queue` requests may wait per task.
+    pub(super) fn open(root: &Path, tasks: &[Task], queue: usize) -> Result<Self, StoreError> {
+        let folder = root.join("tasks");
+        fs::create_dir_all(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
+        let lock = lock(&root.join("lock"))?;
+        check_format(root)?;
+        for task in tasks {
+            add_task(&folder, task)?;
+        }
+        sync_folder(&folder)?;
+        sync_folder(root)?;
+        let mut stores = BTreeMap::new();
+        for entry in fs::read_dir(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
+            let path = entry.map_err(|error| StoreError::io("list", &folder, error))?.path();
+            if let Some(task) = read_task(&path)? {
+                let digest = task.digest();
+                stores.insert(digest, Arc::new(TaskStore::open(task, &path.join("reports.log"), queue)?));
+                sync_folder(&path)?;
+            }
+        }
+        Ok(Self { tasks: stores, lock })
+    }
+
+    /// Every task, in the order of their digests.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = &Arc<TaskStore>> {
+        self.tasks.values()
+    }
+
+    /// One task by its digest in hexadecimal digits.
+    pub(super) fn task(&self, id: &str) -> Option<&Arc<TaskStore>> {
+        self.tasks.get(&digest_of(id)?)
+    }
+
+    /// Finishes what waits, refuses what comes, and gives the folder free.
+    pub(super) fn close(&self) {
+        self.tasks.values().for_each(|task| task.close());
+        // The lock goes with the process at the latest.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Takes the folder for this server.
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let file = File::options().create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(|error| StoreError::io("open", path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path, error)),
+    }
+}
+
+/// Makes sure that the folder is written as this software writes it.
+fn check_format(root: &Path) -> Result<(), StoreError> {
+    let path = root.join("format");
+    match fs::read(&path) {
+        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(()),
+        Ok(found) => {
+            let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
+            Err(StoreError::Format { path, found })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => write_whole(&path, &format!("{FORMAT}\n")),
+        Err(error) => Err(StoreError::io("read", &path, error)),
+    }
+}
+
+/// Makes the subfolder of a task unless it is there.
+fn add_task(folder: &Path, task: &Task) -> Result<(), StoreError> {
+    let folder = folder.join(task.digest().to_string());
+    fs::create_dir_all(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
+    let path = folder.join("task.json");
+    if path.exists() {
+        return Ok(());
+    }
+    write_whole(&path, &task.to_json())?;
+    sync_folder(&folder)
+}
+
+/// The task of a subfolder of `tasks`; `None` for what is no task: somebody else's file, or a folder that a crash left without a task.
+fn read_task(folder: &Path) -> Result<Option<Task>, StoreError> {
+    let Some(digest) = folder.file_name().and_then(|name| digest_of(name.to_str()?)) else { return Ok(None) };
+    let path = folder.join("task.json");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.join("reports.log").exists() => {
+            return Ok(None);
+        }
+        Err(error) => return Err(StoreError::io("read", &path, error)),
+    };
+    let task = match Task::from_json(&text) {
+        Ok(task) => task,
+        Err(source) => return Err(StoreError::Task { path, source }),
+    };
+    if task.digest() == digest {
+        Ok(Some(task))
+    } else {
+        Err(StoreError::OtherTask { path, expected: digest, found: task.digest() })
+    }
+}
+
+/// The digest that 64 lower-case hexadecimal digits spell.
+fn digest_of(text: &str) -> Option<TaskDigest> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = (digit(pair[0])? << 4) | digit(pair[1])?;
+    }
+    Some(TaskDigest::new(bytes))
+}
+
+/// Writes a small file so that it is there whole or not at all, whenever the machine stops.
+fn write_whole(path: &Path, content: &str) -> Result<(), StoreError> {
+    let temporary = path.with_extension("tmp");
+    let write = || {
+        let mut file = File::create(&temporary)?;
+        file.write_all(content.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|error| StoreError::io("write", path, error))
+}
+
+/// Waits until the names in a folder are on the disk. Elsewhere than on Unix a folder cannot be synced.
+fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    if cfg!(unix) {
+        File::open(folder).and_then(|file| file.sync_all()).map_err(|error| StoreError::io("write", folder, error))?;
+    }
+    Ok(())
+}

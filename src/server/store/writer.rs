@@ -1,0 +1,331 @@
+//! One thread per task writes: it takes all batches that wait, appends what is new, syncs once, counts, and then answers them.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+
+use super::StoreError;
+use super::log::{Damage, LogFile, ReportLog};
+use crate::aggregate::Aggregate;
+use crate::report::{Report, ReportId, report_bytes};
+use crate::task::Task;
+
+/// Bytes of reports beyond which no further batch joins those that are written together.
+const GROUP_BYTES: usize = 8 << 20;
+
+/// Good reports of a task that wait to be written.
+pub(crate) struct Batch {
+    /// The reports.
+    pub(crate) reports: Vec<Report>,
+    /// Their bytes, one after the other.
+    pub(crate) bytes: Vec<u8>,
+    /// Their share of the bytes that the server may hold.
+    #[allow(dead_code, reason = "held until the batch is written, then dropped with it")]
+    pub(crate) permit: OwnedSemaphorePermit,
+}
+
+/// What became of a batch. All of it is on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Committed {
+    /// Reports counted for the first time.
+    pub(crate) accepted: u64,
+    /// Reports whose id was there already; the first one stays.
+    pub(crate) duplicate: u64,
+}
+
+/// Why a batch was not counted, not even in part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CommitError {
+    #[error("too many batches wait to be written")]
+    Busy,
+    #[error("the store cannot write: {0}")]
+    Write(String),
+    #[error("the store is closed")]
+    Closed,
+}
+
+/// The reports of one task.
+pub(crate) struct TaskStore {
+    task: Task,
+    report_bytes: usize,
+    damage: Damage,
+    totals: Arc<Totals>,
+    /// Gone once the store is closed.
+    queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the writer publishes.
+struct Totals {
+    counts: Mutex<Counts>,
+    /// Locked while reports are summed: readers wait for it off the request threads.
+    aggregate: Mutex<Aggregate>,
+}
+
+/// Reports seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Reports in the aggregate.
+    pub(crate) records: u64,
+    /// Reports ignored, since the store was opened, because their id was there already.
+    pub(crate) duplicates: u64,
+}
+
+/// A batch and who waits for it.
+struct Waiting {
+    batch: Batch,
+    answer: oneshot::Sender<Result<Committed, CommitError>>,
+}
+
+impl TaskStore {
+    /// Replays the file and starts the writer. At most `queue` batches wait for it.
+    pub(super) fn open(task: Task, path: &Path, queue: usize) -> Result<Self, StoreError> {
+        let mut ids = HashSet::new();
+        let mut aggregate = Aggregate::empty(&task);
+        let (log, damage) = ReportLog::open(path, &task, |reports| {
+            reports.retain(|report| ids.insert(report.id()));
+            sum(&mut aggregate, &task, reports);
+        })?;
+        Self::start(task, log, damage, ids, aggregate, queue).map_err(|error| StoreError::io("serve", path, error))
+    }
+
+    fn start<F: LogFile>(
+        task: Task,
+        log: ReportLog<F>,
+        damage: Damage,
+        ids: HashSet<ReportId>,
+        aggregate: Aggregate,
+        queue: usize,
+    ) -> std::io::Result<Self> {
+        let counts = Counts { records: aggregate.records(), duplicates: 0 };
+        let totals = Arc::new(Totals { counts: Mutex::new(counts), aggregate: Mutex::new(aggregate) });
+        let (sender, receiver) = mpsc::channel(queue.max(1));
+        let writer = Writer { task: task.clone(), log, ids, totals: Arc::clone(&totals) };
+        let thread = thread::Builder::new().name("report-writer".into()).spawn(move || writer.run(receiver))?;
+        Ok(Self {
+            report_bytes: report_bytes(&task),
+            task,
+            damage,
+            totals,
+            queue: Mutex::new(Some(sender)),
+            writer: Mutex::new(Some(thread)),
+        })
+    }
+
+    pub(crate) fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// The length of one report.
+    pub(crate) fn report_bytes(&self) -> usize {
+        self.report_bytes
+    }
+
+    /// What opening the file repaired.
+    pub(crate) fn damage(&self) -> Damage {
+        self.damage
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        *hold(&self.totals.counts)
+    }
+
+    /// A copy of the sums. Waits while reports are summed: not for a request thread.
+    pub(crate) fn aggregate(&self) -> Aggregate {
+        hold(&self.totals.aggregate).clone()
+    }
+
+    /// Hands a batch to the writer and waits until it is on the disk and counted. A caller that stops waiting does not stop the batch.
+    pub(crate) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        let (answer, committed) = oneshot::channel();
+        match hold(&self.queue).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => return Err(CommitError::Busy),
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(CommitError::Closed),
+        }
+        committed.await.unwrap_or(Err(CommitError::Closed))
+    }
+
+    /// Takes no further batch, and returns when those that wait are written.
+    pub(super) fn close(&self) {
+        drop(hold(&self.queue).take());
+        if let Some(writer) = hold(&self.writer).take() {
+            // It panicked: then the batches it held were answered with `Closed`, and the file is repaired at the next start.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Drop for TaskStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The writer's own state.
+struct Writer<F> {
+    task: Task,
+    log: ReportLog<F>,
+    /// The ids of all reports in the log.
+    ids: HashSet<ReportId>,
+    totals: Arc<Totals>,
+}
+
+impl<F: LogFile> Writer<F> {
+    fn run(mut self, mut queue: mpsc::Receiver<Waiting>) {
+        while let Some(first) = queue.blocking_recv() {
+            let mut bytes = first.batch.bytes.len();
+            let mut group = vec![first];
+            while bytes < GROUP_BYTES {
+                let Ok(next) = queue.try_recv() else { break };
+                bytes += next.batch.bytes.len();
+                group.push(next);
+            }
+            self.commit(group);
+        }
+    }
+
+    fn commit(&mut self, mut group: Vec<Waiting>) {
+        let report_bytes = report_bytes(&self.task);
+        let mut new_bytes = Vec::new();
+        let mut new_reports = Vec::new();
+        let mut new_ids = HashSet::new();
+        let mut outcomes = Vec::with_capacity(group.len());
+        for Waiting { batch, .. } in &mut group {
+            let mut outcome = Committed::default();
+            for (report, bytes) in batch.reports.drain(..).zip(batch.bytes.chunks_exact(report_bytes)) {
+                if self.ids.contains(&report.id()) || !new_ids.insert(report.id()) {
+                    outcome.duplicate += 1;
+                } else {
+                    outcome.accepted += 1;
+                    new_bytes.extend_from_slice(bytes);
+                    new_reports.push(report);
+                }
+            }
+            outcomes.push(outcome);
+        }
+        // Duplicates of what is on the disk need no writing.
+        let written = if new_bytes.is_empty() { Ok(()) } else { self.log.append(&new_bytes) };
+        if let Err(error) = written {
+            let refusal = CommitError::Write(error.to_string());
+            group.into_iter().for_each(|waiting| answer(waiting, Err(refusal.clone())));
+            return;
+        }
+        self.ids.extend(new_ids);
+        sum(&mut hold(&self.totals.aggregate), &self.task, &new_reports);
+        let mut counts = hold(&self.totals.counts);
+        for outcome in &outcomes {
+            counts.records += outcome.accepted;
+            counts.duplicates += outcome.duplicate;
+        }
+        drop(counts);
+        for (waiting, outcome) in group.into_iter().zip(outcomes) {
+            answer(waiting, Ok(outcome));
+        }
+    }
+}
+
+fn answer(waiting: Waiting, outcome: Result<Committed, CommitError>) {
+    // Whoever waited may be gone; the outcome stands.
+    let _ = waiting.answer.send(outcome);
+}
+
+/// Adds reports that were decoded as reports of `task`, which is all that an aggregate asks for.
+fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
+    aggregate.accumulate(task, reports).expect("reports of this task");
+}
+
+/// Locks. Nothing that is done under these locks leaves a half-made state behind, so a panic elsewhere does not matter.
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::SeqCst;
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+    use tokio::sync::Semaphore;
+
+    use super::super::log::tests::{FaultyFile, faulty_log};
+    use super::*;
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::Epsilon;
+    use crate::record::Bounding;
+    use crate::schema::Schema;
+    use crate::task::Folds;
+
+    fn task() -> Task {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 8, cap: 1 };
+        Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
+    }
+
+    fn reports(task: &Task, count: usize) -> Vec<Report> {
+        let record = task.bound(vec![1.0, 2.0, -2.0]).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+    }
+
+    fn batch(reports: &[Report]) -> Batch {
+        Batch {
+            bytes: reports.iter().flat_map(Report::to_bytes).collect(),
+            reports: reports.to_vec(),
+            permit: Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap(),
+        }
+    }
+
+    fn store(file: &FaultyFile) -> TaskStore {
+        let (task, damage) = (task(), Damage::default());
+        let aggregate = Aggregate::empty(&task);
+        TaskStore::start(task, faulty_log(file), damage, HashSet::new(), aggregate, 4).unwrap()
+    }
+
+    fn commit(store: &TaskStore, reports: &[Report]) -> Result<Committed, CommitError> {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(store.commit(batch(reports)))
+    }
+
+    #[test]
+    fn a_batch_that_cannot_be_written_is_not_counted_and_can_be_sent_again() {
+        let file = FaultyFile::default();
+        let store = store(&file);
+        let reports = reports(store.task(), 6);
+        assert_eq!(commit(&store, &reports[..2]), Ok(Committed { accepted: 2, duplicate: 0 }));
+        for fault in [&file.sync_fails, &file.truncation_fails] {
+            file.capacity.store(100, SeqCst);
+            fault.store(true, SeqCst);
+            assert!(matches!(commit(&store, &reports[1..]), Err(CommitError::Write(_))));
+            assert_eq!((store.counts().records, store.counts().duplicates), (2, 0));
+            assert_eq!(store.aggregate().records(), 2);
+            fault.store(false, SeqCst);
+        }
+        file.capacity.store(0, SeqCst);
+        assert_eq!(commit(&store, &reports[1..]), Ok(Committed { accepted: 4, duplicate: 1 }));
+        let mut expected = Aggregate::empty(store.task());
+        expected.accumulate(store.task(), &reports).unwrap();
+        assert_eq!(store.aggregate(), expected);
+        assert_eq!(file.content(), reports.iter().flat_map(Report::to_bytes).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn duplicates_are_ignored_within_a_batch_and_need_no_disk() {
+        let file = FaultyFile::default();
+        let store = store(&file);
+        let reports = reports(store.task(), 2);
+        let twice = [reports[0].clone(), reports[1].clone(), reports[0].clone()];
+        assert_eq!(commit(&store, &twice), Ok(Committed { accepted: 2, duplicate: 1 }));
+        file.sync_fails.store(true, SeqCst);
+        assert_eq!(commit(&store, &reports), Ok(Committed { accepted: 0, duplicate: 2 }));
+    }
+
+    #[test]
+    fn a_closed_store_takes_nothing() {
+        let store = store(&FaultyFile::default());
+        let reports = reports(store.task(), 1);
+        store.close();
+        assert_eq!(commit(&store, &reports), Err(CommitError::Closed));
+    }
+}

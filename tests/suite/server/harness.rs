@@ -1,0 +1,224 @@
+//! A real server on a free port of this machine, and a client.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use chacha20::ChaCha8Rng;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::mechanism::{Calibration, MechanismSpec};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::Bounding;
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::schema::Schema;
+use ldp_pca::server::{Server, ServerConfig, ServerError};
+use ldp_pca::task::{Folds, Task};
+use rand::SeedableRng;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+pub const REPORTS: &str = "application/vnd.ldp-pca.reports";
+
+/// How a server ends.
+enum End {
+    Shutdown,
+    Abandon,
+}
+
+/// A server in a thread of its own.
+pub struct Running {
+    pub address: SocketAddr,
+    end: Option<oneshot::Sender<End>>,
+    thread: Option<JoinHandle<Result<(), ServerError>>>,
+}
+
+impl Running {
+    pub fn start(config: ServerConfig, tasks: &[Task]) -> Self {
+        Self::try_start(config, tasks).unwrap()
+    }
+
+    pub fn try_start(config: ServerConfig, tasks: &[Task]) -> Result<Self, ServerError> {
+        let tasks = tasks.to_vec();
+        let (end, ended) = oneshot::channel();
+        let (started, start) = std::sync::mpsc::channel();
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let server = match Server::bind(config, tasks).await {
+                    Ok(server) => server,
+                    Err(error) => {
+                        started.send(Err(error)).unwrap();
+                        return Ok(());
+                    }
+                };
+                started.send(Ok(server.local_addr())).unwrap();
+                let (shutdown, asked) = oneshot::channel::<()>();
+                let serving = server.serve(async { asked.await.unwrap_or(()) });
+                let mut shutdown = Some(shutdown);
+                let abandoned = async {
+                    match ended.await {
+                        Ok(End::Shutdown) => {
+                            shutdown.take();
+                            std::future::pending::<()>().await;
+                        }
+                        Ok(End::Abandon) | Err(_) => {}
+                    }
+                };
+                tokio::select! {
+                    served = serving => served,
+                    () = abandoned => Ok(()),
+                }
+            })
+        });
+        let address = start.recv().unwrap()?;
+        Ok(Self { address, end: Some(end), thread: Some(thread) })
+    }
+
+    /// Ends it in good order.
+    pub fn shut_down(mut self) {
+        self.finish(End::Shutdown);
+    }
+
+    /// Drops everything it was doing.
+    pub fn abandon(mut self) {
+        self.finish(End::Abandon);
+    }
+
+    fn finish(&mut self, end: End) {
+        if let Some(sender) = self.end.take() {
+            sender.send(end).map_err(|_| "the server ended by itself").unwrap();
+            self.thread.take().unwrap().join().unwrap().unwrap();
+        }
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        get(self.address, path)
+    }
+
+    pub fn post(&self, path: &str, media_type: &str, body: &[u8]) -> Answer {
+        post(self.address, path, media_type, body)
+    }
+
+    /// Posts reports of a task.
+    pub fn send(&self, task: &Task, body: &[u8]) -> Answer {
+        self.post(&path(task, "/reports"), REPORTS, body)
+    }
+
+    pub fn records(&self, task: &Task) -> u64 {
+        self.get(&path(task, "/status")).json()["records"].as_u64().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            self.finish(End::Abandon);
+        }
+    }
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: ureq::http::HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Checks that it is a problem of this kind whose detail names `values`.
+    pub fn assert_problem(&self, status: u16, kind: &str, values: &[&str]) -> Value {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        let problem = self.json();
+        assert_eq!(problem["type"], format!("urn:ldp-pca:problem:{kind}"), "{problem}");
+        assert_eq!(problem["status"], status);
+        assert!(!problem["title"].as_str().unwrap().is_empty());
+        let detail = problem["detail"].as_str().unwrap();
+        for value in values {
+            assert!(detail.contains(value), "'{detail}' lacks '{value}'");
+        }
+        problem
+    }
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(20)))
+        .build()
+        .into()
+}
+
+fn answer(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Answer, ureq::Error> {
+    let mut response = response?;
+    let body = response.body_mut().read_to_vec()?;
+    Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), body })
+}
+
+pub fn get(address: SocketAddr, path: &str) -> Answer {
+    answer(agent().get(format!("http://{address}{path}")).call()).unwrap()
+}
+
+pub fn post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) -> Answer {
+    try_post(address, path, media_type, body).unwrap()
+}
+
+pub fn try_post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) -> Result<Answer, ureq::Error> {
+    answer(agent().post(format!("http://{address}{path}")).header("content-type", media_type).send(body))
+}
+
+/// The settings of the tests: a free port, and components from the first report on.
+pub fn config(data: &Path) -> ServerConfig {
+    ServerConfig { listen: ([127, 0, 0, 1], 0).into(), minimum_batch: 1, ..ServerConfig::new(data) }
+}
+
+pub fn path(task: &Task, rest: &str) -> String {
+    format!("/tasks/{}{rest}", task.digest())
+}
+
+pub fn log_path(data: &Path, task: &Task) -> std::path::PathBuf {
+    data.join("tasks").join(task.digest().to_string()).join("reports.log")
+}
+
+/// Reports of 35 bytes.
+pub fn task() -> Task {
+    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
+    Task::new(Schema::numeric(4).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(3).unwrap()).unwrap()
+}
+
+/// Another task, with reports of 43 bytes.
+pub fn other_task() -> Task {
+    let (epsilon, delta) = (Epsilon::new(2.0).unwrap(), Delta::new(1e-6).unwrap());
+    let mechanism = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic };
+    Task::new(Schema::numeric(4).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+}
+
+/// Reports of one record, by seed.
+pub fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
+    let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+}
+
+pub fn bytes_of(reports: &[Report]) -> Vec<u8> {
+    reports.iter().flat_map(Report::to_bytes).collect()
+}
+
+/// The state that the reports of a file or a body sum to.
+pub fn aggregate_of(task: &Task, bytes: &[u8]) -> Aggregate {
+    let frames = bytes.chunks(report_bytes(task));
+    let reports: Vec<Report> = frames.map(|frame| Report::from_bytes(frame, task).unwrap()).collect();
+    let mut aggregate = Aggregate::empty(task);
+    aggregate.accumulate(task, &reports).unwrap();
+    aggregate
+}

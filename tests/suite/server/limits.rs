@@ -1,0 +1,127 @@
+//! Bodies that are too long, too slow, cut off, or too many.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ldp_pca::server::ServerConfig;
+use tempfile::tempdir;
+
+use super::harness::{REPORTS, Running, bytes_of, config, path, reports, task};
+
+/// A request for `length` bytes, whose body is still to come.
+fn open_request(server: &Running, length: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let path = path(&task(), "/reports");
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn an_oversized_body_is_refused_and_the_answer_is_read() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { max_body_bytes: 70, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 3));
+    assert_eq!(server.send(&task(), &body[..70]).status, 200);
+    server.send(&task(), &body).assert_problem(413, "body-too-large", &["105 bytes", "at most 70"]);
+    // In chunks, the length is not announced.
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let path = path(&task(), "/reports");
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    for report in body.chunks(35) {
+        stream.write_all(b"23\r\n").unwrap();
+        stream.write_all(report).unwrap();
+        stream.write_all(b"\r\n").unwrap();
+    }
+    stream.write_all(b"0\r\n\r\n").unwrap();
+    let refused = answer(stream);
+    assert!(refused.starts_with("HTTP/1.1 413") && refused.contains("body-too-large"), "{refused}");
+    assert_eq!(server.records(&task()), 2);
+}
+
+#[test]
+fn a_large_body_is_decoded_whole() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let mut body = bytes_of(&reports(&task(), 2, 10_000));
+    body[35 * 1234 + 30] ^= 1;
+    let problem = server.send(&task(), &body).assert_problem(422, "reports-rejected", &["1 reports", "9999 accepted"]);
+    assert_eq!(problem["rejections"][0]["index"], 1234);
+    assert_eq!(server.records(&task()), 9999);
+    let noise = vec![7; 35 * 2000];
+    let problem = server.send(&task(), &noise).assert_problem(422, "reports-rejected", &["2000 reports"]);
+    assert_eq!((&problem["rejected"], problem["rejections"].as_array().unwrap().len()), (&2000.into(), 1000));
+}
+
+#[test]
+fn a_slow_body_is_given_up_and_a_broken_one_counts_nothing() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { request_timeout: Duration::from_millis(200), ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let body = bytes_of(&reports(&task(), 3, 2));
+    let mut slow = open_request(&server, 70);
+    slow.write_all(&body[..35]).unwrap();
+    let refused = answer(slow);
+    assert!(refused.starts_with("HTTP/1.1 408") && refused.contains("body-timeout"), "{refused}");
+    let mut broken = open_request(&server, 70);
+    broken.write_all(&body[..35]).unwrap();
+    broken.shutdown(Shutdown::Both).unwrap();
+    assert_eq!(server.send(&task(), &body).json()["accepted"], 2);
+}
+
+#[test]
+fn more_pending_bytes_than_allowed_are_refused_until_there_is_room() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { max_body_bytes: 350, max_pending_bytes: 350, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let body = bytes_of(&reports(&task(), 4, 10));
+    let mut slow = open_request(&server, 350);
+    slow.write_all(&body[..300]).unwrap();
+    // Once the server has read what the slow request sent, there is no room for another of that length.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let refused = loop {
+        let answer = server.send(&task(), &body[..140]);
+        if answer.status != 200 || Instant::now() > deadline {
+            break answer;
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    refused.assert_problem(503, "busy", &["none of this request was counted"]);
+    assert_eq!(refused.header("retry-after"), "5");
+    slow.write_all(&body[300..]).unwrap();
+    assert!(answer(slow).starts_with("HTTP/1.1 200"));
+    assert_eq!(server.send(&task(), &body).json()["duplicate"], 10);
+}
+
+#[test]
+fn shutdown_does_not_wait_for_a_client_that_never_finishes() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { drain_timeout: Duration::from_millis(200), ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let body = bytes_of(&reports(&task(), 5, 2));
+    server.send(&task(), &body[..35]);
+    let mut stuck = open_request(&server, 70);
+    stuck.write_all(&body[..35]).unwrap();
+    let idle = TcpStream::connect(server.address).unwrap();
+    let start = Instant::now();
+    server.shut_down();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    drop((stuck, idle));
+    let server = Running::start(config(data.path()), &[]);
+    assert_eq!(server.records(&task()), 1);
+}

@@ -1,0 +1,65 @@
+//! The page's files, and pages of other origins.
+
+use std::fs;
+
+use ldp_pca::server::{ServerConfig, ServerError};
+use tempfile::tempdir;
+
+use super::harness::{Running, config, path, task};
+
+#[test]
+fn the_page_is_served_with_its_policy_beside_the_interface() {
+    let (data, www) = (tempdir().unwrap(), tempdir().unwrap());
+    fs::write(www.path().join("index.html"), "<title>page</title>").unwrap();
+    fs::create_dir(www.path().join("assets")).unwrap();
+    fs::write(www.path().join("assets/module.wasm"), b"\0asm").unwrap();
+    fs::write(www.path().join("assets/main.js"), "export {}").unwrap();
+    let settings = ServerConfig { www: Some(www.path().to_owned()), ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let page = server.get("/");
+    assert_eq!((page.status, page.body.as_slice()), (200, b"<title>page</title>".as_slice()));
+    assert_eq!(
+        page.header("content-security-policy"),
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'"
+    );
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    assert_eq!(page.header("access-control-allow-origin"), "", "the page is for its own origin");
+    assert!(page.header("content-type").starts_with("text/html"));
+    assert_eq!(server.get("/assets/module.wasm").header("content-type"), "application/wasm");
+    assert_eq!(server.get("/assets/main.js").header("content-type"), "text/javascript");
+    server.get("/missing.js").assert_problem(404, "unknown-path", &[]);
+    server.get("/..%2fformat").assert_problem(404, "unknown-path", &[]);
+    server.post("/index.html", "text/plain", b"x").assert_problem(404, "unknown-path", &[]);
+    assert_eq!(server.get("/tasks").status, 200);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_error() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { www: Some(data.path().join("dist")), ..config(data.path()) };
+    let Err(error) = Running::try_start(settings, &[task()]) else { panic!("served a page that is not there") };
+    assert!(matches!(error, ServerError::Page { .. }) && error.to_string().contains("dist"), "{error}");
+}
+
+#[test]
+fn pages_of_any_origin_may_read_tasks_and_send_reports() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    assert_eq!(server.get(&path(&task(), "")).header("access-control-allow-origin"), "*");
+    let preflight = ureq::http::Request::options(format!("http://{}{}", server.address, path(&task(), "/reports")))
+        .header("origin", "https://example.org")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type")
+        .body(())
+        .unwrap();
+    let answer = ureq::run(preflight).unwrap();
+    assert_eq!(answer.status(), 200);
+    let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("access-control-allow-origin"), "*");
+    assert!(header("access-control-allow-methods").contains("POST"));
+    assert_eq!(header("access-control-allow-headers"), "content-type");
+    // A refusal can be read there, too.
+    let refused = server.send(&task(), b"x");
+    refused.assert_problem(400, "body-length", &[]);
+    assert_eq!(refused.header("access-control-allow-origin"), "*");
+}
