@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { before, describe, test } from "node:test";
+
+import { init, LdpPcaError, Randomizer, Task, version } from "../../pkg/node.js";
+import { RECORD, TASK } from "./task.js";
+
+const NODE_ENTRY = new URL("../../pkg/node.js", import.meta.url).href;
+
+/** Runs a module in a Node of its own, where nothing is loaded yet, and returns what it prints. */
+function inNewNode(code) {
+  const script = `import { init, LdpPcaError, Randomizer, Task, version } from "${NODE_ENTRY}";\n${code}`;
+  return execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" }).trim();
+}
+
+/** That `action` throws an error of the package with this code, and a message with this part. */
+function throws(action, code, part) {
+  assert.throws(action, (error) => {
+    assert.ok(error instanceof LdpPcaError && error instanceof Error, String(error));
+    assert.equal(error.name, "LdpPcaError");
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, part);
+    return true;
+  });
+}
+
+describe("before and during init", () => {
+  test("everything says to call init first", () => {
+    const code = `
+      for (const use of [version, () => Task.fromJSON("{}"), () => new Randomizer({})]) {
+        try { use(); } catch (error) { console.log(error instanceof LdpPcaError, error.code); }
+      }`;
+    assert.equal(inNewNode(code), "true init\ntrue init\ntrue init");
+  });
+
+  test("a module that is none is an error, and the next call tries again", () => {
+    const code = `
+      await init(new Uint8Array([1, 2, 3])).catch((error) => console.log(error instanceof LdpPcaError, error.code));
+      await init();
+      console.log(version() !== "");`;
+    assert.equal(inNewNode(code), "true init\ntrue");
+  });
+
+  test("without crypto there is an error and no report", () => {
+    const code = `
+      Object.defineProperty(globalThis, "crypto", { value: undefined });
+      await init();
+      const randomizer = new Randomizer(Task.fromJSON(${JSON.stringify(TASK)}));
+      try {
+        console.log(randomizer.randomize(${JSON.stringify(RECORD)}));
+      } catch (error) {
+        console.log(error.code, error.message);
+      }`;
+    assert.match(inNewNode(code), /^entropy the source of randomness failed/);
+  });
+});
+
+describe("the package", () => {
+  before(async () => {
+    const first = init();
+    assert.equal(init(), first, "init is idempotent");
+    await first;
+  });
+
+  test("is of this version of the crate", () => {
+    const [, expected] = readFileSync(new URL("../../Cargo.toml", import.meta.url), "utf8").match(/^version = "(.*)"/m);
+    assert.equal(version(), expected);
+  });
+
+  test("tells what a task asks for", () => {
+    const task = Task.fromJSON(JSON.stringify(TASK));
+    assert.match(task.digest, /^[0-9a-f]{64}$/);
+    assert.equal(task.dimension, 3);
+    assert.deepEqual(task.featureNames, ["height", "plan=free", "plan=paid"]);
+    assert.deepEqual(task.guarantee, { epsilon: 2, delta: 0, neighbouring: "any-two-records", unit: "one-report" });
+    assert.ok(Math.abs(task.oddsFactor - Math.E ** 2) < 1e-12);
+    assert.equal(task.reportBytes, 35);
+    assert.deepEqual(JSON.parse(JSON.stringify(task)), TASK);
+    assert.equal(Task.fromJSON(String(task)).digest, task.digest);
+    assert.equal(Task.fromJSON(TASK).digest, task.digest);
+  });
+
+  test("reads what JSON.parse made of a task as the text itself, prototypes and all", () => {
+    throws(() => Task.fromJSON(Object.create(TASK)), "task", /version/);
+    throws(() => Task.fromJSON(JSON.parse('{"__proto__": {"version": 1}}')), "task", /version/);
+    const polluted = JSON.stringify(TASK).replace("{", '{"__proto__": {"folds": 9}, ');
+    throws(() => Task.fromJSON(polluted), "task", /__proto__/);
+    throws(() => Task.fromJSON(JSON.parse(polluted)), "task", /__proto__/);
+    assert.equal({}.folds, undefined);
+  });
+
+  test("refuses tasks it does not understand", () => {
+    throws(() => Task.fromJSON({ ...TASK, note: 1 }), "task", /note/);
+    throws(() => Task.fromJSON({ ...TASK, version: 2 }), "task", /version 2/);
+    throws(() => Task.fromJSON({ ...TASK, folds: Number.NaN }), "task", /null/);
+    throws(() => Task.fromJSON({ ...TASK, mechanism: { ...TASK.mechanism, epsilon: -1 } }), "task", /epsilon is -1/);
+    throws(() => Task.fromJSON({ ...TASK, folds: 1n }), "task", /JSON cannot write/);
+    for (const none of [undefined, null, 5, [], "", "{", "[]"]) throws(() => Task.fromJSON(none), "task", /./);
+  });
+
+  test("makes a new report on every call, from crypto alone", (t) => {
+    const randomizer = new Randomizer(Task.fromJSON(TASK));
+    const reports = new Set(Array.from({ length: 50 }, () => randomizer.randomize(RECORD).join()));
+    assert.equal(reports.size, 50);
+    t.mock.method(crypto, "getRandomValues", () => {
+      throw new Error("no entropy today");
+    });
+    throws(() => randomizer.randomize(RECORD), "entropy", /source of randomness/);
+  });
+
+  test("takes records by name and by order", () => {
+    const columns = [TASK.schema.columns[0], { name: "b", type: "numeric", offset: 1, scale: 2 }];
+    const task = Task.fromJSON({ ...TASK, schema: { columns } });
+    const near = (found, expected) =>
+      expected.forEach((value, index) => assert.ok(Math.abs(found[index] - value) < 1e-15, `${found}`));
+    for (const record of [{ b: 3, height: 100 }, [100, 3], Float64Array.of(100, 3)]) {
+      const { features, bounded, contribution } = task.encode(record);
+      assert.deepEqual(features, Float64Array.of(0.5, 1));
+      near(bounded, [1 / Math.sqrt(5), 2 / Math.sqrt(5)]);
+      near(contribution, [0.2, 0.4, 0.4, 0.8]);
+    }
+  });
+
+  test("refuses records that do not fit", () => {
+    const task = Task.fromJSON(TASK);
+    const randomizer = new Randomizer(task);
+    const cases = [
+      [{ ...RECORD, wieght: 70 }, "schema", /unknown column 'wieght'/],
+      [{ plan: "free" }, "schema", /'height' is missing/],
+      [{ height: "181", plan: "free" }, "schema", /'height' is numeric but holds '181'/],
+      [{ height: 181, plan: 1 }, "schema", /'plan' is categorical/],
+      [{ height: 181, plan: "gratis" }, "schema", /'gratis'/],
+      [{ height: Number.NaN, plan: "free" }, "schema", /NaN/],
+      [{ height: Infinity, plan: "free" }, "schema", /inf/],
+      [{ height: null, plan: "free" }, "schema", /null/],
+      [{ height: undefined, plan: "free" }, "schema", /undefined/],
+      [{ height: 181n, plan: "free" }, "schema", /bigint/],
+      [{ height: [181], plan: "free" }, "schema", /an array/],
+      [Object.create(RECORD), "schema", /missing/],
+      [JSON.parse('{"__proto__": {"height": 181}, "plan": "free"}'), "schema", /__proto__/],
+      [[181, 0], "schema", /2 fields/],
+      [[181, "", "free"], "schema", /position 2/],
+      [new Float64Array(4), "schema", /4 fields/],
+      [new Map(Object.entries(RECORD)), "schema", /missing/],
+      [new Float32Array(3), "record", /Float64Array/],
+      [undefined, "record", /undefined/],
+      [null, "record", /null/],
+      [181, "record", /a number/],
+      ["record", "record", /a string/],
+    ];
+    for (const [record, code, part] of cases) {
+      throws(() => randomizer.randomize(record), code, part);
+      throws(() => randomizer.randomizeSeeded(record, new Uint8Array(32)), code, part);
+      throws(() => task.encode(record), code, part);
+    }
+    throws(() => randomizer.randomize(), "record", /undefined/);
+  });
+
+  test("refuses the zero vector where only the direction counts", () => {
+    const columns = [{ name: "x", type: "numeric", offset: 0, scale: 1 }];
+    const task = Task.fromJSON({ ...TASK, schema: { columns } });
+    throws(() => new Randomizer(task).randomize([0]), "record", /zero vector/);
+    const clipped = Task.fromJSON({ ...TASK, schema: { columns }, bounding: { type: "clip", radius: 1 } });
+    assert.equal(new Randomizer(clipped).randomize([0]).length, 35);
+  });
+
+  test("reads out of its reports, on average, the record's own contribution", () => {
+    const gaussian = { type: "gaussian", epsilon: 8, delta: 1e-6, calibration: "analytic" };
+    for (const mechanism of [TASK.mechanism, gaussian]) {
+      const task = Task.fromJSON({ ...TASK, mechanism, bounding: { type: "clip", radius: 2 } });
+      const randomizer = new Randomizer(task);
+      const { contribution } = task.encode(RECORD);
+      const count = 20_000;
+      const seed = new Uint8Array(32);
+      const mean = new Float64Array(9);
+      for (let report = 0; report < count; report += 1) {
+        new DataView(seed.buffer).setUint32(0, report);
+        const read = task.debiasedContribution(randomizer.randomizeSeeded(RECORD, seed));
+        read.forEach((value, index) => (mean[index] += value / count));
+      }
+      // One entry of one report deviates by less than 8 in these units; five standard errors of the mean.
+      const tolerance = (5 * 8) / Math.sqrt(count);
+      mean.forEach((value, index) => assert.ok(Math.abs(value - contribution[index]) < tolerance, `${value} at ${index}`));
+      assert.ok(Math.max(...contribution) > 2 * tolerance, "the test could not tell the record from nothing");
+    }
+  });
+
+  test("refuses bytes that are not a report of the task", () => {
+    const task = Task.fromJSON(TASK);
+    const report = new Randomizer(task).randomize(RECORD);
+    const altered = report.slice();
+    altered[30] ^= 1;
+    throws(() => task.debiasedContribution(altered), "report", /checksum/);
+    throws(() => task.debiasedContribution(report.slice(1)), "report", /LDPR/);
+    throws(() => task.debiasedContribution(new Uint8Array()), "report", /0 bytes/);
+    throws(() => Task.fromJSON({ ...TASK, folds: 2 }).debiasedContribution(report), "report", /answers task/);
+    throws(() => task.debiasedContribution([...report]), "argument", /Uint8Array/);
+  });
+
+  test("refuses other arguments than it documents", () => {
+    const randomizer = new Randomizer(Task.fromJSON(TASK));
+    for (const seed of [undefined, new Uint8Array(31), new Array(32).fill(0), "0".repeat(32)]) {
+      throws(() => randomizer.randomizeSeeded(RECORD, seed), "argument", /32 bytes/);
+    }
+    for (const none of [undefined, null, {}, TASK, JSON.stringify(TASK)]) {
+      throws(() => new Randomizer(none), "argument", /Task\.fromJSON/);
+    }
+    throws(() => new Task(), "argument", /Task\.fromJSON/);
+  });
+
+  test("releases memory once, and says so afterwards", () => {
+    const task = Task.fromJSON(TASK);
+    const randomizer = new Randomizer(task);
+    task.free();
+    task.free();
+    throws(() => task.digest, "argument", /freed/);
+    throws(() => new Randomizer(task), "argument", /freed/);
+    assert.equal(randomizer.randomize(RECORD).length, 35, "a randomizer outlives its task");
+    randomizer.free();
+    if (Symbol.dispose) randomizer[Symbol.dispose]();
+    throws(() => randomizer.randomize(RECORD), "argument", /freed/);
+  });
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { TASK } from "./task.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PACKAGE = join(ROOT, "pkg");
+
+let folder;
+let packed;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "ldp-pca-package-"));
+  const output = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
+    cwd: PACKAGE,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  [packed] = JSON.parse(output);
+  const installed = join(folder, "node_modules/ldp-pca");
+  mkdirSync(installed, { recursive: true });
+  execFileSync("tar", ["-xzf", join(folder, packed.filename), "--strip-components=1", "-C", installed]);
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("the package holds its entries, its types, the module and the licences, and nothing else", () => {
+  assert.deepEqual(packed.files.map((file) => file.path).sort(), [
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "api.js",
+    "index.d.ts",
+    "index.js",
+    "node.js",
+    "package.json",
+    "wasm/ldp_pca.js",
+    "wasm/ldp_pca_bg.wasm",
+  ]);
+});
+
+test("the installed package works by its name in Node, and gives out its wasm file", () => {
+  const script = `
+    import { init, Randomizer, Task } from "ldp-pca";
+    import { readFileSync } from "node:fs";
+    import { createRequire } from "node:module";
+    const require = createRequire(import.meta.url);
+    await init(readFileSync(require.resolve("ldp-pca/ldp_pca_bg.wasm")));
+    const task = Task.fromJSON(process.argv[1]);
+    const report = new Randomizer(task).randomize({ height: 181, plan: "free" });
+    console.log(require("ldp-pca/package.json").version, report.length);`;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", script, JSON.stringify(TASK)], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  const [, version] = readFileSync(join(ROOT, "Cargo.toml"), "utf8").match(/^version = "(.*)"/m);
+  assert.equal(printed.trim(), `${version} 35`);
+});
+
+test("the package's licences are those of the repository", () => {
+  for (const file of ["LICENSE-APACHE", "LICENSE-MIT"]) {
+    assert.equal(readFileSync(join(PACKAGE, file), "utf8"), readFileSync(join(ROOT, file), "utf8"), file);
+  }
+});
+
+test("both entries export what the types declare", async () => {
+  const declared = readFileSync(join(PACKAGE, "index.d.ts"), "utf8").matchAll(/^export (?:function|class) (\w+)/gm);
+  const names = [...declared].map(([, name]) => name).sort();
+  for (const entry of ["index.js", "node.js"]) {
+    assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
+  }
+});
