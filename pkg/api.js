@@ -64,7 +64,10 @@ export class Task {
   }
 
   static fromJSON(json) {
-    return new Task(FROM_JSON, call(() => wasm.Task.fromJSON(json)));
+    return new Task(
+      FROM_JSON,
+      call(() => wasm.Task.fromJSON(json)),
+    );
   }
 
   get digest() {

@@ -22,10 +22,10 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /**
- * Serves the files under `root`, and `pages` (path to HTML) before them.
+ * Serves the files under `root`, and `pages` (path to HTML) before them, all with `policy` for their content.
  * Resolves to the server's `url` without a trailing slash, and `close`.
  */
-export async function serve(root, pages = {}) {
+export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY) {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
     const file = path.endsWith("/") ? `${path}index.html` : path;
@@ -33,7 +33,7 @@ export async function serve(root, pages = {}) {
       const body = pages[path] ?? (await readFile(join(root, normalize(file))));
       response.writeHead(200, {
         "content-type": path in pages ? TYPES[".html"] : (TYPES[extname(file)] ?? "application/octet-stream"),
-        "content-security-policy": CONTENT_SECURITY_POLICY,
+        "content-security-policy": policy,
       });
       response.end(body);
     } catch {

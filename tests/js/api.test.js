@@ -181,7 +181,9 @@ describe("the package", () => {
       }
       // One entry of one report deviates by less than 8 in these units; five standard errors of the mean.
       const tolerance = (5 * 8) / Math.sqrt(count);
-      mean.forEach((value, index) => assert.ok(Math.abs(value - contribution[index]) < tolerance, `${value} at ${index}`));
+      mean.forEach((value, index) =>
+        assert.ok(Math.abs(value - contribution[index]) < tolerance, `${value} at ${index}`),
+      );
       assert.ok(Math.max(...contribution) > 2 * tolerance, "the test could not tell the record from nothing");
     }
   });

@@ -7,6 +7,7 @@ const SHOWN = 8;
 
 /** One list per component: its largest weights, each with a bar to the left (negative) or to the right (positive). */
 export function componentLists(recovery: Recovery): HTMLElement[] {
+  const longest = Math.max(...recovery.components.flat().map(Math.abs));
   return recovery.components.map((weights, index) => {
     const article = document.createElement("article");
     const title = document.createElement("h3");
@@ -19,13 +20,14 @@ export function componentLists(recovery: Recovery): HTMLElement[] {
       .map((weight, feature) => ({ weight, name: recovery.feature_names[feature]! }))
       .sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight))
       .slice(0, SHOWN);
-    list.append(...ordered.map(({ name, weight }) => bar(name, weight)));
+    list.append(...ordered.map(({ name, weight }) => bar(name, weight, weight / longest)));
     article.append(title, strength, list);
     return article;
   });
 }
 
-function bar(name: string, weight: number): HTMLElement {
+/** `length` is from -1 to 1, in lengths of the longest bar. */
+function bar(name: string, weight: number, length: number): HTMLElement {
   const item = document.createElement("li");
   const label = document.createElement("span");
   label.className = "name";
@@ -33,11 +35,10 @@ function bar(name: string, weight: number): HTMLElement {
   const track = document.createElement("span");
   track.className = weight < 0 ? "track negative" : "track positive";
   track.setAttribute("aria-hidden", "true");
-  // Weights of a component are at most 1.
-  track.style.setProperty("--length", String(Math.min(1, Math.abs(weight))));
+  track.style.setProperty("--length", String(Math.abs(length)));
   const value = document.createElement("span");
   value.className = "value";
-  value.textContent = number(Number(weight.toFixed(2)));
+  value.textContent = weight.toFixed(2).replace("-", "−");
   item.append(label, track, value);
   return item;
 }

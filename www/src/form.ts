@@ -28,7 +28,8 @@ export class RecordForm {
     fields.replaceChildren(...rows.slice(0, FIRST_SHOWN));
     moreFields.replaceChildren(...rows.slice(FIRST_SHOWN));
     more.hidden = rows.length <= FIRST_SHOWN;
-    more.querySelector("summary")!.textContent = `${rows.length - FIRST_SHOWN} more columns`;
+    const others = rows.length - FIRST_SHOWN;
+    more.querySelector("summary")!.textContent = `${others} more ${others === 1 ? "column" : "columns"}`;
     this.fillWithExample();
   }
 

@@ -48,7 +48,10 @@ export class HeatMap {
     const largest = matrix ? largestEntries(matrix, names) : [];
     const scale = largest[0] ? Math.abs(largest[0].value) : 0;
     this.#caption.textContent = matrix ? `${caption} Colours run from ${number(-scale)} to ${number(scale)}.` : caption;
-    this.#canvas.setAttribute("aria-label", matrix ? describe(this.#title, names.length, largest) : `${this.#title}: ${caption}`);
+    this.#canvas.setAttribute(
+      "aria-label",
+      matrix ? describe(this.#title, names.length, largest) : `${this.#title}: ${caption}`,
+    );
     this.#table.replaceChildren(head(), ...largest.map(({ pair, value }) => row(pair, number(value))));
     this.#paint();
   }
@@ -74,7 +77,8 @@ export class HeatMap {
 
   #read(event: PointerEvent): void {
     const size = this.#names.length;
-    const cell = (position: number, length: number) => Math.min(size - 1, Math.max(0, Math.floor((position / length) * size)));
+    const cell = (position: number, length: number) =>
+      Math.min(size - 1, Math.max(0, Math.floor((position / length) * size)));
     const row = cell(event.offsetY, this.#canvas.clientHeight);
     const column = cell(event.offsetX, this.#canvas.clientWidth);
     const value = this.#matrix?.[row * size + column];

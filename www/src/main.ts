@@ -9,7 +9,7 @@ import { HeatMap, number } from "./heatmap.js";
 
 const REFRESH_MS = 3000;
 const LARGEST_RANK = 5;
-const FIRST_RANK = 2;
+const FIRST_RANK = 3;
 
 function element<E extends HTMLElement>(id: string): E {
   return document.getElementById(id) as E;
@@ -143,10 +143,12 @@ function setReport(report: Uint8Array<ArrayBuffer> | undefined): void {
   shown.report = report;
   const read = report && shown.task.debiasedContribution(report);
   const caption = read
-    ? "One report is almost all noise: look for your record in it, then randomize again and compare."
+    ? "One report is mostly noise: look for your record in it, then randomize again and compare."
     : "Appears when you randomize the record.";
   readMap.show(read, shown.names, caption);
-  element("bytes").textContent = report ? hex(report) : `${shown.task.reportBytes} bytes, once you randomize the record`;
+  element("bytes").textContent = report
+    ? hex(report)
+    : `${shown.task.reportBytes} bytes, once you randomize the record`;
   element("bytes-title").textContent = report ? `The report, all ${report.length} bytes of it` : "The report";
   sendButton.disabled = report === undefined;
   againButton.disabled = report === undefined;
@@ -198,14 +200,15 @@ function showRecovery(recovery: Recovery): void {
   setText(
     recoverySummary,
     "The strongest patterns in all reports so far. Bars on the same side: features that are large together; on opposite " +
-      "sides: one is large where the other is small. Which side is which has no meaning. What is left of the noise in each " +
-      `square of the summed map is about ±${number(recovery.noise_deviation)}; patterns much weaker than that are noise.`,
+      "sides: one is large where the other is small. Which side is which has no meaning. The noise of all reports together " +
+      `leaves each square of their common map uncertain by about ±${number(recovery.noise_deviation)}.`,
   );
   componentArea.replaceChildren(...componentLists(recovery));
 }
 
 function here(records: number | undefined): void {
-  const count = records === undefined ? "" : `: ${records.toLocaleString("en")} ${records === 1 ? "report" : "reports"} so far`;
+  const count =
+    records === undefined ? "" : `: ${records.toLocaleString("en")} ${records === 1 ? "report" : "reports"} so far`;
   setText(status, `The aggregator is here${count}.`);
   status.className = "here";
   lastSeen = new Date();
@@ -224,9 +227,10 @@ function guaranteeInWords(task: Task): string {
   const { epsilon, delta } = task.guarantee;
   const exception = delta === 0 ? "" : `, except with a probability of at most ${delta}`;
   return (
-    `The promise: whoever sees this report, the aggregator included, and wants to know whether your record is this one or any ` +
-    `other one, learns so little that their odds change by a factor of at most ${number(task.oddsFactor)}${exception}. ` +
-    `It holds for one report (local differential privacy, ε = ${epsilon}, δ = ${delta}).`
+    "The promise: take anyone who sees this report, the aggregator included, and wants to tell whether your record is this " +
+    "one or any other one. Whatever they believed before, the report changes their odds by a factor of at most about " +
+    `${number(task.oddsFactor)}${exception}. It holds for one report (local differential privacy, ε\u00a0=\u00a0${epsilon}, ` +
+    `δ\u00a0=\u00a0${delta}).`
   );
 }
 

@@ -1,0 +1,87 @@
+// The native aggregator: the real binary, on a free port, with a folder of its own.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The binary, built if need be. Only cargo knows where. */
+function binary() {
+  const messages = execFileSync("cargo", ["build", "--quiet", "--bin", "ldp-pca", "--message-format=json"], {
+    cwd: ROOT,
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  });
+  const executables = messages
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).executable);
+  return executables.filter(Boolean).at(-1);
+}
+
+export class Aggregator {
+  #binary = binary();
+  #folder = mkdtempSync(join(tmpdir(), "ldp-pca-aggregator-"));
+  #process;
+  #www;
+  #port = 0;
+
+  /** For `task` (its JSON); with the folder `www`, if any, served at /. */
+  constructor(task, www) {
+    writeFileSync(join(this.#folder, "task.json"), JSON.stringify(task));
+    this.#www = www;
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Starts it; a second time with what it had collected, on the same port. */
+  async start() {
+    const { promise, resolve, reject } = promiseParts();
+    const data = ["--data", join(this.#folder, "data"), "--task", join(this.#folder, "task.json")];
+    const www = this.#www ? ["--www", this.#www] : [];
+    this.#process = spawn(this.#binary, ["serve", ...data, "--listen", `127.0.0.1:${this.#port}`, ...www], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#process.once("error", reject);
+    this.#process.once("exit", (code) => reject(new Error(`the aggregator ended with ${code} before it listened`)));
+    for await (const line of createInterface({ input: this.#process.stdout })) {
+      const [, port] = line.match(/^listening on http:\/\/127\.0\.0\.1:(\d+)$/) ?? [];
+      if (port) {
+        this.#port = Number(port);
+        resolve();
+        break;
+      }
+    }
+    return promise;
+  }
+
+  /** What `GET path` answers, parsed. */
+  async get(path) {
+    return (await fetch(this.url + path)).json();
+  }
+
+  async stop() {
+    if (!this.#process || this.#process.exitCode !== null) return;
+    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+    this.#process.kill("SIGTERM");
+    await ended;
+  }
+
+  async remove() {
+    await this.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** `Promise.withResolvers`, which Node 20 lacks. */
+function promiseParts() {
+  const parts = {};
+  parts.promise = new Promise((resolve, reject) => Object.assign(parts, { resolve, reject }));
+  return parts;
+}
