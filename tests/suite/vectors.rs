@@ -181,10 +181,10 @@ fn double_cap_cases() -> [(&'static str, Json, Vec<Json>); 4] {
     let mechanism = json!({"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8});
     let strong = json!({"type": "double-cap", "epsilon": 4, "candidates": 256, "cap": 9});
     [
-        ("unit norm, 5 features", task(mixed_columns(), unit_norm(), &mechanism, 1), mixed_records()),
-        ("clip, 5 features, 3 folds", task(mixed_columns(), clip(1.25), &mechanism, 3), clipped_mixed_records()),
-        ("unit norm, 50 features", task(numeric_columns(50), unit_norm(), &strong, 1), numeric_records(50)),
-        ("clip, 50 features", task(numeric_columns(50), clip(20.0), &mechanism, 1), numeric_records(50)),
+        ("unit norm, 5 features", task(&mixed_columns(), &unit_norm(), &mechanism, 1), mixed_records()),
+        ("clip, 5 features, 3 folds", task(&mixed_columns(), &clip(1.25), &mechanism, 3), clipped_mixed_records()),
+        ("unit norm, 50 features", task(&numeric_columns(50), &unit_norm(), &strong, 1), numeric_records(50)),
+        ("clip, 50 features", task(&numeric_columns(50), &clip(20.0), &mechanism, 1), numeric_records(50)),
     ]
 }
 
@@ -193,19 +193,27 @@ fn gaussian_cases() -> [(&'static str, Json, Vec<Json>); 5] {
         |epsilon: f64| json!({"type": "gaussian", "epsilon": epsilon, "delta": 1e-6, "calibration": "analytic"});
     let paper = json!({"type": "gaussian", "epsilon": 1, "delta": 1e-4, "calibration": "paper"});
     [
-        ("unit norm, 5 features, 1 byte", task(mixed_columns(), unit_norm(), &mechanism(2.0), 1), mixed_records()),
-        ("clip, 5 features, 2 bytes", task(mixed_columns(), clip(1.25), &mechanism(20.0), 3), clipped_mixed_records()),
-        ("unit norm, 5 features, 2 bytes", task(mixed_columns(), unit_norm(), &mechanism(20.0), 1), mixed_records()),
-        ("clip, 5 features, the paper's scale", task(mixed_columns(), clip(1.25), &paper, 1), clipped_mixed_records()),
+        ("unit norm, 5 features, 1 byte", task(&mixed_columns(), &unit_norm(), &mechanism(2.0), 1), mixed_records()),
+        (
+            "clip, 5 features, 2 bytes",
+            task(&mixed_columns(), &clip(1.25), &mechanism(20.0), 3),
+            clipped_mixed_records(),
+        ),
+        ("unit norm, 5 features, 2 bytes", task(&mixed_columns(), &unit_norm(), &mechanism(20.0), 1), mixed_records()),
+        (
+            "clip, 5 features, the paper's scale",
+            task(&mixed_columns(), &clip(1.25), &paper, 1),
+            clipped_mixed_records(),
+        ),
         (
             "unit norm, 50 features, 1 byte",
-            task(numeric_columns(50), unit_norm(), &mechanism(1.0), 1),
+            task(&numeric_columns(50), &unit_norm(), &mechanism(1.0), 1),
             numeric_records(50),
         ),
     ]
 }
 
-fn task(columns: Json, bounding: Json, mechanism: &Json, folds: u32) -> Json {
+fn task(columns: &Json, bounding: &Json, mechanism: &Json, folds: u32) -> Json {
     json!({"version": 1, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
 }
 
