@@ -6,7 +6,8 @@ use crate::task::{Task, TaskDigest};
 
 /// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
 ///
-/// `accumulate` and `merge` are commutative and associative. An aggregate does not remember ids: whoever feeds it keeps duplicates out.
+/// `accumulate` and `merge` are commutative and associative. An aggregate does not remember ids: whoever feeds it
+/// keeps duplicates out.
 ///
 /// ```
 /// # use ldp_pca::{aggregate::Aggregate, mechanism::MechanismSpec, privacy::Epsilon, record::Bounding, schema::Schema, task::{Folds, Task}};
@@ -50,7 +51,8 @@ impl FoldSum {
         &self.sums
     }
 
-    /// Adds another fold of the same shape. Sums of reports are far from the ends of an `i64`; sums from outside are checked in `merge`.
+    /// Adds another fold of the same shape. Sums of reports are far from the ends of an `i64`; sums from outside are
+    /// checked in `merge`.
     pub(crate) fn add(&mut self, other: &Self) {
         self.records = self.records.wrapping_add(other.records);
         self.sums.iter_mut().zip(&other.sums).for_each(|(ours, theirs)| *ours = ours.wrapping_add(*theirs));

@@ -6,7 +6,8 @@ use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::mechanism::LocalRandomizer;
 use crate::task::Task;
 
-/// An unbiased estimate of the second-moment matrix `E[x x^T]` (d × d) of the bounded records, in the units of the encoded features.
+/// An unbiased estimate of the second-moment matrix `E[x x^T]` (d × d) of the bounded records, in the units of the
+/// encoded features.
 ///
 /// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,8 +67,8 @@ impl Covariance {
         self.records
     }
 
-    /// Standard deviation tau that the mechanism gives to one off-diagonal entry of [`Covariance::matrix`]; the sampling of the records
-    /// comes on top.
+    /// Standard deviation tau that the mechanism gives to one off-diagonal entry of [`Covariance::matrix`]; the
+    /// sampling of the records comes on top.
     #[must_use]
     pub fn noise_deviation(&self) -> f64 {
         self.noise_deviation

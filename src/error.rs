@@ -5,9 +5,12 @@ use crate::covariance::CovarianceError;
 use crate::mechanism::{MechanismError, RandomizeError};
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
+use crate::recovery::RecoveryError;
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
+use crate::simulation::SimulationError;
+use crate::subspace::SubspaceError;
 use crate::task::TaskError;
 
 /// Any error of the pipeline, by stage.
@@ -44,4 +47,13 @@ pub enum Error {
     /// Debiasing.
     #[error(transparent)]
     Covariance(#[from] CovarianceError),
+    /// Recovering components.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// Comparing subspaces.
+    #[error(transparent)]
+    Subspace(#[from] SubspaceError),
+    /// Simulating a collection.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
 }

@@ -1,8 +1,92 @@
 //! Principal components of data that never leaves its owner's device.
+//!
+//! A record enters a browser (or any other device), is bounded, is randomized there, and leaves as a report that is
+//! private on its own. An aggregator sums reports without ever seeing a record. The sum is debiased into a covariance
+//! estimate whose noise level is known, and principal components, sparse or not, are
+//! recovered from it.
+//!
+//! # The story in code
+//!
+//! ```
+//! use ldp_pca::{aggregate::Aggregate, covariance::Covariance, recovery, task::Task};
+//!
+//! // The public parameters of a collection, fixed before the first report.
+//! let task = Task::from_json(r#"{
+//!     "version": 1,
+//!     "schema": {"columns": [
+//!         {"type": "numeric", "name": "height", "offset": 170, "scale": 30},
+//!         {"type": "numeric", "name": "weight", "offset": 70, "scale": 40},
+//!         {"type": "categorical", "name": "sport", "values": ["none", "some", "much"], "unseen": "error"}
+//!     ]},
+//!     "bounding": {"type": "clip", "radius": 1.5},
+//!     "mechanism": {"type": "double-cap", "epsilon": 4, "candidates": 64, "cap": 3},
+//!     "folds": 1
+//! }"#)?;
+//!
+//! // On each device: a record with names becomes numbers, a bounded record, and a private report.
+//! let report = |height: &str, weight: &str, sport: &str| -> Result<_, Box<dyn std::error::Error>> {
+//!     let record = task.bound(task.schema().encode_fields(&[height, weight, sport])?)?;
+//!     Ok(task.randomize(&record)?)
+//! };
+//! let reports = [report("182", "91", "much")?, report("158", "54", "none")?, report("171", "70", "some")?];
+//!
+//! // At the aggregator: reports are summed, debiased, and their principal components recovered.
+//! let mut aggregate = Aggregate::empty(&task);
+//! aggregate.accumulate(&task, &reports)?;
+//! let covariance = Covariance::estimate(&aggregate, &task)?;
+//! let components = recovery::principal_components(covariance.matrix(), recovery::Rank::new(2)?)?;
+//! assert_eq!(components.vectors.shape(), (5, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Three reports recover nothing, of course: [`Covariance::noise_deviation`](covariance::Covariance::noise_deviation)
+//! says how much noise is left, and [`simulation`] shows beforehand how many reports it takes.
+//!
+//! # What is guaranteed
+//!
+//! The *local* model: every report satisfies its guarantee against everybody, the aggregator included, whatever other
+//! reports there are. The neighbouring relation is "any two records", the unit is one record in one report; a person
+//! who answers several tasks, or one task several times, spends the sum. [`mechanism`] has the two randomizers, each
+//! with its statement and proof in its own file. What the code cannot ensure: that a modified
+//! client randomizes at all, that a person sends one report, and that schema, offsets and scales were chosen without
+//! looking at the protected records.
+//!
+//! # Architecture
+//!
+//! Modules in the order of the story:
+//!
+//! | module | from | to |
+//! |---|---|---|
+//! | [`schema`] | a row of texts or named values | d numbers |
+//! | [`record`] | d numbers | a bounded record, inside the unit ball |
+//! | [`task`] | schema, bounding, mechanism | the public parameters of a collection and their digest |
+//! | [`mechanism`] | bounded record | a private payload; and sums of payloads to an unbiased estimate |
+//! | [`report`] | payload | bytes on the wire, strictly decoded |
+//! | [`aggregate`] | reports | integer sums, the same bytes in any order |
+//! | [`covariance`] | sums | debiased estimate with its noise level |
+//! | [`recovery`] | estimate | principal components, dense or sparse, with a certificate |
+//!
+//! Beside them: [`privacy`] (parameters, guarantees, calibration), [`sampling`] (noise primitives), [`linalg`] and
+//! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
+//! with), and the faces `cli` (the binary), `server` and `js`.
+//!
+//! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
+//! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
+//! nothing of ours. `cfg(target…)` appears only here, in `main.rs`, `js` and `server`. Every stage has its own error,
+//! and [`error::Error`] holds them all.
+//!
+//! # Features
+//!
+//! `cli`, `server` and `js` are on by default, only add, and are inert off their target: WebAssembly builds never
+//! compile a network stack, native builds never compile `wasm-bindgen`. For the library alone use `default-features =
+//! false`.
 
 pub mod aggregate;
 pub mod covariance;
 pub mod error;
+pub mod evaluation;
+#[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
+pub mod js;
 pub mod linalg;
 pub mod mechanism;
 pub mod privacy;
@@ -13,5 +97,6 @@ pub mod sampling;
 pub mod schema;
 #[cfg(all(feature = "server", not(target_family = "wasm")))]
 pub mod server;
+pub mod simulation;
 pub mod subspace;
 pub mod task;

@@ -26,7 +26,8 @@ impl Bounding {
     }
 }
 
-/// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range of `f64`.
+/// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range
+/// of `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Radius(f64);

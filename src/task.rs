@@ -1,4 +1,5 @@
-//! The public parameters of a collection: what is asked, how it is bounded and randomized. Fixed before the first report.
+//! The public parameters of a collection: what is asked, how it is bounded and randomized. Fixed before the first
+//! report.
 
 use core::fmt;
 use std::sync::Arc;
@@ -22,8 +23,9 @@ pub const MAX_TASK_BYTES: usize = 16 << 20;
 
 /// A collection's public parameters, checked and ready to use.
 ///
-/// Two tasks are the same exactly when their digests are: SHA-256 of the canonical JSON (fields in the documented order, no spaces, shortest
-/// decimals). Every report carries the digest's first bytes, so a report for another task is refused by name.
+/// Two tasks are the same exactly when their digests are: SHA-256 of the canonical JSON (fields in the documented
+/// order, no spaces, shortest decimals). Every report carries the digest's first bytes, so a report for another task
+/// is refused by name.
 ///
 /// ```
 /// use ldp_pca::task::Task;
@@ -166,8 +168,9 @@ impl Task {
         self.randomize_with_rng(record, &mut system_rng()?)
     }
 
-    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then what the mechanism draws. The guarantee assumes that
-    /// `rng` is cryptographically strong and unknown to others; use a seeded one in tests only.
+    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then what the mechanism draws. The
+    /// guarantee assumes that `rng` is cryptographically strong and unknown to others; use a seeded one in tests
+    /// only.
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.

@@ -77,7 +77,8 @@ pub enum EigenError {
 ///
 /// Mirrored entries may differ by [`SYMMETRY_TOLERANCE`] times the largest entry; their mean is what is decomposed.
 /// The matrix is first scaled by a power of two, so neither tiny nor huge entries under- or overflow, and the answer
-/// is verified in `O(d²)`: it must reproduce the trace, the Frobenius norm, and the matrix's action on one fixed vector.
+/// is verified in `O(d²)`: it must reproduce the trace, the Frobenius norm, and the matrix's action on one fixed
+/// vector.
 ///
 /// # Errors
 ///
@@ -96,7 +97,7 @@ pub fn symmetric_eigen(matrix: &DMatrix<f64>) -> Result<SymmetricEigen, EigenErr
     Ok(SymmetricEigen { values: values * scaled.scale, vectors })
 }
 
-/// Eigenvalues alone of a symmetric `d × d` matrix, in descending order: less than half the work of [`symmetric_eigen`].
+/// Eigenvalues alone of a symmetric `d × d` matrix, in descending order: about half the work of [`symmetric_eigen`].
 ///
 /// # Errors
 ///
@@ -109,7 +110,8 @@ pub fn symmetric_eigenvalues(matrix: &DMatrix<f64>) -> Result<DVector<f64>, Eige
     Ok(values * scaled.scale)
 }
 
-/// Checks a matrix as [`symmetric_eigen`] does and returns its symmetric part `(A + Aᵀ) / 2`, symmetric to the last bit.
+/// Checks a matrix as [`symmetric_eigen`] does and returns its symmetric part `(A + Aᵀ) / 2`, symmetric to the last
+/// bit.
 ///
 /// # Errors
 ///

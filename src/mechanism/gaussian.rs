@@ -6,21 +6,24 @@
 //! [`guarantee`](LocalRandomizer::guarantee).
 //!
 //! # Argument, line by line
-//! 1. *Sensitivity.* The record is quantised towards zero to integers at 2^-20 and `|x_int|^2 <= 2^40` is enforced in integers.
-//!    Products of two of them are exact, so the query is `x x^T` of a vector that is in the unit ball exactly, and
-//!    `|x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 (x.y)^2 <= 2`.
-//! 2. *Geometry.* In coordinates (diagonal, sqrt(2) × off-diagonal) the Frobenius norm is the Euclidean one. The noise there has standard
-//!    deviation at least sigma in every coordinate: sigma on the diagonal, sigma / sqrt(2) off it. (The paper's noise, sigma everywhere,
-//!    is larger off the diagonal than it need be; e_1 against e_2 differs on the diagonal only, so it is not more private for it.)
-//! 3. *Noise.* The released integer is `floor((Q_ij + noise) / step)` for a real Gaussian, computed in integers: `Q_ij / step` is the exact product
-//!    of `x_i x_j` (at 2^-40) with `multiplier / 2^shift`, and the deviate is exact to 64 bits with a carry deciding the rounding
-//!    ([`sampling::gaussian`](crate::sampling::gaussian)). Rounding down and clamping to the payload's width are post-processing.
-//! 4. *Calibration.* sigma comes from the analytic formula at `delta - slack`, where slack = (1 + e^epsilon) × entries × the sampler's total
-//!    variation; `step` is rounded so that 16 steps are never less than sigma.
+//! 1. *Sensitivity.* The record is quantised towards zero to integers at 2^-20 and `|x_int|^2 <= 2^40` is enforced in
+//!    integers. Products of two of them are exact, so the query is `x x^T` of a vector that is in the unit ball
+//!    exactly, and `|x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 (x.y)^2 <= 2`.
+//! 2. *Geometry.* In coordinates (diagonal, sqrt(2) × off-diagonal) the Frobenius norm is the Euclidean one. The
+//!    noise there has standard deviation at least sigma in every coordinate: sigma on the diagonal, sigma / sqrt(2)
+//!    off it. (The paper's noise, sigma everywhere, is larger off the diagonal than it need be; e_1 against e_2
+//!    differs on the diagonal only, so it is not more private for it.)
+//! 3. *Noise.* The released integer is `floor((Q_ij + noise) / step)` for a real Gaussian, computed in integers:
+//!    `Q_ij / step` is the exact product of `x_i x_j` (at 2^-40) with `multiplier / 2^shift`, and the deviate is
+//!    exact to 64 bits with a carry deciding the rounding ([`sampling::gaussian`](crate::sampling::gaussian)).
+//!    Rounding down and clamping to the payload's width are post-processing.
+//! 4. *Calibration.* sigma comes from the analytic formula at `delta - slack`, where slack = (1 + e^epsilon) ×
+//!    entries × the sampler's total variation; `step` is rounded so that 16 steps are never less than sigma.
 //!
 //! # What the aggregator may rely on
-//! `floor` shifts the mean by half a step (undone in [`debias`](LocalRandomizer::debias)) and adds step^2/12 to the variance, 0.03 %. The residual bias of rounding a Gaussian of 16
-//! steps is below 10^-2000 steps; that of clamping below 10^-9 standard deviations, since the payload's width leaves 6 of them on both sides.
+//! `floor` shifts the mean by half a step (undone in [`debias`](LocalRandomizer::debias)) and adds step^2/12 to the
+//! variance, 0.03 %. The residual bias of rounding a Gaussian of 16 steps is below 10^-2000 steps; that of clamping
+//! below 10^-9 standard deviations, since the payload's width leaves 6 of them on both sides.
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
@@ -41,8 +44,8 @@ use crate::schema::MAX_DIMENSION;
 pub enum Calibration {
     /// The smallest scale that is private, for every epsilon (Balle & Wang 2018), isotropic in Frobenius geometry.
     Analytic,
-    /// The scale and the shape printed by Wang & Xu (2019). Its [`Guarantee`] states the delta it really has, which is more than the
-    /// one it is computed from; a task may use it up to epsilon = 1.
+    /// The scale and the shape printed by Wang & Xu (2019). Its [`Guarantee`] states the delta it really has, which
+    /// is more than the one it is computed from; a task may use it up to epsilon = 1.
     Paper,
 }
 
@@ -90,7 +93,8 @@ impl Gaussian {
         Self::with_deviations(dimension, Guarantee::local(epsilon, Some(delta)), sigma, off_diagonal)
     }
 
-    /// The paper's mechanism at any epsilon, to compare with. Its guarantee is the (epsilon, delta) that it really gives.
+    /// The paper's mechanism at any epsilon, to compare with. Its guarantee is the (epsilon, delta) that it really
+    /// gives.
     ///
     /// # Errors
     /// [`MechanismError`] for parameters outside the range of the integer grid.
@@ -109,7 +113,8 @@ impl Gaussian {
     ) -> Result<Self, MechanismError> {
         let diagonal = Lattice::new(diagonal)?;
         let off_diagonal = Lattice::new(off_diagonal)?;
-        // Entries of x x^T are at most 1 on the diagonal and 1/2 off it; one byte leaves 6 standard deviations beside 32 steps.
+        // Entries of x x^T are at most 1 on the diagonal and 1/2 off it; one byte leaves 6 standard deviations beside
+        // 32 steps.
         let largest = (1.0 / diagonal.step).max(0.5 / off_diagonal.step);
         let width = if largest <= 32.0 { 1 } else { 2 };
         Ok(Self { dimension, guarantee, diagonal, off_diagonal, width })
@@ -180,7 +185,8 @@ impl Lattice {
 fn quantise(coordinates: &[f64]) -> Vec<i64> {
     let mut quantised: Vec<i64> =
         coordinates.iter().map(|&coordinate| (coordinate * f64::from(1 << RECORD_BITS)) as i64).collect();
-    // A norm that rounding left a hair above one: step by step back into the ball. It takes a handful of steps at the most.
+    // A norm that rounding left a hair above one: step by step back into the ball. It takes a handful of steps at the
+    // most.
     while quantised.iter().map(|x| x * x).sum::<i64>() > 1 << (2 * RECORD_BITS) {
         if let Some(largest) = quantised.iter_mut().max_by_key(|x| x.abs()) {
             *largest -= largest.signum();
@@ -355,7 +361,8 @@ mod tests {
         assert!(matches!(small, MechanismError::DeltaBelowSampler { .. }), "{small}");
     }
 
-    /// Mean and variance of every entry over 40,000 reports, at 4.9 standard errors: one false alarm in 1e5 for 20 figures.
+    /// Mean and variance of every entry over 40,000 reports, at 4.9 standard errors: one false alarm in 1e5 for 20
+    /// figures.
     #[test]
     fn reports_are_unbiased_with_the_stated_variance() {
         let (n, d) = (40_000u64, 4);

@@ -1,4 +1,5 @@
-//! Local randomizers: from a bounded record to a payload that is private on its own, and from sums of payloads back to a covariance.
+//! Local randomizers: from a bounded record to a payload that is private on its own, and from sums of payloads back
+//! to a covariance.
 //!
 //! | mechanism | guarantee | payload | when |
 //! |---|---|---|---|
@@ -72,8 +73,8 @@ pub trait LocalRandomizer {
     /// The length of a payload in bytes, the same for every record.
     fn payload_bytes(&self) -> usize;
 
-    /// Randomizes a record of the right dimension into a payload. `task_key` (the first 16 bytes of the task's digest) and `id`
-    /// are public; all secrecy comes from `rng`.
+    /// Randomizes a record of the right dimension into a payload. `task_key` (the first 16 bytes of the task's
+    /// digest) and `id` are public; all secrecy comes from `rng`.
     ///
     /// # Errors
     /// [`EntropyError`] when `rng` fails; nothing partial is returned.

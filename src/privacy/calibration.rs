@@ -10,9 +10,9 @@
 //! and it is exact for every epsilon, unlike the classical scale `sqrt(2 ln(1.25/delta)) Delta / epsilon`, whose proof
 //! needs epsilon <= 1 (Dwork & Roth 2014, Theorem A.1).
 //!
-//! *Rounding.* `erfc` and `exp` come from libm (under 1 ulp each); with the roundings of their arguments each of the two
-//! terms is off by less than `TERM_ERROR` relative, so [`gaussian_delta`] adds `TERM_ERROR` times their sum and is an
-//! upper bound. Inverse queries bisect on that upper bound and return the end on the safe side.
+//! *Rounding.* `erfc` and `exp` come from libm (under 1 ulp each); with the roundings of their arguments each of the
+//! two terms is off by less than `TERM_ERROR` relative, so [`gaussian_delta`] adds `TERM_ERROR` times their sum and
+//! is an upper bound. Inverse queries bisect on that upper bound and return the end on the safe side.
 
 use super::{Delta, Epsilon, PrivacyError};
 
@@ -58,7 +58,8 @@ fn delta_upper(ratio: f64, epsilon: f64) -> f64 {
 /// to a query of l2-sensitivity `sensitivity`: the analytic Gaussian mechanism (Balle & Wang 2018, Algorithm 1).
 ///
 /// # Errors
-/// [`PrivacyError::Scale`] for a bad sensitivity, [`PrivacyError::Unreachable`] when the target is below double precision.
+/// [`PrivacyError::Scale`] for a bad sensitivity, [`PrivacyError::Unreachable`] when the target is below double
+/// precision.
 pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta, sensitivity: f64) -> Result<f64, PrivacyError> {
     if !(sensitivity.is_finite() && sensitivity > 0.0) {
         return Err(PrivacyError::Scale { name: "sensitivity", value: sensitivity });
@@ -91,7 +92,8 @@ pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta, sensitivity: f64)
     if sigma.is_finite() { Ok(sigma) } else { Err(unreachable) }
 }
 
-/// The scale printed by Wang & Xu (2019, Algorithm 1), `sqrt(2 ln(1.25/delta)) / epsilon`, which takes the sensitivity as 1.
+/// The scale printed by Wang & Xu (2019, Algorithm 1), `sqrt(2 ln(1.25/delta)) / epsilon`, which takes the
+/// sensitivity as 1.
 ///
 /// It does not give the (epsilon, delta) it is computed from; [`gaussian_delta`] with [`COVARIANCE_SENSITIVITY`]
 /// tells what it does give.

@@ -4,7 +4,8 @@ use super::{Penalty, RecoveryError};
 
 /// Default factor `c` of [`default_penalty`]: 0.75, the middle of the range 0.5 to 1 that recovered best in simulation.
 ///
-/// Smaller keeps more of a weak signal and more noise; from `√2` upward the penalty exceeds almost every pure-noise entry.
+/// Smaller keeps more of a weak signal and more noise. The largest of all pure-noise entries is near `2 τ √(ln d)`, so a
+/// factor above 2 thresholds nearly all noise away, and weak signal with it.
 pub const DEFAULT_PENALTY_FACTOR: f64 = 0.75;
 
 /// Penalty for a `d × d` estimate whose off-diagonal entries carry noise of known standard deviation `τ`.

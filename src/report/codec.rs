@@ -1,5 +1,5 @@
-//! The wire format of a report (docs/wire-format.md). All reports of a task have the same length, so a file or a request body is
-//! a plain sequence of them.
+//! The wire format of a report (docs/wire-format.md). All reports of a task have the same length, so a file or a
+//! request body is a plain sequence of them.
 //!
 //! ```text
 //! offset  bytes  what
@@ -23,7 +23,13 @@ const CHECKSUM: usize = 4;
 /// The length of every report of `task` in bytes.
 #[must_use]
 pub fn report_bytes(task: &Task) -> usize {
-    HEADER + task.mechanism().payload_bytes() + CHECKSUM
+    framed_bytes(task.mechanism().payload_bytes())
+}
+
+/// The length of a report with a payload of `payload_bytes`.
+#[must_use]
+pub const fn framed_bytes(payload_bytes: usize) -> usize {
+    HEADER + payload_bytes + CHECKSUM
 }
 
 impl Report {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use crate::task::TaskDigest;
 
-pub use codec::{ReportError, report_bytes};
+pub use codec::{ReportError, framed_bytes, report_bytes};
 
 /// One randomized record. Everything in it is public.
 #[derive(Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ const LARGEST_BLOCK: usize = 65_536;
 
 /// Uniform 64-bit words over a fallible generator: one call to the source per block, words in little-endian order.
 ///
-/// The block is sized by the caller's estimate, so that a short report does not pay for a long block. What is left in the
-/// buffer is dropped, never reused.
+/// The block is sized by the caller's estimate, so that a short report does not pay for a long block. What is left in
+/// the buffer is dropped, never reused.
 #[derive(Debug)]
 pub struct Bits<'a, R: ?Sized> {
     rng: &'a mut R,

@@ -1,17 +1,20 @@
 //! Exact Gaussian deviates on a lattice, in integer arithmetic.
 //!
-//! A deviate is `16 G = cell + U` with an integer `cell` and a fraction `U` in [0, 1) known to 64 bits, where G is a standard
-//! normal. Adding a real number and rounding down is then a carry, and the result is the rounding of a *real* Gaussian
-//! mechanism: post-processing, so its analytic calibration holds without a term for the lattice (unlike noise drawn in
-//! floating point: Mironov 2012; and unlike noise that is discrete itself, it costs no sensitivity).
+//! A deviate is `16 G = cell + U` with an integer `cell` and a fraction `U` in [0, 1) known to 64 bits, where G is a
+//! standard normal. Adding a real number and rounding down is then a carry, and the result is the rounding of a
+//! *real* Gaussian mechanism: post-processing, so its analytic calibration holds without a term for the lattice
+//! (unlike noise drawn in floating point: Mironov 2012; and unlike noise that is discrete itself, it costs no
+//! sensitivity).
 //!
-//! *Law.* The magnitude's integer part comes from an alias table of exact 127-bit probabilities (scripts/tables.py), the sign from one
-//! bit. Given the integer part m, the fraction has density proportional to exp(-(2 m u + u^2) / 512): it is proposed
-//! uniformly and accepted with that probability, by von Neumann's comparison of uniforms, in 64-bit intervals.
+//! *Law.* The magnitude's integer part comes from an alias table of exact 127-bit probabilities (scripts/tables.py),
+//! the sign from one bit. Given the integer part m, the fraction has density proportional to exp(-(2 m u + u^2) /
+//! 512): it is proposed uniformly and accepted with that probability, by von Neumann's comparison of uniforms, in
+//! 64-bit intervals.
 //!
-//! *Error.* The law of one deviate is within [`TOTAL_VARIATION`] of the real Gaussian's: 2^-118 for the table (rounding and
-//! the mass beyond 13 standard deviations), and at most 2^-60 for comparisons that 64 bits leave open: one comparison has
-//! at most 5 of 2^64 open words, and a deviate takes under 2 comparisons on average. Mechanisms book it into delta.
+//! *Error.* The law of one deviate is within [`TOTAL_VARIATION`] of the real Gaussian's: 2^-118 for the table
+//! (rounding and the mass beyond 13 standard deviations), and at most 2^-60 for comparisons that 64 bits leave open:
+//! one comparison has at most 5 of 2^64 open words, and a deviate takes under 2 comparisons on average. Mechanisms
+//! book it into delta.
 
 use std::sync::LazyLock;
 
@@ -42,7 +45,8 @@ impl Deviate {
     #[inline]
     #[must_use]
     pub fn add_and_floor(self, whole: i64, part: u64) -> i64 {
-        // U and part/2^64 sum to at least one exactly when the 64-bit sum carries: part is exact, so further bits of U do not matter.
+        // U and part/2^64 sum to at least one exactly when the 64-bit sum carries: part is exact, so further bits of
+        // U do not matter.
         let (_, carry) = self.fraction.overflowing_add(part);
         whole + i64::from(self.cell) + i64::from(carry)
     }
@@ -102,8 +106,8 @@ fn fraction_given<R: TryCryptoRng + ?Sized>(magnitude: u8, bits: &mut Bits<'_, R
     }
 }
 
-/// True with probability exp(-x), x = (2 m u + u^2) / 512 < 1, where `first` is the first uniform of von Neumann's method:
-/// uniforms V_1, V_2, … are drawn while V_n < x / n, and the result is whether the last n is odd.
+/// True with probability exp(-x), x = (2 m u + u^2) / 512 < 1, where `first` is the first uniform of von Neumann's
+/// method: uniforms V_1, V_2, … are drawn while V_n < x / n, and the result is whether the last n is odd.
 #[cold]
 fn accept<R: TryCryptoRng + ?Sized>(
     magnitude: u8,
@@ -118,8 +122,8 @@ fn accept<R: TryCryptoRng + ?Sized>(
     let high = (scaled(u + 1) + 1) / 512 + 1;
     let mut uniform = u128::from(first);
     let mut n = 1u128;
-    // `uniform` stands for an interval of width one: it is surely below x/n when its upper end is below low/n. What neither
-    // test decides counts as not below (part of TOTAL_VARIATION).
+    // `uniform` stands for an interval of width one: it is surely below x/n when its upper end is below low/n. What
+    // neither test decides counts as not below (part of TOTAL_VARIATION).
     while uniform < low / n {
         n += 1;
         uniform = u128::from(bits.word()?);
@@ -164,7 +168,8 @@ impl Alias {
         Self { columns }
     }
 
-    /// The magnitude's integer part, and whether the deviate is negative. One word: 8 bits column, 1 bit sign, 55 bits fraction.
+    /// The magnitude's integer part, and whether the deviate is negative. One word: 8 bits column, 1 bit sign, 55
+    /// bits fraction.
     #[inline]
     fn draw<R: TryCryptoRng + ?Sized>(&self, bits: &mut Bits<'_, R>) -> Result<(u8, bool), EntropyError> {
         let word = bits.word()?;
@@ -246,7 +251,8 @@ mod tests {
         assert!(distance * n.sqrt() < 1.95, "{}", distance * n.sqrt());
     }
 
-    /// The law inside one cell, where rejection does the work: chi-square over 16 slices of the cells m = 40..60, alpha 0.001.
+    /// The law inside one cell, where rejection does the work: chi-square over 16 slices of the cells m = 40..60,
+    /// alpha 0.001.
     #[test]
     fn fractions_follow_the_density_inside_far_cells() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);

@@ -1,7 +1,7 @@
 //! From a record with names to a vector of numbers: the public description of the columns of a collection.
 //!
-//! Offsets, scales and category lists are part of the public task. They must come from public knowledge or a public sample,
-//! never from the records that are to be protected.
+//! Offsets, scales and category lists are part of the public task. They must come from public knowledge or a public
+//! sample, never from the records that are to be protected.
 
 mod error;
 pub mod infer;

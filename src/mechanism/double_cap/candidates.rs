@@ -1,8 +1,9 @@
 //! Candidate vectors from a public seed: small integers, nearly Gaussian, the same on every machine.
 //!
 //! Candidate j of an id is a stretch of the ChaCha8 keystream (64-bit counter and nonce, nonce 0) with the key
-//! `first 16 bytes of the task digest, id`. It starts at block `j × ceil(rows / 40)`. Each 64-bit little-endian word holds five 12-bit numbers, lowest
-//! first, 40 to a block, and each number selects an entry of a table of normal quantiles at scale 30, `round(30 Phi^-1((i + 1/2) / 4096))`.
+//! `first 16 bytes of the task digest, id`. It starts at block `j × ceil(rows / 40)`. Each 64-bit little-endian word
+//! holds five 12-bit numbers, lowest first, 40 to a block, and each number selects an entry of a table of normal
+//! quantiles at scale 30, `round(30 Phi^-1((i + 1/2) / 4096))`.
 
 use std::sync::LazyLock;
 
@@ -110,8 +111,8 @@ fn dot(z: &[i8], u: &[i16]) -> i32 {
     z.iter().zip(u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
 }
 
-/// A unit vector in integers of 1/32767, rounded to nearest. Scores of up to 32,769 coordinates fit an `i32`: by Cauchy and Schwarz they are
-/// below 110 sqrt(32769) × (32767 + sqrt(32769)) < 2^30.
+/// A unit vector in integers of 1/32767, rounded to nearest. Scores of up to 32,769 coordinates fit an `i32`: by
+/// Cauchy and Schwarz they are below 110 sqrt(32769) × (32767 + sqrt(32769)) < 2^30.
 #[must_use]
 pub fn quantise(u: &[f64]) -> Vec<i16> {
     u.iter().map(|&coordinate| (coordinate.clamp(-1.0, 1.0) * UNIT).round() as i16).collect()
@@ -127,7 +128,8 @@ pub(super) fn accumulate(
     reports: impl Iterator<Item = (ReportId, u32)>,
     sums: &mut [i64],
 ) {
-    // Coordinate by coordinate: column i holds z_i of all reports of the block. Sums of 256 products of two i8 fit an i32 with room to spare.
+    // Coordinate by coordinate: column i holds z_i of all reports of the block. Sums of 256 products of two i8 fit an
+    // i32 with room to spare.
     let mut columns = vec![0i16; rows * REPORTS_PER_BLOCK];
     let mut candidate = vec![0i8; rows];
     let mut held = 0;

@@ -1,8 +1,10 @@
 //! The cap: which L of J scores are largest, found without a branch or an address that depends on them.
 
-/// For each score whether it is among the `count` largest magnitudes, ties to the lower index: exactly `count` of them are.
+/// For each score whether it is among the `count` largest magnitudes, ties to the lower index: exactly `count` of
+/// them are.
 ///
-/// The time depends on the number of scores alone: a binary search for the threshold over all bits of a key, counting every time.
+/// The time depends on the number of scores alone: a binary search for the threshold over all bits of a key, counting
+/// every time.
 ///
 /// # Panics
 /// If there are more than 65,536 scores (an index must fit 16 bits).
@@ -25,7 +27,8 @@ pub fn largest(scores: &[i32], count: u32) -> Vec<bool> {
     keys.iter().map(|&key| key >= threshold).collect()
 }
 
-/// The index of the `rank`-th (from 0) entry of `flags` that equals `wanted`. Every entry is visited, whatever the answer.
+/// The index of the `rank`-th (from 0) entry of `flags` that equals `wanted`. Every entry is visited, whatever the
+/// answer.
 #[must_use]
 pub fn nth_member(flags: &[bool], wanted: bool, rank: u64) -> usize {
     let (mut seen, mut found) = (0u64, 0usize);

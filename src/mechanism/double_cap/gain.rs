@@ -9,7 +9,8 @@
 
 use crate::privacy::Epsilon;
 
-/// Quadrature: Simpson's rule over |g| in [0, 12] with this many intervals; the integrand is smooth and the rest is below 10^-30.
+/// Quadrature: Simpson's rule over |g| in [0, 12] with this many intervals; the integrand is smooth and the rest is
+/// below 10^-30.
 const INTERVALS: u32 = 2400;
 const LARGEST: f64 = 12.0;
 
@@ -25,6 +26,9 @@ pub fn gain(candidates: u32, cap: u32, cap_probability: f64) -> f64 {
 /// The cap with the largest gain (least variance) for `candidates` at `epsilon`.
 #[must_use]
 pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+    if candidates < 3 {
+        return 1;
+    }
     let weight = libm::exp(epsilon.value());
     let at = |cap: u32| {
         let inside = f64::from(cap) * weight;

@@ -1,24 +1,29 @@
-//! The double-cap mechanism: pure epsilon, a report of one index, and far less noise than Gaussian covariance perturbation.
+//! The double-cap mechanism: pure epsilon, a report of one index, and far less noise than Gaussian covariance
+//! perturbation.
 //!
-//! `PrivUnit` (Bhowmick et al. 2018; Asi, Feldman & Talwar 2022) moved from the sphere to lines, coded as one of a few candidates with
-//! public randomness (Feldman & Talwar 2021; Shah et al. 2022; Isik et al. 2023).
+//! `PrivUnit` (Bhowmick et al. 2018; Asi, Feldman & Talwar 2022) moved from the sphere to lines, coded as one of a
+//! few candidates with public randomness (Feldman & Talwar 2021; Shah et al. 2022; Isik et al. 2023).
 //!
-//! 1. The report's public id is a seed; together with the task it expands into J candidate vectors, nearly Gaussian ([`candidates`]).
-//! 2. The *cap* is the set of the L candidates with the largest `(z . u)^2`, ties to the lower index: always exactly L of J ([`cap`]).
-//!    Here u is the record (unit norm), or its lift `(x, sqrt(1 - |x|^2))` (clip).
-//! 3. The report is an index j, drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32` outside.
+//! 1. The report's public id is a seed; together with the task it expands into J candidate vectors, nearly Gaussian
+//!    ([`candidates`]).
+//! 2. The *cap* is the set of the L candidates with the largest `(z . u)^2`, ties to the lower index: always exactly
+//!    L of J ([`cap`]). Here u is the record (unit norm), or its lift `(x, sqrt(1 - |x|^2))` (clip).
+//! 3. The report is an index j, drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32`
+//!    outside.
 //!
 //! # Statement
 //! For every id, any two records x, y and every index j: `P[j | x] <= e^epsilon P[j | y]`. Delta is 0.
 //!
 //! # Argument
-//! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every record. So the
-//! ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `W / 2^32 <= e^epsilon`. The index is drawn by an exactly
-//! uniform integer below the normaliser. It holds for every id, and whatever happens to the scores: they only decide who is in the cap.
+//! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every
+//! record. So the ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `W / 2^32
+//! <= e^epsilon`. The index is drawn by an exactly uniform integer below the normaliser. It holds for every id, and
+//! whatever happens to the scores: they only decide who is in the cap.
 //!
 //! # Utility
-//! Given the record, `E[z z^T] / scale^2 = I + gain u u^T` for the chosen candidate z, with [`gain`] computed by quadrature over order
-//! statistics, so `(mean(z z^T) / scale^2 - I) / gain` is the unbiased estimate. An off-diagonal entry of one report has variance `1 / gain^2`.
+//! Given the record, `E[z z^T] / scale^2 = I + gain u u^T` for the chosen candidate z, with [`gain`] computed by
+//! quadrature over order statistics, so `(mean(z z^T) / scale^2 - I) / gain` is the unbiased estimate. An
+//! off-diagonal entry of one report has variance `1 / gain^2`.
 
 pub mod candidates;
 pub mod cap;
@@ -83,17 +88,23 @@ impl DoubleCap {
         Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain })
     }
 
-    /// The J and L recommended for `epsilon`: enough candidates that more would lower the variance by under a few percent, and the cap
-    /// with the largest gain among them.
+    /// The J recommended for `epsilon`: so many candidates that more of them would lower the variance by a few
+    /// percent only.
     #[must_use]
-    pub fn recommended(epsilon: Epsilon) -> (u32, u32) {
-        let candidates = match epsilon.value() {
-            e if e <= 2.5 => 64,
+    pub fn recommended_candidates(epsilon: Epsilon) -> u32 {
+        match epsilon.value() {
+            e if e <= 1.5 => 64,
+            e if e <= 2.5 => 128,
             e if e <= 4.5 => 256,
             e if e <= 6.5 => 1024,
             _ => 4096,
-        };
-        (candidates, gain::best_cap(candidates, epsilon))
+        }
+    }
+
+    /// The L with the least variance among J = `candidates` (at least 2) at `epsilon`.
+    #[must_use]
+    pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+        gain::best_cap(candidates, epsilon)
     }
 
     /// The factor by which the record's own direction stands out: `E[z z^T] / scale^2 = I + gain u u^T`.
@@ -270,7 +281,8 @@ mod tests {
         assert!(chi_square < 37.7, "{chi_square} exceeds the 0.999 quantile of chi-square with 15 degrees of freedom");
     }
 
-    /// Every entry of the mean over n reports within 4.9 standard errors of x x^T: 1-sparse, 2-sparse, dense and lifted records.
+    /// Every entry of the mean over n reports within 4.9 standard errors of x x^T: 1-sparse, 2-sparse, dense and
+    /// lifted records.
     #[test]
     fn reports_are_unbiased_for_sparse_and_dense_records() {
         let n = 40_000u64;

@@ -1,0 +1,32 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench wasm page setup clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for records of your own)
+	scripts/setup.sh demo
+	$(MAKE) --no-print-directory page
+	cargo run --release -- demo --www www/dist $(if $(RECORDS),--records $(RECORDS))
+
+test: ## run every check: lints, docs, native, wasm and browser tests
+	scripts/test.sh
+
+bench: ## run the benchmarks
+	cargo bench
+
+setup: ## install the tools that building and testing need
+	scripts/setup.sh
+
+wasm: ## build pkg/wasm
+	scripts/build-wasm.sh
+
+page: wasm ## build www/dist
+	npm run --silent build:page
+
+clean: ## delete what was built
+	cargo clean
+	rm -rf pkg/wasm www/dist
+
+distclean: clean ## delete the installed tools too
+	rm -rf .tools node_modules

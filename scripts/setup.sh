@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
+#
+# usage: scripts/setup.sh [native|wasm|browser|demo|test]...
+#   native   compiler, rustfmt, clippy
+#   demo     compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
+#   wasm, browser, test   all of it, with a Chromium and its driver (test is the default)
+#
+# Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, wasm-pack here.
+set -euo pipefail
+# shellcheck source=scripts/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+WASM_PACK_VERSION=0.15.1
+
+main() {
+    local need_wasm=false need_browser=false part
+    for part in "${@:-test}"; do
+        case $part in
+            native) ;;
+            demo) need_wasm=true ;;
+            wasm | browser | test) need_wasm=true need_browser=true ;;
+            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|demo|test]..." ;;
+        esac
+    done
+
+    rust
+    if $need_wasm; then
+        node_js
+        wasm_target
+        npm_packages
+        wasm_tools
+    fi
+    if $need_browser; then
+        chromium
+    fi
+}
+
+rust() {
+    local required found
+    required=$(cargo_toml_value '^rust-version = "([0-9.]+)".*')
+    have cargo rustc || fail "Rust is not installed" "install it with rustup: see rust-lang.org/tools/install"
+    found=$(rustc --version | cut -d ' ' -f 2)
+    at_least "$found" "$required" || fail "Rust $found is too old: $required or newer is needed" "rustup update stable"
+    cargo fmt --version >/dev/null 2>&1 || rustup_add "rustfmt" component rustfmt
+    cargo clippy --version >/dev/null 2>&1 || rustup_add "clippy" component clippy
+    ok "Rust $found with rustfmt and clippy"
+}
+
+wasm_target() {
+    local target=wasm32-unknown-unknown
+    [ -d "$(rustc --print target-libdir --target $target)" ] || rustup_add "the $target target" target $target
+    ok "target $target"
+}
+
+node_js() {
+    local required found
+    required=$(sed -nE 's/.*"node": ">=([0-9.]+)".*/\1/p' package.json)
+    have node npm || fail "Node is not installed" "install Node $required or newer: see nodejs.org/en/download"
+    found=$(node --version)
+    found=${found#v}
+    at_least "$found" "$required" || fail "Node $found is too old: $required or newer is needed" "see nodejs.org/en/download"
+    ok "Node $found"
+}
+
+npm_packages() {
+    local stamp=node_modules/.installed-lock lock
+    lock=$(cksum <package-lock.json)
+    if [ "$(cat $stamp 2>/dev/null)" != "$lock" ]; then
+        # NODE_ENV=production would otherwise leave out the tools, which are all development dependencies.
+        run "installing npm packages" npm ci --include=dev
+        echo "$lock" >$stamp
+    fi
+    ok "npm packages"
+}
+
+wasm_tools() {
+    local bindgen_version
+    bindgen_version=$(cargo_toml_value '^wasm-bindgen = .*version = "=([0-9.]+)".*')
+    if ! is_version "$WASM_PACK_VERSION" wasm-pack; then
+        run "building wasm-pack $WASM_PACK_VERSION into .tools (some minutes)" \
+            cargo install wasm-pack --version "=$WASM_PACK_VERSION" --locked --root .tools --force
+    fi
+    ok "wasm-pack $WASM_PACK_VERSION"
+    # The test runner belongs to the same package: an old one beside a new wasm-bindgen would fail only when tests run.
+    if ! is_version "$bindgen_version" wasm-bindgen || ! is_version "$bindgen_version" wasm-bindgen-test-runner; then
+        # Without --locked: the lock file it was published with asks for packages that not every mirror has.
+        run "building wasm-bindgen-cli $bindgen_version into .tools (some minutes)" \
+            cargo install wasm-bindgen-cli --version "=$bindgen_version" --root .tools --force
+    fi
+    ok "wasm-bindgen $bindgen_version"
+}
+
+chromium() {
+    if ! browser_found || ! have chromedriver; then
+        install_chromium
+        browser_found || fail "no Chromium was found even after installing it" "set CHROME_BIN to its executable"
+        have chromedriver || fail "no chromedriver was found even after installing it" "put it on PATH"
+    fi
+    ok "browser $(node tests/browser/chromium.js) with $(command -v chromedriver)"
+}
+
+install_chromium() {
+    if [ "$(uname)" = Darwin ]; then
+        local casks="google-chrome chromedriver"
+        have brew || fail "Chrome and chromedriver are needed for the browser tests" "brew install --cask $casks"
+        # shellcheck disable=SC2086 # a list of words
+        run "installing $casks" brew install --cask $casks
+    elif have apt-get; then
+        local install="apt-get update && apt-get install --yes chromium chromium-driver"
+        # Ubuntu has its own names for them.
+        if [ -r /etc/os-release ] && grep -q '^ID=ubuntu' /etc/os-release; then
+            install="apt-get update && apt-get install --yes chromium-browser chromium-chromedriver"
+        fi
+        [ "$(id -u)" = 0 ] || fail "Chromium and chromedriver are needed for the browser tests" "sudo sh -c '$install'"
+        run "installing Chromium and its driver" env DEBIAN_FRONTEND=noninteractive sh -c "$install"
+    else
+        fail "Chromium and chromedriver are needed for the browser tests" \
+            "install both with the system's package manager, or set CHROME_BIN and put chromedriver on PATH"
+    fi
+}
+
+browser_found() { node tests/browser/chromium.js >/dev/null 2>&1; }
+
+# have tool...: whether each is on PATH.
+have() {
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null 2>&1 || return 1
+    done
+}
+
+# is_version 1.2.3 tool: whether `tool --version` answers exactly "tool 1.2.3" or "name 1.2.3".
+is_version() { have "$2" && [ "$("$2" --version 2>/dev/null | head -n 1 | cut -d ' ' -f 2)" = "$1" ]; }
+
+# at_least 1.95.0 1.89: whether the first version is the second or newer, by major and minor number.
+at_least() {
+    local found_major found_minor required_major required_minor
+    IFS=. read -r found_major found_minor _ <<<"$1"
+    IFS=. read -r required_major required_minor _ <<<"$2.0"
+    [ "$found_major" -gt "$required_major" ] ||
+        { [ "$found_major" -eq "$required_major" ] && [ "$found_minor" -ge "$required_minor" ]; }
+}
+
+cargo_toml_value() {
+    local value
+    value=$(sed -nE "s/$1/\\1/p" Cargo.toml)
+    [ -n "$value" ] || fail "Cargo.toml has no line like /$1/" "state the version there"
+    echo "$value"
+}
+
+rustup_add() {
+    have rustup || fail "$1 is missing and rustup is not there to add it" "install it with the system's package manager"
+    run "adding $1" rustup "$2" add "$3"
+}
+
+# run "what happens" command...: one line when it starts, the command's output only when it fails.
+run() {
+    local what=$1 log
+    shift
+    log=$(mktemp)
+    echo "setup: $what"
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 40 "$log" >&2
+        rm -f "$log"
+        fail "$what failed" "read the lines above; the command was: $*"
+    fi
+    rm -f "$log"
+}
+
+ok() { echo "setup: $1"; }
+
+fail() {
+    printf 'setup: %s\n  remedy: %s\n' "$1" "$2" >&2
+    exit 1
+}
+
+main "$@"

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Every check there is, in the order in which a mistake is cheapest to find. Stops at the first that fails.
+#
+# usage: scripts/test.sh [native|wasm|browser]...   (all by default)
+#   native   format, lints, docs, Rust tests and doctests
+#   wasm     lints for wasm, Rust tests in a headless Chromium
+#   browser  the wasm build, JavaScript tests in Node, the page, tests of both in a real Chromium
+set -euo pipefail
+# shellcheck source=scripts/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+WASM=wasm32-unknown-unknown
+
+main() {
+    local group
+    groups=" ${*:-native wasm browser} "
+    for group in $groups; do
+        case $group in
+            native | wasm | browser) ;;
+            *) echo "unknown group '$group': use native, wasm, browser" >&2 && exit 2 ;;
+        esac
+    done
+
+    trap summary EXIT
+    # shellcheck disable=SC2086 # a list of words
+    step any "setup" scripts/setup.sh $groups
+    step native "format" cargo fmt --check
+    step native "lints" cargo clippy --all-targets -- -D warnings
+    step native "lints without features" cargo clippy --lib --no-default-features -- -D warnings
+    # Benches and the other tests are native: their development dependencies do not exist for wasm.
+    step wasm "lints for wasm" cargo clippy --target $WASM --lib --bins --test wasm -- -D warnings
+    step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
+    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
+    step native "Rust tests" cargo test
+    step browser "wasm build" scripts/build-wasm.sh
+    step wasm "Rust tests in the browser" rust_tests_in_browser
+    step browser "JavaScript tests in Node" node --test --test-reporter=spec tests/js/*.test.js
+    step browser "page" npm run --silent build:page
+    step browser "JavaScript tests in Chromium" node --test --test-reporter=spec tests/browser/*.test.js
+    passed=true
+}
+
+rust_tests_in_browser() {
+    # The same browser as the JavaScript tests use, wherever it is.
+    export WASM_BINDGEN_TEST_WEBDRIVER_JSON="$ROOT/.tools/webdriver.json"
+    mkdir -p .tools
+    node tests/browser/chromium.js --webdriver >"$WASM_BINDGEN_TEST_WEBDRIVER_JSON"
+    wasm-pack test --mode no-install --headless --chrome . --no-default-features --features js --test wasm
+}
+
+# step GROUP "heading" command...: runs the command if its group was asked for.
+step() {
+    local group=$1 start=$SECONDS
+    current=$2
+    shift 2
+    case $groups in *" $group "*) ;; *) [ "$group" = any ] || return 0 ;; esac
+    printf '\n=== %s\n' "$current"
+    "$@"
+    times+=$(printf '\n%6d s  %s' $((SECONDS - start)) "$current")
+}
+
+summary() {
+    printf '\n=== summary%s\n' "$times"
+    if $passed; then
+        printf '%6d s  in all: everything passed\n' $SECONDS
+    else
+        printf '%6d s  in all: FAILED at "%s"\n' $SECONDS "$current"
+    fi
+}
+
+passed=false
+current=
+times=
+main "$@"

@@ -1,0 +1,156 @@
+//! `aggregate`.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::task::Task;
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::files;
+use super::output::{Format, grouped, reading};
+
+/// Sum reports, and sums of reports. A report that is there twice (by its id) is counted once.
+#[derive(Args)]
+pub(super) struct AggregateCommand {
+    /// Files of reports, or aggregates of other reports of the same task
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// The task file
+    #[arg(short, long)]
+    task: PathBuf,
+    /// Where to write the aggregate
+    #[arg(short, long)]
+    output: PathBuf,
+    /// Leave out bytes that are not valid reports, and count them, instead of stopping at the first
+    #[arg(long)]
+    skip_invalid: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct AggregateResult {
+    /// Reports in the written aggregate, merged ones included.
+    records: u64,
+    duplicates: u64,
+    skipped: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_skipped: Option<String>,
+    seconds: f64,
+    output: PathBuf,
+}
+
+/// Reports summed together.
+const BATCH: usize = 4096;
+
+impl AggregateCommand {
+    pub(super) fn run(self) -> Result<()> {
+        let started = Instant::now();
+        let task = files::task(&self.task)?;
+        let mut collection = Collection {
+            aggregate: Aggregate::empty(&task),
+            seen: HashSet::new(),
+            duplicates: 0,
+            skipped: 0,
+            first_skipped: None,
+            skip_invalid: self.skip_invalid,
+            task: &task,
+        };
+        for input in &self.inputs {
+            collection.add_file(input)?;
+        }
+        files::write(&self.output, &collection.aggregate.to_bytes())?;
+        let result = AggregateResult {
+            records: collection.aggregate.records(),
+            duplicates: collection.duplicates,
+            skipped: collection.skipped,
+            first_skipped: collection.first_skipped,
+            seconds: started.elapsed().as_secs_f64(),
+            output: self.output,
+        };
+        self.format.print(&result, |result| {
+            let mut text = format!("{} reports summed in {:.1} s\n", grouped(result.records), result.seconds);
+            if result.duplicates > 0 {
+                text += &format!("{} duplicates counted once\n", grouped(result.duplicates));
+            }
+            if let Some(first) = &result.first_skipped {
+                text += &format!("left out {} invalid reports, the first {first}\n", grouped(result.skipped));
+            }
+            text + &format!("wrote {}\n", result.output.display())
+        })
+    }
+}
+
+struct Collection<'a> {
+    aggregate: Aggregate,
+    seen: HashSet<ReportId>,
+    duplicates: u64,
+    skipped: u64,
+    first_skipped: Option<String>,
+    skip_invalid: bool,
+    task: &'a Task,
+}
+
+impl Collection<'_> {
+    fn add_file(&mut self, path: &Path) -> Result<()> {
+        let file = File::open(path).map_err(|error| CliError::file(path, error))?;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let mut content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
+        let start = std::io::BufRead::fill_buf(&mut content).map_err(|error| CliError::file(path, error))?;
+        if start.starts_with(b"LDPA") {
+            let mut bytes = Vec::new();
+            content.read_to_end(&mut bytes).map_err(|error| CliError::file(path, error))?;
+            let other = Aggregate::from_bytes(&bytes, self.task).map_err(|error| CliError::file(path, error))?;
+            return Ok(self.aggregate.merge(&other)?);
+        }
+        let mut bytes = vec![0; report_bytes(self.task)];
+        let mut batch = Vec::with_capacity(BATCH);
+        for position in 1.. {
+            let held = read_up_to(&mut content, &mut bytes).map_err(|error| CliError::file(path, error))?;
+            if held == 0 {
+                break;
+            }
+            match Report::from_bytes(&bytes[..held], self.task) {
+                Ok(report) if self.seen.insert(report.id()) => batch.push(report),
+                Ok(_) => self.duplicates += 1,
+                Err(problem) if self.skip_invalid => {
+                    self.skipped += 1;
+                    self.first_skipped
+                        .get_or_insert_with(|| format!("in {}, report {position}: {problem}", path.display()));
+                }
+                Err(problem) => {
+                    return Err(CliError::Failed(format!(
+                        "{}, report {position}: {problem} (--skip-invalid leaves such reports out)",
+                        path.display()
+                    )));
+                }
+            }
+            if batch.len() == BATCH {
+                self.aggregate.accumulate(self.task, &batch)?;
+                batch.clear();
+            }
+        }
+        Ok(self.aggregate.accumulate(self.task, &batch)?)
+    }
+}
+
+/// Fills `bytes`, or less at the end of the file.
+fn read_up_to(content: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
+    let mut held = 0;
+    while held < bytes.len() {
+        match content.read(&mut bytes[held..]) {
+            Ok(0) => break,
+            Ok(count) => held += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(held)
+}

@@ -1,0 +1,228 @@
+//! `demo`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use chacha20::ChaCha12Rng;
+use clap::Args;
+use ldp_pca::evaluation::SecondMoment;
+use ldp_pca::mechanism::{DoubleCap, MechanismSpec};
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::recovery::Rank;
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::schema::infer::InferenceOptions;
+use ldp_pca::server::{Server, ServerConfig};
+use ldp_pca::simulation::LeisureSurvey;
+use ldp_pca::task::{Folds, Task};
+use rand::SeedableRng;
+use serde::Deserialize;
+
+use super::error::{CliError, Result};
+use super::files::ScratchFolder;
+use super::output::{bar, grouped};
+use super::parameters;
+use super::randomize::{BATCH, BatchRandomizer};
+use super::records::{self, Header};
+use super::recover::{RecoverResult, Reference};
+use super::schema::infer;
+use super::serve::{runtime, stopped};
+
+/// Run a whole collection on this machine
+///
+/// Starts an aggregator, randomizes a population record by record, sends every report over HTTP, recovers the components and compares them with those
+/// found without privacy. Then it keeps serving the page until Ctrl-C.
+#[derive(Args)]
+pub(super) struct Demo {
+    /// Records of your own instead of the synthetic survey: CSV or NPY, gzip or not. The schema is inferred from them, which a real collection must not do
+    #[arg(long, value_name = "FILE")]
+    records: Option<PathBuf>,
+    /// A column of --records to leave out; may be repeated
+    #[arg(long, value_name = "COLUMN", requires = "records")]
+    ignore: Vec<String>,
+    /// Number of synthetic records
+    #[arg(long, default_value_t = 20_000, conflicts_with = "records")]
+    population: u64,
+    /// Privacy parameter epsilon, of one report
+    #[arg(long, value_parser = parameters::epsilon, default_value = "2", allow_negative_numbers = true)]
+    epsilon: Epsilon,
+    /// Number of components
+    #[arg(long, value_parser = parameters::rank, default_value = "3")]
+    rank: Rank,
+    /// Address and port; the next free port is taken where it is in use
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// A folder with the page to serve at /
+    #[arg(long)]
+    www: Option<PathBuf>,
+    /// The aggregator's folder [default: a temporary one, removed at the end]
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// Stop when the components are printed
+    #[arg(long)]
+    once: bool,
+}
+
+/// What the aggregator answers.
+#[derive(Deserialize)]
+struct Recovery {
+    records: u64,
+    eigenvalues: Vec<f64>,
+    components: Vec<Vec<f64>>,
+    noise_deviation: f64,
+}
+
+/// Reports sent in one request.
+const PER_REQUEST: usize = 1024;
+
+impl Demo {
+    pub(super) fn run(self) -> Result<()> {
+        let started = Instant::now();
+        let schema = match &self.records {
+            Some(path) => {
+                let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
+                infer(path, Header::Auto, &options)?.schema
+            }
+            None => LeisureSurvey::schema()?,
+        };
+        self.rank.check(schema.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
+        let candidates = DoubleCap::recommended_candidates(self.epsilon);
+        let cap = DoubleCap::best_cap(candidates, self.epsilon);
+        let mechanism = MechanismSpec::DoubleCap { epsilon: self.epsilon, candidates, cap };
+        let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+
+        let scratch = if self.data.is_none() { Some(ScratchFolder::create("ldp-pca-demo")?) } else { None };
+        let folder = self.data.clone().or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned()));
+        let mut config = ServerConfig::new(folder.unwrap_or_default());
+        config.listen = self.listen;
+        config.next_free_port = true;
+        config.www = self.www.clone();
+        let runtime = runtime()?;
+        let server = runtime
+            .block_on(Server::bind(config, vec![task.clone()]))
+            .map_err(|error| CliError::Failed(error.to_string()))?;
+        let address = format!("http://{}", server.local_addr());
+        let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
+        let serving = runtime.spawn(server.serve(async {
+            // A sender that is gone means the same as its message.
+            let _ = stopping.await;
+        }));
+        println!("aggregator  {address}");
+        println!("task        {}", task.digest());
+        println!("guarantee   {}", task.guarantee());
+
+        let mut collection = Collection::new(&task, &address);
+        self.collect(&mut collection)?;
+        collection.send()?;
+        println!(
+            "collected   {} reports of {} bytes over HTTP, {:.1} s after the start",
+            grouped(collection.sent),
+            report_bytes(&task),
+            started.elapsed().as_secs_f64()
+        );
+        let result = collection.recover(self.rank, &address)?;
+        print!("\n{}", result.text());
+        if !self.once {
+            match &self.www {
+                Some(_) => println!("\nopen {address}/ to take part; Ctrl-C ends it"),
+                None => println!("\nserving at {address}; Ctrl-C ends it"),
+            }
+            runtime.block_on(stopped());
+        }
+        // The server may have stopped by itself; then there is nobody to tell.
+        let _ = stop.send(());
+        runtime
+            .block_on(serving)
+            .map_err(|error| CliError::Failed(error.to_string()))?
+            .map_err(|error| CliError::Failed(error.to_string()))
+    }
+
+    /// Randomizes the population and sends its reports.
+    fn collect(&self, collection: &mut Collection<'_>) -> Result<()> {
+        if let Some(path) = &self.records {
+            let task = collection.task;
+            records::bounded(path, task, Header::Auto, true, |record| collection.add(record))?;
+            return Ok(());
+        }
+        let progress = bar("collecting", self.population);
+        // The population is synthetic and always the same; its reports are random as always.
+        let mut rng = ChaCha12Rng::seed_from_u64(1);
+        for _ in 0..self.population {
+            let features = collection.task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng))?;
+            collection.add(collection.task.bound(features)?)?;
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        Ok(())
+    }
+}
+
+/// A population on its way to the aggregator, and what it would give without privacy.
+struct Collection<'a> {
+    task: &'a Task,
+    randomizer: BatchRandomizer<'a>,
+    reference: SecondMoment,
+    waiting: Vec<BoundedRecord>,
+    address: String,
+    sent: u64,
+}
+
+impl<'a> Collection<'a> {
+    fn new(task: &'a Task, address: &str) -> Self {
+        Self {
+            task,
+            randomizer: BatchRandomizer::new(task, None),
+            reference: SecondMoment::new(task.dimension(), task.bounding().covariance_scale()),
+            waiting: Vec::with_capacity(BATCH),
+            address: format!("{address}/tasks/{}/reports", task.digest()),
+            sent: 0,
+        }
+    }
+
+    fn add(&mut self, record: BoundedRecord) -> Result<()> {
+        self.reference.add(&record);
+        self.waiting.push(record);
+        if self.waiting.len() == BATCH { self.send() } else { Ok(()) }
+    }
+
+    /// Randomizes what waits and posts it.
+    fn send(&mut self) -> Result<()> {
+        let reports = self.randomizer.randomize(&self.waiting)?;
+        self.waiting.clear();
+        for reports in reports.chunks(PER_REQUEST) {
+            let body: Vec<u8> = reports.iter().flat_map(Report::to_bytes).collect();
+            ureq::post(&self.address)
+                .header("content-type", "application/vnd.ldp-pca.reports")
+                .send(&body[..])
+                .map_err(|error| CliError::Failed(format!("{}: {error}", self.address)))?;
+            self.sent += reports.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Asks the aggregator for the components and compares them with the non-private ones.
+    fn recover(self, rank: Rank, address: &str) -> Result<RecoverResult> {
+        let url = format!("{address}/tasks/{}/recovery?rank={}", self.task.digest(), rank.value());
+        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
+        let recovery: Recovery = ureq::get(&url).call().map_err(failed)?.body_mut().read_json().map_err(failed)?;
+        let mut result = RecoverResult {
+            method: "pca",
+            records: recovery.records,
+            dimension: self.task.dimension(),
+            rank: rank.value(),
+            eigenvalues: recovery.eigenvalues,
+            components: recovery.components,
+            feature_names: self.task.schema().feature_names(),
+            noise_deviation: recovery.noise_deviation,
+            sparse: None,
+            sin_theta_squared: None,
+            reference: None,
+            seconds: 0.0,
+            output: None,
+        };
+        let records = self.reference.records();
+        result.compare(&Reference { matrix: self.reference.matrix(), records, skipped: 0 })?;
+        Ok(result)
+    }
+}

@@ -1,0 +1,73 @@
+//! What a command reports when it fails, and with which exit code.
+
+use std::io;
+use std::path::Path;
+
+use ldp_pca::error::Error;
+
+/// The result of a command.
+pub(super) type Result<T> = core::result::Result<T, CliError>;
+
+/// A failure, with the place where it happened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CliError {
+    /// The arguments do not make sense together.
+    #[error("{0}")]
+    Usage(String),
+    /// The command could not do what it was asked.
+    #[error("{0}")]
+    Failed(String),
+    /// A stage of the pipeline refused its input.
+    #[error(transparent)]
+    Pipeline(#[from] Error),
+    /// Standard output cannot be written.
+    #[error("cannot write the result: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl CliError {
+    /// A file that cannot be read, written or understood.
+    pub(super) fn file(path: &Path, problem: impl core::fmt::Display) -> Self {
+        Self::Failed(format!("{}: {problem}", path.display()))
+    }
+
+    /// A line of a file that cannot be used.
+    pub(super) fn line(path: &Path, line: u64, problem: impl core::fmt::Display) -> Self {
+        Self::Failed(format!("{}, line {line}: {problem}", path.display()))
+    }
+
+    pub(super) fn exit_code(&self) -> u8 {
+        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
+    }
+
+    /// Whoever read the output has seen enough (`ldp-pca … | head`).
+    pub(super) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Every stage's error is one of the pipeline's.
+macro_rules! from_stage {
+    ($($error:path),* $(,)?) => {
+        $(impl From<$error> for CliError {
+            fn from(error: $error) -> Self {
+                Self::Pipeline(error.into())
+            }
+        })*
+    };
+}
+
+from_stage!(
+    ldp_pca::aggregate::AggregateError,
+    ldp_pca::covariance::CovarianceError,
+    ldp_pca::mechanism::MechanismError,
+    ldp_pca::mechanism::RandomizeError,
+    ldp_pca::privacy::PrivacyError,
+    ldp_pca::record::RecordError,
+    ldp_pca::recovery::RecoveryError,
+    ldp_pca::sampling::EntropyError,
+    ldp_pca::schema::SchemaError,
+    ldp_pca::simulation::SimulationError,
+    ldp_pca::subspace::SubspaceError,
+    ldp_pca::task::TaskError,
+);

@@ -1,0 +1,210 @@
+//! Files: whole documents, matrices, and output that is there completely or not at all.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use ldp_pca::task::{MAX_TASK_BYTES, Task};
+use nalgebra::DMatrix;
+use npyz::{DType, NpyFile, Order, WriterBuilder};
+
+use super::error::{CliError, Result};
+
+/// Reads a text document of bounded size.
+pub(super) fn text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| CliError::file(path, error))?;
+    file.take(MAX_TASK_BYTES as u64 + 1).read_to_string(&mut text).map_err(|error| CliError::file(path, error))?;
+    Ok(text)
+}
+
+/// Reads a task.
+pub(super) fn task(path: &Path) -> Result<Task> {
+    Task::from_json(&text(path)?).map_err(|error| CliError::file(path, error))
+}
+
+/// A file that appears under its name only when it is complete.
+pub(super) struct Output {
+    writer: BufWriter<File>,
+    partial: PathBuf,
+    path: PathBuf,
+    finished: bool,
+}
+
+impl Output {
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".partial");
+        let partial = path.with_file_name(name);
+        let file = File::create(&partial).map_err(|error| CliError::file(&partial, error))?;
+        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file), partial, path: path.to_owned(), finished: false })
+    }
+
+    /// Writes it all and gives the file its name.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.writer.flush().map_err(|error| CliError::file(&self.path, error))?;
+        fs::rename(&self.partial, &self.path).map_err(|error| CliError::file(&self.path, error))?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.writer.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What a failed command leaves is not a result; if it cannot be removed, its name says so.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// Writes a whole file at once.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut output = Output::create(path)?;
+    output.write_all(bytes).map_err(|error| CliError::file(path, error))?;
+    output.finish()
+}
+
+/// A folder for the time of a command.
+pub(super) struct ScratchFolder {
+    path: PathBuf,
+}
+
+impl ScratchFolder {
+    pub(super) fn create(name: &str) -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).map_err(|error| CliError::file(&path, error))?;
+        Ok(Self { path })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for ScratchFolder {
+    fn drop(&mut self) {
+        // It is in the system's temporary folder; what cannot be removed now is removed with that.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A buffered reader that unpacks gzip when the content is gzip, whatever the name says.
+pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
+    use std::io::BufRead as _;
+    let mut raw = BufReader::with_capacity(1 << 16, raw);
+    let start = raw.fill_buf().map_err(|error| CliError::file(path, error))?;
+    if start.starts_with(&[0x1f, 0x8b]) {
+        Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))))
+    } else {
+        Ok(Box::new(raw))
+    }
+}
+
+/// A matrix of numbers, read row by row.
+pub(super) struct NpyRows<'a> {
+    values: Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>,
+    pub(super) rows: u64,
+    pub(super) columns: usize,
+}
+
+impl<'a> NpyRows<'a> {
+    pub(super) fn new(path: &Path, reader: impl Read + 'a) -> Result<Self> {
+        let file =
+            NpyFile::new(reader).map_err(|error| CliError::file(path, format!("not a readable NPY file: {error}")))?;
+        let &[rows, columns] = file.shape() else {
+            let shape = file.shape().to_vec();
+            return Err(CliError::file(
+                path,
+                format!("the array has shape {shape:?}: give a matrix, one record per row"),
+            ));
+        };
+        if file.order() == Order::Fortran && rows > 1 && columns > 1 {
+            return Err(CliError::file(
+                path,
+                "the matrix is stored by columns: save it in C order (numpy.ascontiguousarray)",
+            ));
+        }
+        let values = numbers(file).map_err(|dtype| {
+            CliError::file(path, format!("the array holds {dtype}: save it as numbers (float or integer)"))
+        })?;
+        Ok(Self { values, rows, columns: columns as usize })
+    }
+
+    /// The next row, or `None` after the last.
+    pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> std::io::Result<bool> {
+        row.clear();
+        for value in self.values.by_ref().take(self.columns) {
+            row.push(value?);
+        }
+        Ok(!row.is_empty())
+    }
+}
+
+/// The elements as `f64`, whatever number type they have, or the name of a type that is not a number.
+fn numbers<'a, R: Read + 'a>(
+    file: NpyFile<R>,
+) -> core::result::Result<Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>, String> {
+    let dtype = match file.dtype() {
+        DType::Plain(dtype) => dtype.to_string(),
+        other => other.descr(),
+    };
+    macro_rules! elements {
+        ($($code:literal => $type:ty),* $(,)?) => {
+            match dtype.trim_start_matches(['<', '>', '|', '=']) {
+                $($code => match file.data::<$type>() {
+                    Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|number| number as f64)))),
+                    Err(error) => Err(error.to_string()),
+                },)*
+                "b1" => match file.data::<bool>() {
+                    Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|flag| f64::from(u8::from(flag)))))),
+                    Err(error) => Err(error.to_string()),
+                },
+                _ => Err(dtype),
+            }
+        };
+    }
+    elements!("f8" => f64, "f4" => f32, "i1" => i8, "i2" => i16, "i4" => i32, "i8" => i64, "u1" => u8, "u2" => u16, "u4" => u32, "u8" => u64)
+}
+
+/// Reads a whole matrix (gzip or not).
+pub(super) fn read_matrix(path: &Path) -> Result<DMatrix<f64>> {
+    let file = File::open(path).map_err(|error| CliError::file(path, error))?;
+    let mut rows = NpyRows::new(path, unpacked(path, file)?)?;
+    let (mut values, mut row) = (Vec::new(), Vec::new());
+    while rows.next_row(&mut row).map_err(|error| CliError::file(path, error))? {
+        values.extend_from_slice(&row);
+    }
+    let found = values.len();
+    let expected = rows.rows as usize * rows.columns;
+    if found != expected {
+        return Err(CliError::file(path, format!("the file has {found} of {expected} numbers: it was cut")));
+    }
+    Ok(DMatrix::from_row_slice(rows.rows as usize, rows.columns, &values))
+}
+
+/// Writes a matrix as NPY, row by row.
+pub(super) fn write_matrix(path: &Path, matrix: &DMatrix<f64>) -> Result<()> {
+    let mut output = Output::create(path)?;
+    let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
+    let written = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd().and_then(
+        |mut writer| {
+            for row in matrix.row_iter() {
+                writer.extend(row.iter().copied())?;
+            }
+            writer.finish()
+        },
+    );
+    written.map_err(|error| CliError::file(path, error))?;
+    output.finish()
+}

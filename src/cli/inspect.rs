@@ -1,0 +1,145 @@
+//! `inspect`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::schema::Schema;
+use ldp_pca::task::Task;
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::files;
+use super::output::{Format, grouped};
+use super::task::TaskSummary;
+
+/// Tell what a schema, task, reports or aggregate file holds. Reports and aggregates are checked against `--task`.
+#[derive(Args)]
+pub(super) struct Inspect {
+    /// The file
+    file: PathBuf,
+    /// The task of reports or an aggregate
+    #[arg(short, long)]
+    task: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Content {
+    Schema { columns: usize, features: usize, feature_names: Vec<String> },
+    Task(TaskSummary),
+    Reports { reports: u64, report_bytes: usize, first_id: Option<String>, invalid: u64, first_invalid: Option<String> },
+    Aggregate { task: String, records: u64, fold_records: Vec<u64> },
+}
+
+impl Inspect {
+    pub(super) fn run(self) -> Result<()> {
+        let mut start = [0; 4];
+        let mut file = File::open(&self.file).map_err(|error| CliError::file(&self.file, error))?;
+        let held = file.read(&mut start).map_err(|error| CliError::file(&self.file, error))?;
+        let content = match &start[..held] {
+            b"LDPR" => self.reports(&self.task()?)?,
+            b"LDPA" => self.aggregate(&self.task()?)?,
+            _ => self.document()?,
+        };
+        self.format.print(&content, Content::text)
+    }
+
+    fn task(&self) -> Result<Task> {
+        let Some(task) = &self.task else {
+            return Err(CliError::Usage(
+                "reports and aggregates can be read with their task only: give it with --task".into(),
+            ));
+        };
+        files::task(task)
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>> {
+        std::fs::read(&self.file).map_err(|error| CliError::file(&self.file, error))
+    }
+
+    fn reports(&self, task: &Task) -> Result<Content> {
+        let bytes = self.bytes()?;
+        let (mut reports, mut invalid, mut first_id, mut first_invalid) = (0, 0, None, None);
+        for (position, chunk) in (1u64..).zip(bytes.chunks(report_bytes(task))) {
+            match Report::from_bytes(chunk, task) {
+                Ok(report) => {
+                    reports += 1;
+                    first_id.get_or_insert_with(|| report.id().to_string());
+                }
+                Err(problem) => {
+                    invalid += 1;
+                    first_invalid.get_or_insert_with(|| format!("report {position}: {problem}"));
+                }
+            }
+        }
+        Ok(Content::Reports { reports, report_bytes: report_bytes(task), first_id, invalid, first_invalid })
+    }
+
+    fn aggregate(&self, task: &Task) -> Result<Content> {
+        let aggregate =
+            Aggregate::from_bytes(&self.bytes()?, task).map_err(|error| CliError::file(&self.file, error))?;
+        Ok(Content::Aggregate {
+            task: aggregate.task().to_string(),
+            records: aggregate.records(),
+            fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
+        })
+    }
+
+    fn document(&self) -> Result<Content> {
+        let text = files::text(&self.file)?;
+        let task_error = match Task::from_json(&text) {
+            Ok(task) => return Ok(Content::Task(TaskSummary::of(&task))),
+            Err(error) => error,
+        };
+        match serde_json::from_str::<Schema>(&text) {
+            Ok(schema) => Ok(Content::Schema {
+                columns: schema.columns().len(),
+                features: schema.dimension(),
+                feature_names: schema.feature_names(),
+            }),
+            Err(schema_error) => Err(CliError::file(
+                &self.file,
+                format!(
+                    "neither reports, aggregate, task nor schema (as a task: {task_error}; as a schema: {schema_error})"
+                ),
+            )),
+        }
+    }
+}
+
+impl Content {
+    fn text(&self) -> String {
+        match self {
+            Self::Schema { columns, features, feature_names } => {
+                let shown: Vec<&str> = feature_names.iter().take(20).map(String::as_str).collect();
+                let more = if feature_names.len() > shown.len() { ", …" } else { "" };
+                format!("schema\ncolumns    {columns}\nfeatures   {features}: {}{more}\n", shown.join(", "))
+            }
+            Self::Task(summary) => summary.text(),
+            Self::Reports { reports, report_bytes, first_id, invalid, first_invalid } => {
+                let mut text = format!("reports    {} of {report_bytes} bytes, all checked\n", grouped(*reports));
+                if let Some(id) = first_id {
+                    text += &format!("first id   {id}\n");
+                }
+                if let Some(problem) = first_invalid {
+                    text += &format!("invalid    {}, the first is {problem}\n", grouped(*invalid));
+                }
+                text
+            }
+            Self::Aggregate { task, records, fold_records } => {
+                let folds: Vec<String> = fold_records.iter().map(|&records| grouped(records)).collect();
+                format!(
+                    "aggregate\ntask       {task}\nreports    {}\nper fold   {}\n",
+                    grouped(*records),
+                    folds.join(", ")
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The command line. One file per subcommand; reading, writing and the terminal are in [`files`], [`records`] and
+//! [`output`].
+//!
+//! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
+//! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
+
+mod aggregate;
+mod demo;
+mod error;
+mod files;
+mod inspect;
+mod output;
+mod parameters;
+mod randomize;
+mod records;
+mod recover;
+mod schema;
+mod serve;
+mod simulate;
+mod solve;
+mod task;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Principal components of data that never leaves its owner's device.
+///
+/// A collection runs through: schema infer (from a public sample), task new, randomize (on each device), aggregate,
+/// recover. `simulate` shows beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it on this
+/// machine.
+#[derive(Parser)]
+#[command(name = "ldp-pca", version, max_term_width = 110)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Describe the columns of records
+    #[command(subcommand)]
+    Schema(schema::SchemaCommand),
+    /// Fix the public parameters of a collection
+    #[command(subcommand)]
+    Task(task::TaskCommand),
+    /// Turn records into private reports
+    Randomize(randomize::Randomize),
+    /// Sum reports
+    Aggregate(aggregate::AggregateCommand),
+    /// Recover principal components from summed reports
+    Recover(recover::Recover),
+    /// Measure the error to expect, on synthetic records
+    Simulate(simulate::Simulate),
+    /// Solve the sparse (Fantope) problem for a matrix
+    Solve(solve::Solve),
+    /// Tell what a schema, task, reports or aggregate file holds
+    Inspect(inspect::Inspect),
+    /// Collect reports over HTTP
+    Serve(serve::Serve),
+    /// Run a whole collection on this machine
+    Demo(demo::Demo),
+}
+
+/// Parses the arguments, runs the command, and reports its error.
+pub fn run() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are asked for; everything else is wrong usage.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            // Nothing is left to tell anybody when the terminal itself is gone.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let result = match arguments.command {
+        Command::Schema(command) => command.run(),
+        Command::Task(command) => command.run(),
+        Command::Randomize(command) => command.run(),
+        Command::Aggregate(command) => command.run(),
+        Command::Recover(command) => command.run(),
+        Command::Simulate(command) => command.run(),
+        Command::Solve(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Demo(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

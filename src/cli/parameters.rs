@@ -1,0 +1,107 @@
+//! Arguments that are checked while they are parsed, so that a bad one is wrong usage and named.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::{Bounding, Radius};
+use ldp_pca::recovery::Rank;
+
+use super::error::{CliError, Result};
+
+/// `1e-6`-style delta when none is given.
+pub(super) const DEFAULT_DELTA: f64 = 1e-6;
+
+fn number(text: &str) -> core::result::Result<f64, String> {
+    f64::from_str(text).map_err(|_| format!("'{text}' is not a number"))
+}
+
+/// Parses epsilon.
+pub(super) fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
+    Epsilon::new(number(text)?).map_err(|error| error.to_string())
+}
+
+/// Parses delta.
+pub(super) fn delta(text: &str) -> core::result::Result<Delta, String> {
+    Delta::new(number(text)?).map_err(|error| error.to_string())
+}
+
+/// Parses the number of components.
+pub(super) fn rank(text: &str) -> core::result::Result<Rank, String> {
+    let rank = usize::from_str(text).map_err(|_| format!("'{text}' is not a whole number of components"))?;
+    Rank::new(rank).map_err(|error| error.to_string())
+}
+
+/// Parses `unit-norm` or `clip:R`.
+pub(super) fn bounding(text: &str) -> core::result::Result<Bounding, String> {
+    match text.split_once(':') {
+        None if text == "unit-norm" => Ok(Bounding::UnitNorm),
+        Some(("clip", radius)) => {
+            Ok(Bounding::Clip { radius: Radius::new(number(radius)?).map_err(|error| error.to_string())? })
+        }
+        _ => Err(format!("'{text}' is not a bounding: use unit-norm, or clip:R with a radius R")),
+    }
+}
+
+/// The mechanisms a task may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MechanismName {
+    /// One of J public directions, L of them likelier: pure epsilon, least noise
+    DoubleCap,
+    /// Gaussian noise on x x^T, analytic calibration
+    Gaussian,
+    /// Gaussian noise with the scale printed by Wang & Xu (2019)
+    GaussianPaper,
+}
+
+/// A mechanism and its privacy parameters.
+#[derive(Args, Clone)]
+pub(super) struct MechanismArguments {
+    /// How records are randomized
+    #[arg(long, value_enum, default_value_t = MechanismName::DoubleCap)]
+    pub(super) mechanism: MechanismName,
+    /// Privacy parameter epsilon, of one report
+    #[arg(long, value_parser = epsilon, allow_negative_numbers = true)]
+    pub(super) epsilon: Epsilon,
+    /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
+    #[arg(long, value_parser = delta, allow_negative_numbers = true)]
+    pub(super) delta: Option<Delta>,
+    /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
+    #[arg(long, value_name = "J")]
+    pub(super) candidates: Option<u32>,
+    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
+    #[arg(long, value_name = "L")]
+    pub(super) cap: Option<u32>,
+}
+
+impl MechanismArguments {
+    /// The mechanism as a task states it.
+    pub(super) fn spec(&self) -> Result<MechanismSpec> {
+        match self.mechanism {
+            MechanismName::DoubleCap => {
+                if self.delta.is_some() {
+                    return Err(CliError::Usage("--delta does not go with double-cap: its delta is 0".into()));
+                }
+                let candidates = self.candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(self.epsilon));
+                let cap = self.cap.unwrap_or_else(|| DoubleCap::best_cap(candidates, self.epsilon));
+                Ok(MechanismSpec::DoubleCap { epsilon: self.epsilon, candidates, cap })
+            }
+            MechanismName::Gaussian | MechanismName::GaussianPaper => {
+                if self.candidates.is_some() || self.cap.is_some() {
+                    return Err(CliError::Usage("--candidates and --cap go with double-cap only".into()));
+                }
+                let calibration = match self.mechanism {
+                    MechanismName::Gaussian => Calibration::Analytic,
+                    _ => Calibration::Paper,
+                };
+                Ok(MechanismSpec::Gaussian { epsilon: self.epsilon, delta: self.delta_or_default()?, calibration })
+            }
+        }
+    }
+
+    /// Delta, or the default for the mechanisms that have one.
+    pub(super) fn delta_or_default(&self) -> Result<Delta> {
+        Ok(self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?)
+    }
+}

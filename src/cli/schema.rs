@@ -1,0 +1,162 @@
+//! `schema infer`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred, Scaling};
+use ldp_pca::schema::{SchemaError, Unseen};
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::files;
+use super::output::{Format, grouped, note};
+use super::records::{Header, RecordFile, Row, looks_like_names, positional_names};
+
+#[derive(Subcommand)]
+pub(super) enum SchemaCommand {
+    /// Write a schema from a public sample of records
+    ///
+    /// This command reads its input: which columns are numeric, how large they get, which categories exist. All of it
+    /// becomes part of the public task. So the sample must be public: never infer a schema from the records that are
+    /// to be protected.
+    Infer(Infer),
+}
+
+#[derive(Args)]
+pub(super) struct Infer {
+    /// A public sample: CSV (with or without header) or NPY, gzip or not
+    sample: PathBuf,
+    /// Where to write the schema [default: standard output]
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    /// Whether the first line of a CSV file names its columns
+    #[arg(long, value_enum, default_value_t)]
+    header: Header,
+    /// A column to leave out, by name (c1, c2, … in a file without header); may be repeated
+    #[arg(long, value_name = "COLUMN")]
+    ignore: Vec<String>,
+    /// A column of numbers that are categories; may be repeated
+    #[arg(long, value_name = "COLUMN")]
+    categorical: Vec<String>,
+    /// How numeric columns are brought to a common size
+    #[arg(long, value_enum, default_value_t = ScalingName::MaxAbs)]
+    scaling: ScalingName,
+    /// What a categorical value that is not in the sample does to a record
+    #[arg(long, value_enum, default_value_t = UnseenName::Error)]
+    unseen: UnseenName,
+    /// The largest number of categories of one column
+    #[arg(long, default_value_t = 256)]
+    max_values: usize,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ScalingName {
+    /// Largest magnitude 1
+    MaxAbs,
+    /// From 0 to 1
+    Range,
+    /// Mean 0, standard deviation 1
+    Standard,
+    /// As they are
+    None,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum UnseenName {
+    /// All features of the column are 0
+    Zero,
+    /// The record is refused
+    Error,
+}
+
+#[derive(Serialize)]
+struct InferResult {
+    rows: u64,
+    features: usize,
+    always_zero: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<serde_json::Value>,
+}
+
+impl SchemaCommand {
+    pub(super) fn run(self) -> Result<()> {
+        match self {
+            Self::Infer(infer) => infer.run(),
+        }
+    }
+}
+
+impl Infer {
+    fn run(self) -> Result<()> {
+        note("note: the schema is public and describes what this sample holds, so the sample must be public");
+        let options = InferenceOptions {
+            scaling: match self.scaling {
+                ScalingName::MaxAbs => Scaling::MaxAbs,
+                ScalingName::Range => Scaling::Range,
+                ScalingName::Standard => Scaling::Standard,
+                ScalingName::None => Scaling::None,
+            },
+            unseen: match self.unseen {
+                UnseenName::Zero => Unseen::Zero,
+                UnseenName::Error => Unseen::Error,
+            },
+            ignore: self.ignore,
+            categorical: self.categorical,
+            max_values: self.max_values,
+        };
+        let inferred = infer(&self.sample, self.header, &options)?;
+        let json =
+            serde_json::to_string_pretty(&inferred.schema).map_err(|error| CliError::Failed(error.to_string()))?;
+        if let Some(output) = &self.output {
+            files::write(output, format!("{json}\n").as_bytes())?;
+        }
+        let result = InferResult {
+            rows: inferred.rows,
+            features: inferred.schema.dimension(),
+            always_zero: inferred.always_zero,
+            schema: if self.output.is_none() { serde_json::to_value(&inferred.schema).ok() } else { None },
+            output: self.output,
+        };
+        self.format.print(&result, |result| {
+            let Some(output) = &result.output else { return json };
+            let mut text = format!(
+                "{} rows give {} features\nwrote {}\n",
+                grouped(result.rows),
+                result.features,
+                output.display()
+            );
+            if !result.always_zero.is_empty() {
+                text += &format!("left out, zero in every row: {}\n", result.always_zero.join(", "));
+            }
+            text
+        })
+    }
+}
+
+/// Reads a sample and infers its schema.
+pub(super) fn infer(path: &Path, header: Header, options: &InferenceOptions) -> Result<Inferred> {
+    let file = RecordFile::open(path, header, looks_like_names)?;
+    let start = |names: &[String]| Inference::new(names, options.clone()).map_err(|error| CliError::file(path, error));
+    let mut inference = file.names().map(start).transpose()?;
+    file.for_each(|line, row| {
+        let texts: Vec<String>;
+        let fields: Vec<&str> = match row {
+            Row::Text(fields) => fields.iter().collect(),
+            Row::Numbers(numbers) => {
+                texts = numbers.iter().map(ToString::to_string).collect();
+                texts.iter().map(String::as_str).collect()
+            }
+        };
+        // Without a header the first row tells how many columns there are.
+        let inference = match &mut inference {
+            Some(inference) => inference,
+            none => none.insert(start(&positional_names(fields.len()))?),
+        };
+        inference.observe(&fields).map_err(|error| CliError::line(path, line, error))
+    })?;
+    inference.ok_or(SchemaError::EmptySample).and_then(Inference::finish).map_err(|error| CliError::file(path, error))
+}

@@ -1,0 +1,242 @@
+//! `simulate`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use chacha20::ChaCha12Rng;
+use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
+use ldp_pca::mechanism::{Gaussian, LocalRandomizer, Mechanism};
+use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
+use ldp_pca::report::framed_bytes;
+use ldp_pca::simulation::{SimulationError, SpikedModel, Trial, TrialResult};
+use rand::SeedableRng;
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::output::{Format, bar, grouped};
+use super::parameters::{self, MechanismArguments, MechanismName};
+
+/// Measure the error to expect, on synthetic records
+///
+/// Draws unit-norm records of the spiked model (g + sqrt(signal) V f, normalised), randomizes every one, sums the
+/// reports, recovers the components and compares them with V. The error ||sin Theta||_F^2 is 0 for the same subspace
+/// and up to the rank for an orthogonal one.
+#[derive(Args)]
+pub(super) struct Simulate {
+    /// How records are randomized
+    #[arg(long, value_enum, default_value_t = SimulatedMechanism::DoubleCap)]
+    mechanism: SimulatedMechanism,
+    /// Privacy parameter epsilon, of one report [not for --mechanism none]
+    #[arg(long, value_parser = parameters::epsilon, allow_negative_numbers = true)]
+    epsilon: Option<Epsilon>,
+    /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
+    #[arg(long, value_parser = parameters::delta, allow_negative_numbers = true)]
+    delta: Option<Delta>,
+    /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
+    #[arg(long, value_name = "J")]
+    candidates: Option<u32>,
+    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
+    #[arg(long, value_name = "L")]
+    cap: Option<u32>,
+    /// Number of features, d
+    #[arg(long, default_value_t = 40)]
+    dimension: usize,
+    /// Number of components, k
+    #[arg(long, value_parser = parameters::rank, default_value = "3")]
+    rank: Rank,
+    /// Strength of the components against the noise in the records
+    #[arg(long, default_value_t = 20.0, allow_negative_numbers = true)]
+    signal: f64,
+    /// Number of records, n
+    #[arg(long, default_value_t = 20_000)]
+    records: u64,
+    /// Number of repetitions
+    #[arg(long, default_value_t = 5)]
+    trials: u64,
+    /// Seed of the populations and of the (simulated) randomizers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Number of features that the components live on [default: all]
+    #[arg(long)]
+    sparsity: Option<usize>,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SimulatedMechanism {
+    /// One of J public directions, L of them likelier: pure epsilon
+    DoubleCap,
+    /// Gaussian noise, analytic calibration
+    Gaussian,
+    /// Gaussian noise with the scale printed by Wang & Xu (2019), at any epsilon; prints what it really gives
+    GaussianPaper,
+    /// No privacy
+    None,
+}
+
+#[derive(Serialize)]
+struct SimulateResult {
+    sin_theta_squared: Figures,
+    non_private: Figures,
+    /// Expected value for a subspace that knows nothing: k (1 - k/d).
+    random_subspace: f64,
+    report_bytes: Option<usize>,
+    guarantee: Option<Guarantee>,
+    /// The delta that the paper's scale is computed from, where it is not the one it gives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed_delta: Option<Delta>,
+    records: u64,
+    dimension: usize,
+    rank: usize,
+    trials: u64,
+    seed: u64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    mean: f64,
+    values: Vec<f64>,
+}
+
+impl Figures {
+    fn of(values: Vec<f64>) -> Self {
+        Self { mean: values.iter().sum::<f64>() / values.len() as f64, values }
+    }
+}
+
+impl Simulate {
+    pub(super) fn run(self) -> Result<()> {
+        let started = Instant::now();
+        if self.trials == 0 || self.records == 0 {
+            return Err(CliError::Usage("--trials and --records must be at least 1".into()));
+        }
+        let (mechanism, claimed_delta) = self.mechanism()?;
+        let progress = bar("simulating", self.trials * self.records);
+        let results = self.trials(mechanism.as_ref(), &progress)?;
+        progress.finish_and_clear();
+        let (k, d) = (self.rank.value() as f64, self.dimension as f64);
+        let result = SimulateResult {
+            sin_theta_squared: Figures::of(results.iter().map(|result| result.sin_theta_squared).collect()),
+            non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
+            random_subspace: k * (1.0 - k / d),
+            report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
+            guarantee: mechanism.as_ref().map(LocalRandomizer::guarantee),
+            claimed_delta,
+            records: self.records,
+            dimension: self.dimension,
+            rank: self.rank.value(),
+            trials: self.trials,
+            seed: self.seed,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        self.format.print(&result, SimulateResult::text)
+    }
+
+    /// The mechanism, and the delta it claims where that is not the one it gives.
+    fn mechanism(&self) -> Result<(Option<Mechanism>, Option<Delta>)> {
+        let name = match self.mechanism {
+            SimulatedMechanism::None => return Ok((None, None)),
+            SimulatedMechanism::DoubleCap => MechanismName::DoubleCap,
+            SimulatedMechanism::Gaussian => MechanismName::Gaussian,
+            SimulatedMechanism::GaussianPaper => MechanismName::GaussianPaper,
+        };
+        let epsilon =
+            self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
+        let arguments = MechanismArguments {
+            mechanism: name,
+            epsilon,
+            delta: self.delta,
+            candidates: self.candidates,
+            cap: self.cap,
+        };
+        if name == MechanismName::GaussianPaper {
+            let claimed = arguments.delta_or_default()?;
+            let mechanism = Gaussian::paper_as_printed(self.dimension, epsilon, claimed)?;
+            return Ok((Some(Mechanism::Gaussian(mechanism)), Some(claimed)));
+        }
+        Ok((Some(arguments.spec()?.build(self.dimension, Bounding::UnitNorm)?), None))
+    }
+
+    /// All trials, each with a random stream of its own, so that the result does not depend on the number of cores.
+    fn trials(
+        &self,
+        mechanism: Option<&Mechanism>,
+        progress: &ProgressBar,
+    ) -> core::result::Result<Vec<TrialResult>, SimulationError> {
+        let next = AtomicU64::new(0);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.trials as usize);
+        let mut results = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut results = vec![];
+                        loop {
+                            let trial = next.fetch_add(1, Ordering::Relaxed);
+                            if trial >= self.trials {
+                                return results;
+                            }
+                            results.push((trial, self.trial(trial, mechanism, progress)));
+                        }
+                    })
+                })
+                .collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect::<Vec<_>>()
+        });
+        results.sort_by_key(|(trial, _)| *trial);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    fn trial(
+        &self,
+        trial: u64,
+        mechanism: Option<&Mechanism>,
+        progress: &ProgressBar,
+    ) -> core::result::Result<TrialResult, SimulationError> {
+        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
+        rng.set_stream(trial);
+        let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
+        Trial { population: &population, mechanism, records: self.records, rank: self.rank }
+            .run(&mut rng, |count| progress.inc(count))
+    }
+}
+
+impl SimulateResult {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "||sin Theta||_F^2 over {} trials of {} records, {} of {} dimensions\n",
+            self.trials,
+            grouped(self.records),
+            self.rank,
+            self.dimension
+        );
+        text += &format!(
+            "  private       {:.4}   ({})\n",
+            self.sin_theta_squared.mean,
+            listed(&self.sin_theta_squared.values)
+        );
+        text += &format!("  non-private   {:.4}\n", self.non_private.mean);
+        text += &format!("  knows nothing {:.4}\n", self.random_subspace);
+        if let Some(guarantee) = &self.guarantee {
+            text += &format!("guarantee       {guarantee}\n");
+        }
+        if let Some(claimed) = &self.claimed_delta {
+            text += &format!("                its scale is computed from delta {claimed}, and gives the delta above\n");
+        }
+        if let Some(bytes) = self.report_bytes {
+            text += &format!("report          {} bytes\n", grouped(bytes as u64));
+        }
+        text + &format!("time            {:.1} s\n", self.seconds)
+    }
+}
+
+fn listed(values: &[f64]) -> String {
+    values.iter().map(|value| format!("{value:.4}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,85 @@
+//! What the answer would be without privacy, to compare with. Unlike the pipeline, this reads records: use it on
+//! public or synthetic ones, or where their owner may see them.
+
+use nalgebra::DMatrix;
+
+use crate::record::BoundedRecord;
+
+/// The second-moment matrix `E[x x^T]` of bounded records, d × d.
+#[derive(Clone, Debug)]
+pub struct SecondMoment {
+    sum: DMatrix<f64>,
+    /// Records not yet in `sum`, d × held, column by column.
+    pending: Vec<f64>,
+    records: u64,
+    scale: f64,
+}
+
+/// Records multiplied together.
+const BATCH: usize = 256;
+
+impl SecondMoment {
+    /// No records yet, of `dimension` coordinates; one unit is worth `covariance_scale`
+    /// (see [`Bounding::covariance_scale`](crate::record::Bounding::covariance_scale)).
+    #[must_use]
+    pub fn new(dimension: usize, covariance_scale: f64) -> Self {
+        Self { sum: DMatrix::zeros(dimension, dimension), pending: vec![], records: 0, scale: covariance_scale }
+    }
+
+    /// Adds a record of the right dimension.
+    ///
+    /// # Panics
+    /// If the dimension is another one.
+    pub fn add(&mut self, record: &BoundedRecord) {
+        assert_eq!(record.dimension(), self.sum.nrows(), "a record of another dimension");
+        self.pending.extend_from_slice(record.coordinates());
+        self.records += 1;
+        if self.pending.len() == BATCH * self.sum.nrows() {
+            self.flush();
+        }
+    }
+
+    /// The number of records.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The d × d mean of `x x^T`, in the units of the encoded features; zero without records.
+    #[must_use]
+    pub fn matrix(mut self) -> DMatrix<f64> {
+        self.flush();
+        let mean = self.sum * (self.scale / self.records.max(1) as f64);
+        // The product is symmetric up to rounding.
+        0.5 * (&mean + mean.transpose())
+    }
+
+    fn flush(&mut self) {
+        let held = self.pending.len() / self.sum.nrows();
+        let batch = DMatrix::from_column_slice(self.sum.nrows(), held, &self.pending);
+        self.sum.gemm(1.0, &batch, &batch.transpose(), 1.0);
+        self.pending.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Bounding;
+
+    #[test]
+    fn the_mean_is_that_of_the_definition() {
+        let mut moment = SecondMoment::new(3, 4.0);
+        let mut expected = DMatrix::zeros(3, 3);
+        for i in 0..600 {
+            let record =
+                BoundedRecord::new(vec![f64::from(i % 7), 1.0, f64::from(i % 5) - 2.0], Bounding::UnitNorm).unwrap();
+            let x = nalgebra::DVector::from_row_slice(record.coordinates());
+            expected += 4.0 / 600.0 * &x * x.transpose();
+            moment.add(&record);
+        }
+        assert_eq!(moment.records(), 600);
+        assert!((moment.matrix() - expected).norm() < 1e-12);
+        assert_eq!(SecondMoment::new(2, 1.0).matrix(), DMatrix::zeros(2, 2));
+    }
+}

@@ -1,0 +1,9 @@
+//! What to expect before anybody is asked for data: synthetic populations through the real mechanisms.
+
+mod population;
+mod survey;
+mod trial;
+
+pub use population::{PopulationError, SpikedModel};
+pub use survey::LeisureSurvey;
+pub use trial::{SimulationError, Trial, TrialResult};
