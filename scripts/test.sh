@@ -29,6 +29,7 @@ main() {
     step native "lints without features" cargo clippy --lib --no-default-features -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --target $WASM --lib --bins --test wasm -- -D warnings
+    step native "features inert off their target" dependency_trees
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
     step native "Rust tests" cargo test
@@ -38,6 +39,26 @@ main() {
     step browser "page" npm run --silent build:page
     step browser "JavaScript tests in Chromium" node --test --test-reporter=spec tests/browser/*.test.js
     passed=true
+}
+
+# The network stack stays out of wasm, and the JavaScript bindings out of native builds.
+dependency_trees() {
+    local host
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    absent "$WASM" '^(tokio|axum|hyper|clap|ureq|csv|npyz) '
+    absent "$host" '^(wasm-bindgen|js-sys|web-sys) '
+}
+
+# absent TARGET PATTERN: no package of the tree for TARGET matches.
+absent() {
+    local tree found
+    tree=$(cargo tree --locked --edges normal --prefix none --target "$1")
+    found=$(grep -E "$2" <<<"$tree" | sort -u || true)
+    if [ -n "$found" ]; then
+        printf 'the dependency tree for %s has:\n%s\n' "$1" "$found" >&2
+        return 1
+    fi
+    printf '%s: %d packages, none of %s\n' "$1" "$(sort -u <<<"$tree" | wc -l)" "$2"
 }
 
 rust_tests_in_browser() {

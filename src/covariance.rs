@@ -16,6 +16,7 @@ pub struct Covariance {
     matrix: DMatrix<f64>,
     records: u64,
     noise_deviation: f64,
+    noise_edge: f64,
 }
 
 impl Covariance {
@@ -64,6 +65,7 @@ impl Covariance {
             matrix: task.mechanism().debias(sum.sums(), sum.records()) * scale,
             records: sum.records(),
             noise_deviation: scale * task.mechanism().entry_deviation() / (sum.records() as f64).sqrt(),
+            noise_edge: scale * task.mechanism().noise_edge(sum.records()),
         })
     }
 
@@ -84,6 +86,13 @@ impl Covariance {
     #[must_use]
     pub fn noise_deviation(&self) -> f64 {
         self.noise_deviation
+    }
+
+    /// The largest eigenvalue that noise alone would give. A component whose variance is not above it cannot be told
+    /// from noise: more reports, or a larger epsilon, are needed.
+    #[must_use]
+    pub fn noise_edge(&self) -> f64 {
+        self.noise_edge
     }
 }
 

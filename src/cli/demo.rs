@@ -71,6 +71,7 @@ struct Recovery {
     eigenvalues: Vec<f64>,
     components: Vec<Vec<f64>>,
     noise_deviation: f64,
+    noise_edge: f64,
 }
 
 /// Reports sent in one request.
@@ -215,6 +216,7 @@ impl<'a> Collection<'a> {
             components: recovery.components,
             feature_names: self.task.schema().feature_names(),
             noise_deviation: recovery.noise_deviation,
+            noise_edge: recovery.noise_edge,
             sparse: None,
             sin_theta_squared: None,
             reference: None,

@@ -68,6 +68,8 @@ pub(super) struct RecoverResult {
     pub(super) feature_names: Vec<String>,
     /// Standard deviation of the noise in one off-diagonal covariance entry.
     pub(super) noise_deviation: f64,
+    /// The variance that noise alone would give to the first component.
+    pub(super) noise_edge: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sparse: Option<SparseResult>,
     /// `||sin Theta||_F^2` against the reference.
@@ -186,6 +188,7 @@ impl RecoverResult {
             components: found.vectors.column_iter().map(|column| column.iter().copied().collect()).collect(),
             feature_names: task.schema().feature_names(),
             noise_deviation: covariance.noise_deviation(),
+            noise_edge: covariance.noise_edge(),
             sparse: found.sparse,
             sin_theta_squared: None,
             reference: None,
@@ -229,6 +232,14 @@ impl RecoverResult {
                 "  {}. variance {value:.5}:  {}\n",
                 index + 1,
                 largest_loadings(component, &self.feature_names)
+            );
+        }
+        let buried = self.eigenvalues.iter().filter(|&&value| value <= self.noise_edge).count();
+        if buried > 0 {
+            text += &format!(
+                "warning     {buried} of them cannot be told from noise, which alone gives a variance of {:.5}: \
+                 collect more reports, or ask for fewer components\n",
+                self.noise_edge
             );
         }
         if let Some(sparse) = &self.sparse {

@@ -277,6 +277,11 @@ impl LocalRandomizer for Gaussian {
     fn entry_deviation(&self) -> f64 {
         self.off_diagonal.deviation()
     }
+
+    fn noise_edge(&self, records: u64) -> f64 {
+        // The semicircle law of a symmetric matrix with independent entries (Wigner 1958).
+        2.0 * self.entry_deviation() * (self.dimension as f64 / records as f64).sqrt()
+    }
 }
 
 #[cfg(test)]

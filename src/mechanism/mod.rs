@@ -103,6 +103,10 @@ pub trait LocalRandomizer {
 
     /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report.
     fn entry_deviation(&self) -> f64;
+
+    /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were nothing but
+    /// noise, in the limit of many features. What does not rise above it cannot be told from noise.
+    fn noise_edge(&self, records: u64) -> f64;
 }
 
 /// One of the crate's mechanisms, ready to use.
@@ -165,6 +169,10 @@ impl LocalRandomizer for Mechanism {
 
     fn entry_deviation(&self) -> f64 {
         delegate!(self, mechanism => mechanism.entry_deviation())
+    }
+
+    fn noise_edge(&self, records: u64) -> f64 {
+        delegate!(self, mechanism => mechanism.noise_edge(records))
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) struct RecoveryCache {
 struct Spectrum {
     records: u64,
     noise_deviation: f64,
+    noise_edge: f64,
     components: Components,
 }
 
@@ -39,6 +40,8 @@ pub(super) struct Recovery {
     feature_names: Vec<String>,
     /// Standard deviation that the mechanism gives to one off-diagonal entry of the estimate.
     noise_deviation: f64,
+    /// The variance that noise alone would give to the first component.
+    noise_edge: f64,
 }
 
 impl RecoveryCache {
@@ -56,6 +59,7 @@ impl RecoveryCache {
             components: vectors.column_iter().take(rank).map(|column| column.iter().copied().collect()).collect(),
             feature_names: task.schema().feature_names(),
             noise_deviation: spectrum.noise_deviation,
+            noise_edge: spectrum.noise_edge,
         })
     }
 
@@ -80,6 +84,11 @@ impl Spectrum {
         let covariance = Covariance::estimate(aggregate, task).map_err(|error| error.to_string())?;
         let all = Rank::new(task.dimension()).map_err(|error| error.to_string())?;
         let components = principal_components(covariance.matrix(), all).map_err(|error| error.to_string())?;
-        Ok(Self { records: covariance.records(), noise_deviation: covariance.noise_deviation(), components })
+        Ok(Self {
+            records: covariance.records(),
+            noise_deviation: covariance.noise_deviation(),
+            noise_edge: covariance.noise_edge(),
+            components,
+        })
     }
 }

@@ -22,17 +22,17 @@ const PER_BLOCK: usize = 40;
 /// The largest unit-vector coordinate in integers.
 const UNIT: f64 = 32_767.0;
 
-/// Integers a report's expansion holds at a time, in blocks of candidates.
+/// Bytes of keystream that are expanded at a time, at least one candidate's: they stay in the first-level cache.
 const BATCH_BYTES: usize = 4096;
 
 /// The quantile table: entry i for the 12-bit number i.
-static TABLE: LazyLock<[i8; 4096]> = LazyLock::new(|| {
-    let mut table = [0i8; 4096];
+static TABLE: LazyLock<[i16; 4096]> = LazyLock::new(|| {
+    let mut table = [0i16; 4096];
     let mut position = 2048;
     for (magnitude, &count) in MAGNITUDE_COUNTS.iter().enumerate() {
         for _ in 0..count {
-            table[position] = magnitude as i8;
-            table[4095 - position] = -(magnitude as i8);
+            table[position] = magnitude as i16;
+            table[4095 - position] = -(magnitude as i16);
             position += 1;
         }
     }
@@ -59,14 +59,16 @@ impl Candidates {
         self.rows.div_ceil(PER_BLOCK)
     }
 
-    /// Writes candidate `index` into `out`, `rows` integers.
-    pub fn write(&mut self, index: u32, out: &mut [i8]) {
+    /// Candidate `index`: `rows` integers.
+    #[must_use]
+    pub fn candidate(mut self, index: u32) -> Vec<i16> {
         self.rng.set_block_pos(u64::from(index) * self.blocks() as u64);
-        let mut block = [0u8; 64];
-        for part in out.chunks_mut(PER_BLOCK) {
-            self.rng.fill_bytes(&mut block);
-            expand(&block, part);
-        }
+        let mut keystream = vec![0u8; self.blocks() * 64];
+        self.rng.fill_bytes(&mut keystream);
+        let mut candidate = vec![0i16; self.blocks() * PER_BLOCK];
+        expand(&keystream, &mut candidate);
+        candidate.truncate(self.rows);
+        candidate
     }
 
     /// The scores `z_j . u` of the first `count` candidates with an integer vector `u` from [`quantise`].
@@ -75,15 +77,13 @@ impl Candidates {
         let stride = self.blocks() * 64;
         let per_batch = (BATCH_BYTES / stride).max(1);
         let mut keystream = vec![0u8; per_batch * stride];
-        let mut candidate = vec![0i8; self.blocks() * PER_BLOCK];
+        let mut candidate = vec![0i16; self.blocks() * PER_BLOCK];
         let mut scores = Vec::with_capacity(count as usize);
         while scores.len() < count as usize {
             let batch = per_batch.min(count as usize - scores.len());
             self.rng.fill_bytes(&mut keystream[..batch * stride]);
             for stream in keystream[..batch * stride].chunks_exact(stride) {
-                for (block, part) in stream.chunks_exact(64).zip(candidate.chunks_exact_mut(PER_BLOCK)) {
-                    expand(block, part);
-                }
+                expand(stream, &mut candidate);
                 scores.push(dot(&candidate[..self.rows], u));
             }
         }
@@ -91,23 +91,24 @@ impl Candidates {
     }
 }
 
-/// Up to 40 table entries from a 64-byte block.
+/// Five table entries from each 64-bit word of a keystream.
 #[inline]
-fn expand(block: &[u8], out: &mut [i8]) {
+fn expand(keystream: &[u8], out: &mut [i16]) {
     let table = &*TABLE;
-    for (word, part) in block.chunks_exact(8).zip(out.chunks_mut(5)) {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(word);
-        let mut word = u64::from_le_bytes(bytes);
-        for value in part {
-            *value = table[(word & 0xfff) as usize];
-            word >>= 12;
+    for (bytes, part) in keystream.chunks_exact(8).zip(out.chunks_exact_mut(5)) {
+        let mut word = [0; 8];
+        word.copy_from_slice(bytes);
+        let word = u64::from_le_bytes(word);
+        // Five independent loads, where shifting the word along would make each wait for the one before.
+        for (position, value) in part.iter_mut().enumerate() {
+            *value = table[(word >> (12 * position) & 0xfff) as usize];
         }
     }
 }
 
+/// Both are `i16` so that the product runs on pairs of 16-bit lanes, which every instruction set has.
 #[inline]
-fn dot(z: &[i8], u: &[i16]) -> i32 {
+fn dot(z: &[i16], u: &[i16]) -> i32 {
     z.iter().zip(u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
 }
 
@@ -128,15 +129,14 @@ pub(super) fn accumulate(
     reports: impl Iterator<Item = (ReportId, u32)>,
     sums: &mut [i64],
 ) {
-    // Coordinate by coordinate: column i holds z_i of all reports of the block. Sums of 256 products of two i8 fit an
+    // Coordinate by coordinate: column i holds z_i of all reports of the block. Sums of 256 products of two such fit an
     // i32 with room to spare.
     let mut columns = vec![0i16; rows * REPORTS_PER_BLOCK];
-    let mut candidate = vec![0i8; rows];
     let mut held = 0;
     for (id, index) in reports {
-        Candidates::new(task_key, id, rows).write(index, &mut candidate);
-        for (column, &value) in candidate.iter().enumerate() {
-            columns[column * REPORTS_PER_BLOCK + held] = i16::from(value);
+        let candidate = Candidates::new(task_key, id, rows).candidate(index);
+        for (column, value) in candidate.into_iter().enumerate() {
+            columns[column * REPORTS_PER_BLOCK + held] = value;
         }
         held += 1;
         if held == REPORTS_PER_BLOCK {
@@ -198,9 +198,8 @@ mod tests {
         for rows in [1, 39, 40, 41, 116, 400] {
             let u = quantise(&vec![1.0 / (rows as f64).sqrt(); rows]);
             let scores = Candidates::new(&[1; 16], id(2), rows).scores(&u, 33);
-            let mut alone = vec![0i8; rows];
             for (index, &score) in scores.iter().enumerate() {
-                Candidates::new(&[1; 16], id(2), rows).write(index as u32, &mut alone);
+                let alone = Candidates::new(&[1; 16], id(2), rows).candidate(index as u32);
                 assert_eq!(dot(&alone, &u), score, "rows {rows} candidate {index}");
             }
         }
@@ -211,9 +210,8 @@ mod tests {
         let (rows, reports) = (7, 600u32);
         let mut expected = vec![0i64; triangle(rows)];
         let named: Vec<(ReportId, u32)> = (0..reports).map(|i| (id(i as u8), i)).collect();
-        let mut candidate = vec![0i8; rows];
         for &(id, index) in &named {
-            Candidates::new(&[3; 16], id, rows).write(index, &mut candidate);
+            let candidate = Candidates::new(&[3; 16], id, rows).candidate(index);
             let mut entry = 0;
             for i in 0..rows {
                 for j in i..rows {
@@ -230,7 +228,7 @@ mod tests {
     fn scores_of_the_longest_vectors_do_not_overflow() {
         assert_eq!(quantise(&[1.0, -1.0, 1.000_000_1]), [32_767, -32_767, 32_767]);
         let rows = 32_769;
-        let extreme = vec![110i8; rows];
+        let extreme = vec![110i16; rows];
         let u = quantise(&vec![1.0 / (rows as f64).sqrt(); rows]);
         assert!(
             i64::from(dot(&extreme, &u))

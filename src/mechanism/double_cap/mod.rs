@@ -204,6 +204,12 @@ impl LocalRandomizer for DoubleCap {
     fn entry_deviation(&self) -> f64 {
         1.0 / self.gain
     }
+
+    fn noise_edge(&self, records: u64) -> f64 {
+        // The sum of z z^T over nearly Gaussian z is a Wishart matrix (Marchenko & Pastur 1967).
+        let ratio = (self.state_dimension() as f64 / records as f64).sqrt();
+        ((1.0 + ratio).powi(2) - 1.0) / self.gain
+    }
 }
 
 /// The candidate a payload names.

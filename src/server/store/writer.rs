@@ -228,9 +228,11 @@ impl<F: LogFile> Writer<F> {
     }
 }
 
-fn answer(waiting: Waiting, outcome: Result<Committed, CommitError>) {
+fn answer(Waiting { batch, answer }: Waiting, outcome: Result<Committed, CommitError>) {
+    // Its room is free before the client can ask for more.
+    drop(batch);
     // Whoever waited may be gone; the outcome stands.
-    let _ = waiting.answer.send(outcome);
+    let _ = answer.send(outcome);
 }
 
 /// Adds reports that were decoded as reports of `task`, which is all that an aggregate asks for.
