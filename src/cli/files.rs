@@ -90,8 +90,10 @@ pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn s
 /// A matrix of numbers, read row by row.
 pub(super) struct NpyRows<'a> {
     values: Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>,
-    pub(super) rows: u64,
-    pub(super) columns: usize,
+    path: PathBuf,
+    rows: u64,
+    columns: usize,
+    read: u64,
 }
 
 impl<'a> NpyRows<'a> {
@@ -114,16 +116,32 @@ impl<'a> NpyRows<'a> {
         let values = numbers(file).map_err(|dtype| {
             CliError::file(path, format!("the array holds {dtype}: save it as numbers (float or integer)"))
         })?;
-        Ok(Self { values, rows, columns: columns as usize })
+        if rows == 0 || columns == 0 {
+            return Err(CliError::file(path, format!("the matrix is {rows} × {columns}: there is nothing in it")));
+        }
+        if rows.checked_mul(columns).and_then(|count| isize::try_from(count).ok()).is_none() {
+            return Err(CliError::file(
+                path,
+                format!("no file holds a matrix of {rows} × {columns}: the header is wrong"),
+            ));
+        }
+        Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0 })
     }
 
-    /// The next row, or `None` after the last.
-    pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> std::io::Result<bool> {
+    /// The next row and its number (from 1), or `None` after the last.
+    pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> Result<Option<u64>> {
         row.clear();
         for value in self.values.by_ref().take(self.columns) {
-            row.push(value?);
+            row.push(value.map_err(|error| match error.kind() {
+                std::io::ErrorKind::UnexpectedEof => CliError::file(
+                    &self.path,
+                    format!("the file ends in row {} of {}: it was cut", self.read + 1, self.rows),
+                ),
+                _ => CliError::file(&self.path, error),
+            })?);
         }
-        Ok(!row.is_empty())
+        self.read += 1;
+        Ok(Some(self.read))
     }
 }
 
@@ -137,6 +155,9 @@ fn numbers<'a, R: Read + 'a>(
     };
     macro_rules! elements {
         ($($code:literal => $type:ty),* $(,)?) => {
+        if self.read == self.rows {
+            return Ok(None);
+        }
             match dtype.trim_start_matches(['<', '>', '|', '=']) {
                 $($code => match file.data::<$type>() {
                     Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|number| number as f64)))),
@@ -158,13 +179,8 @@ pub(super) fn read_matrix(path: &Path) -> Result<DMatrix<f64>> {
     let file = File::open(path).map_err(|error| CliError::file(path, error))?;
     let mut rows = NpyRows::new(path, unpacked(path, file)?)?;
     let (mut values, mut row) = (Vec::new(), Vec::new());
-    while rows.next_row(&mut row).map_err(|error| CliError::file(path, error))? {
+    while rows.next_row(&mut row)?.is_some() {
         values.extend_from_slice(&row);
-    }
-    let found = values.len();
-    let expected = rows.rows as usize * rows.columns;
-    if found != expected {
-        return Err(CliError::file(path, format!("the file has {found} of {expected} numbers: it was cut")));
     }
     Ok(DMatrix::from_row_slice(rows.rows as usize, rows.columns, &values))
 }

@@ -118,6 +118,7 @@ impl Infer {
             let texts: Vec<String>;
             let fields: Vec<&str> = match row {
                 Row::Text(fields) => fields.iter().collect(),
+                Row::Unreadable(problem) => return Err(CliError::line(&path, line, problem)),
                 Row::Numbers(numbers) => {
                     texts = numbers.iter().map(ToString::to_string).collect();
                     texts.iter().map(String::as_str).collect()

@@ -2,5 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 //! Integration tests, all in one binary.
 
+mod cli;
 mod recovery;
 mod reference;
+mod support;

@@ -1,0 +1,3 @@
+//! The command line through the real binary, as a newcomer uses and misuses it.
+
+mod formats;
