@@ -24,28 +24,45 @@ pub(super) fn task(path: &Path) -> Result<Task> {
     Task::from_json(&text(path)?).map_err(|error| CliError::file(path, error))
 }
 
-/// A file that appears under its name only when it is complete.
+/// A file that appears under its name only when it is complete. A device or a pipe is written to as it is.
 pub(super) struct Output {
     writer: BufWriter<File>,
-    partial: PathBuf,
+    /// Where the content is until it is complete.
+    partial: Option<PathBuf>,
     path: PathBuf,
-    finished: bool,
 }
 
 impl Output {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(|error| CliError::file(&partial, error))?;
-        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file), partial, path: path.to_owned(), finished: false })
+        let failed = |error| CliError::file(path, format!("cannot write it: {error}"));
+        // A link stays one: the file it leads to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let existing = fs::metadata(&path).ok();
+        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let partial = match existing {
+            Some(existing) if !existing.is_file() => None,
+            _ => {
+                let mut name = path.file_name().unwrap_or_default().to_owned();
+                name.push(".partial");
+                Some(path.with_file_name(name))
+            }
+        };
+        let file = match &partial {
+            Some(partial) => File::create(partial),
+            None => File::options().write(true).open(&path),
+        };
+        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file.map_err(failed)?), partial, path })
     }
 
     /// Writes it all and gives the file its name.
     pub(super) fn finish(mut self) -> Result<()> {
         self.writer.flush().map_err(|error| CliError::file(&self.path, error))?;
-        fs::rename(&self.partial, &self.path).map_err(|error| CliError::file(&self.path, error))?;
-        self.finished = true;
+        if let Some(partial) = &self.partial {
+            fs::rename(partial, &self.path).map_err(|error| CliError::file(&self.path, error))?;
+            self.partial = None;
+        }
         Ok(())
     }
 }
@@ -61,9 +78,9 @@ impl Write for Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if !self.finished {
+        if let Some(partial) = &self.partial {
             // What a failed command leaves is not a result; if it cannot be removed, its name says so.
-            let _ = fs::remove_file(&self.partial);
+            let _ = fs::remove_file(partial);
         }
     }
 }
@@ -131,6 +148,9 @@ impl<'a> NpyRows<'a> {
     /// The next row and its number (from 1), or `None` after the last.
     pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> Result<Option<u64>> {
         row.clear();
+        if self.read == self.rows {
+            return Ok(None);
+        }
         for value in self.values.by_ref().take(self.columns) {
             row.push(value.map_err(|error| match error.kind() {
                 std::io::ErrorKind::UnexpectedEof => CliError::file(
@@ -155,9 +175,6 @@ fn numbers<'a, R: Read + 'a>(
     };
     macro_rules! elements {
         ($($code:literal => $type:ty),* $(,)?) => {
-        if self.read == self.rows {
-            return Ok(None);
-        }
             match dtype.trim_start_matches(['<', '>', '|', '=']) {
                 $($code => match file.data::<$type>() {
                     Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|number| number as f64)))),
