@@ -94,6 +94,9 @@ pub trait LocalRandomizer {
     /// Rows of the summed matrix: d, or d + 1 where the mechanism lifts the record.
     fn state_dimension(&self) -> usize;
 
+    /// The largest magnitude that one payload can add to an entry of the sums.
+    fn largest_entry(&self) -> u32;
+
     /// Adds checked payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]);
 
@@ -152,6 +155,10 @@ impl LocalRandomizer for Mechanism {
 
     fn state_dimension(&self) -> usize {
         delegate!(self, mechanism => mechanism.state_dimension())
+    }
+
+    fn largest_entry(&self) -> u32 {
+        delegate!(self, mechanism => mechanism.largest_entry())
     }
 
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {

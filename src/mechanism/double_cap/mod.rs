@@ -28,7 +28,7 @@ mod quantiles;
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
-use self::candidates::{Candidates, TABLE_SECOND_MOMENT};
+use self::candidates::{Candidates, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
@@ -176,6 +176,10 @@ impl LocalRandomizer for DoubleCap {
             self.state_dimension(),
             payloads.iter().map(|(id, payload)| (*id, index(payload))),
             sums,
+    fn largest_entry(&self) -> u32 {
+        LARGEST_MAGNITUDE * LARGEST_MAGNITUDE
+    }
+
         );
     }
 
