@@ -234,6 +234,14 @@ pub enum MechanismError {
         /// L.
         cap: u32,
     },
+    /// The integer weights cannot tell so small an epsilon from none.
+    #[error(
+        "epsilon {epsilon} is too small for double-cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6"
+    )]
+    EpsilonTooSmall {
+        /// Epsilon.
+        epsilon: f64,
+    },
     /// No dimension to work in.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),
