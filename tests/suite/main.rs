@@ -3,6 +3,9 @@
 //! Integration tests, all in one binary.
 
 mod cli;
+mod pipeline;
+mod properties;
 mod recovery;
 mod reference;
+mod statistical;
 mod support;
