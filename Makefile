@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench wasm page setup clean distclean
+.PHONY: help demo test bench fuzz wasm page setup clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ test: ## run every check: lints, docs, native, wasm and browser tests
 
 bench: ## run the benchmarks
 	cargo bench
+
+fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
+	scripts/fuzz.sh $(SECONDS)
 
 setup: ## install the tools that building and testing need
 	scripts/setup.sh

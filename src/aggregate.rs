@@ -38,6 +38,9 @@ pub struct FoldSum {
     sums: Vec<i64>,
 }
 
+/// The most reports an aggregate can hold, of all folds together. No sum of so many leaves an `i64`, folds added up or not.
+pub const MAX_RECORDS: u64 = 1 << 40;
+
 impl FoldSum {
     /// The number of reports.
     #[must_use]
@@ -51,11 +54,16 @@ impl FoldSum {
         &self.sums
     }
 
-    /// Adds another fold of the same shape. Sums of reports are far from the ends of an `i64`; sums from outside are
-    /// checked in `merge`.
+    /// Adds another fold of the same shape. [`MAX_RECORDS`] keeps the sums of both far from the ends of an `i64`.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.records = self.records.wrapping_add(other.records);
-        self.sums.iter_mut().zip(&other.sums).for_each(|(ours, theirs)| *ours = ours.wrapping_add(*theirs));
+        self.records += other.records;
+        self.sums.iter_mut().zip(&other.sums).for_each(|(ours, theirs)| *ours += *theirs);
+    }
+
+    /// Whether as many reports can have this sum, each adding at most `largest` to an entry.
+    fn is_possible(&self, largest: u32) -> bool {
+        let most = self.records.checked_mul(largest.into());
+        most.is_some_and(|most| self.sums.iter().all(|sum| sum.unsigned_abs() <= most))
     }
 }
 
@@ -70,12 +78,13 @@ impl Aggregate {
     /// Adds reports. Many at a time are faster than one at a time and give the same state.
     ///
     /// # Errors
-    /// [`AggregateError::OtherTask`] when the task, or a report, is not this aggregate's. Then nothing was added.
+    /// [`AggregateError`] when the task, or a report, is not this aggregate's, or there are too many reports. Then nothing was added.
     pub fn accumulate(&mut self, task: &Task, reports: &[Report]) -> Result<(), AggregateError> {
         self.check_task(task.digest())?;
         if let Some(report) = reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
             return Err(AggregateError::OtherReport(report.id()));
         }
+        self.check_records(reports.len() as u64)?;
         let count = self.folds.len();
         for (index, fold) in self.folds.iter_mut().enumerate() {
             let payloads: Vec<(ReportId, &[u8])> = reports
@@ -92,17 +101,10 @@ impl Aggregate {
     /// Adds the sums of another aggregate of the same task (of other reports).
     ///
     /// # Errors
-    /// [`AggregateError`] when it belongs to another task or the sums would overflow. Then nothing was added.
+    /// [`AggregateError`] when it belongs to another task or there are too many reports. Then nothing was added.
     pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
         self.check_task(other.task)?;
-        let pairs = || self.folds.iter().zip(&other.folds);
-        let fits = pairs().all(|(ours, theirs)| {
-            ours.records.checked_add(theirs.records).is_some()
-                && ours.sums.iter().zip(&theirs.sums).all(|(a, b)| a.checked_add(*b).is_some())
-        });
-        if !fits {
-            return Err(AggregateError::Overflow);
-        }
+        self.check_records(other.records())?;
         for (ours, theirs) in self.folds.iter_mut().zip(&other.folds) {
             ours.add(theirs);
         }
@@ -125,6 +127,11 @@ impl Aggregate {
     #[must_use]
     pub fn folds(&self) -> &[FoldSum] {
         &self.folds
+    }
+
+    fn check_records(&self, more: u64) -> Result<(), AggregateError> {
+        let records = self.records().saturating_add(more);
+        if records <= MAX_RECORDS { Ok(()) } else { Err(AggregateError::TooMany(records)) }
     }
 
     fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {
@@ -209,7 +216,12 @@ impl Aggregate {
                 records: words.next().map_or(0, u64::from_le_bytes),
                 sums: words.by_ref().take(entries - 1).map(i64::from_le_bytes).collect(),
             })
-            .collect();
+            .collect::<Vec<FoldSum>>();
+        let records = folds.iter().try_fold(0u64, |records, fold| records.checked_add(fold.records));
+        let largest = task.mechanism().largest_entry();
+        if records.is_none_or(|records| records > MAX_RECORDS) || !folds.iter().all(|fold| fold.is_possible(largest)) {
+            return Err(AggregateError::NotASum);
+        }
         Ok(Self { task: task.digest(), folds })
     }
 }
@@ -229,9 +241,12 @@ pub enum AggregateError {
     /// A report that answers another task.
     #[error("report {0} answers another task: aggregate each task on its own")]
     OtherReport(ReportId),
-    /// Sums beyond 64 bits.
-    #[error("the merged sums do not fit 64 bits: one of the states is not a sum of reports")]
-    Overflow,
+    /// More reports than an aggregate can hold.
+    #[error("{0} reports are more than the {MAX_RECORDS} an aggregate can hold: aggregate fewer")]
+    TooMany(u64),
+    /// Sums that no reports can have.
+    #[error("the aggregate is not a sum of as many reports as it says: it was made up; make it again from the reports")]
+    NotASum,
     /// The first bytes are not those of a state.
     #[error("not an aggregate: the first four bytes are not \"LDPA\"")]
     Magic,
@@ -325,12 +340,38 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_that_overflows_adds_nothing() {
+    fn a_merge_beyond_the_limit_adds_nothing() {
         let task = &tasks()[0];
         let mut full = Aggregate::empty(task);
-        full.folds[0].sums[1] = i64::MAX;
+        full.folds[0].records = MAX_RECORDS;
         let before = full.clone();
-        assert_eq!(full.merge(&before), Err(AggregateError::Overflow));
+        assert!(full.merge(&Aggregate::empty(task)).is_ok());
+        assert_eq!(full.merge(&before), Err(AggregateError::TooMany(2 * MAX_RECORDS)));
+        assert_eq!(full.accumulate(task, &reports(task, 1)), Err(AggregateError::TooMany(MAX_RECORDS + 1)));
         assert_eq!(full, before);
+    }
+
+    /// A checksum is no signature: whoever writes the file writes that too.
+    #[test]
+    fn sums_that_no_reports_can_have_are_refused() {
+        for task in tasks() {
+            let largest = i64::from(task.mechanism().largest_entry());
+            let read = |records: [u64; 2], sum| {
+                let mut forged = Aggregate::empty(&task);
+                let folds = forged.folds.len();
+                forged.folds[folds - 1].records = records[1];
+                forged.folds[0].records = records[0];
+                forged.folds[0].sums[1] = sum;
+                Aggregate::from_bytes(&forged.to_bytes(), &task).map(|aggregate| aggregate.records())
+            };
+            for (records, sum) in [(0, 1), (0, i64::MIN), (3, 3 * largest + 1), (3, -3 * largest - 1), (5, i64::MAX)] {
+                assert_eq!(read([records, records], sum), Err(AggregateError::NotASum), "{records} {sum}");
+            }
+            for records in [[MAX_RECORDS + 1; 2], [u64::MAX; 2]] {
+                assert_eq!(read(records, 0), Err(AggregateError::NotASum), "{records:?}");
+            }
+            assert!(read([3, 3], 3 * largest).is_ok());
+            assert!(read([3, 3], -3 * largest).is_ok());
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! From a row of numbers to a record that is inside the unit ball: the bound every privacy proof starts from.
 
 use nalgebra::{DMatrix, DVector};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// How a record is brought into the unit ball. Public, part of the task, the same for everybody.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Bounding {
     /// The record divided by its Euclidean norm: only its direction is used. The zero vector is an error.
+    // serde lets unknown fields pass beside the tag of a variant that has none.
+    #[serde(deserialize_with = "no_fields")]
     UnitNorm,
     /// The record divided by `radius`, and scaled back to the unit sphere if it is longer than `radius`.
     Clip {
@@ -25,6 +27,14 @@ impl Bounding {
             Self::Clip { radius } => radius.0 * radius.0,
         }
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoFields {}
+
+fn no_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    NoFields::deserialize(deserializer).map(|NoFields {}| ())
 }
 
 /// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range
@@ -252,6 +262,7 @@ mod tests {
             r#"{"type":"clip"}"#,
             r#"{"type":"clip","radius":0}"#,
             r#"{"type":"clip","radius":1,"x":1}"#,
+            r#"{"type":"unit-norm","radius":2}"#,
             r#"{"type":"none"}"#,
         ] {
             assert!(serde_json::from_str::<Bounding>(bad).is_err(), "{bad}");

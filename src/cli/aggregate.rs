@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, reading};
+use super::randomize::batch_size;
 
 /// Sum reports, and sums of reports. A report that is there twice (by its id) is counted once.
 #[derive(Args)]
@@ -46,9 +47,6 @@ struct AggregateResult {
     seconds: f64,
     output: PathBuf,
 }
-
-/// Reports summed together.
-const BATCH: usize = 4096;
 
 impl AggregateCommand {
     pub(super) fn run(self) -> Result<()> {
@@ -111,9 +109,13 @@ impl Collection<'_> {
             return Ok(self.aggregate.merge(&other)?);
         }
         let mut bytes = vec![0; report_bytes(self.task)];
-        let mut batch = Vec::with_capacity(BATCH);
+        let size = batch_size(self.task);
+        let mut batch = Vec::with_capacity(size);
         for position in 1.. {
             let held = read_up_to(&mut content, &mut bytes).map_err(|error| CliError::file(path, error))?;
+            if held == 0 && position == 1 {
+                return Err(CliError::file(path, "the file is empty: give reports or an aggregate"));
+            }
             if held == 0 {
                 break;
             }
@@ -132,7 +134,7 @@ impl Collection<'_> {
                     )));
                 }
             }
-            if batch.len() == BATCH {
+            if batch.len() == size {
                 self.aggregate.accumulate(self.task, &batch)?;
                 batch.clear();
             }

@@ -36,6 +36,12 @@ impl CliError {
         Self::Failed(format!("{}, line {line}: {problem}", path.display()))
     }
 
+    /// A mechanism's parameters all come from the arguments.
+    #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+    pub(super) fn wrong_mechanism(error: ldp_pca::mechanism::MechanismError) -> Self {
+        Self::Usage(error.to_string())
+    }
+
     pub(super) fn exit_code(&self) -> u8 {
         if matches!(self, Self::Usage(_)) { 2 } else { 1 }
     }

@@ -24,28 +24,45 @@ pub(super) fn task(path: &Path) -> Result<Task> {
     Task::from_json(&text(path)?).map_err(|error| CliError::file(path, error))
 }
 
-/// A file that appears under its name only when it is complete.
+/// A file that appears under its name only when it is complete. A device or a pipe is written to as it is.
 pub(super) struct Output {
     writer: BufWriter<File>,
-    partial: PathBuf,
+    /// Where the content is until it is complete.
+    partial: Option<PathBuf>,
     path: PathBuf,
-    finished: bool,
 }
 
 impl Output {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(|error| CliError::file(&partial, error))?;
-        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file), partial, path: path.to_owned(), finished: false })
+        let failed = |error| CliError::file(path, format!("cannot write it: {error}"));
+        // A link stays one: the file it leads to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let existing = fs::metadata(&path).ok();
+        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let partial = match existing {
+            Some(existing) if !existing.is_file() => None,
+            _ => {
+                let mut name = path.file_name().unwrap_or_default().to_owned();
+                name.push(".partial");
+                Some(path.with_file_name(name))
+            }
+        };
+        let file = match &partial {
+            Some(partial) => File::create(partial),
+            None => File::options().write(true).open(&path),
+        };
+        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file.map_err(failed)?), partial, path })
     }
 
     /// Writes it all and gives the file its name.
     pub(super) fn finish(mut self) -> Result<()> {
         self.writer.flush().map_err(|error| CliError::file(&self.path, error))?;
-        fs::rename(&self.partial, &self.path).map_err(|error| CliError::file(&self.path, error))?;
-        self.finished = true;
+        if let Some(partial) = &self.partial {
+            fs::rename(partial, &self.path).map_err(|error| CliError::file(&self.path, error))?;
+            self.partial = None;
+        }
         Ok(())
     }
 }
@@ -61,9 +78,9 @@ impl Write for Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if !self.finished {
+        if let Some(partial) = &self.partial {
             // What a failed command leaves is not a result; if it cannot be removed, its name says so.
-            let _ = fs::remove_file(&self.partial);
+            let _ = fs::remove_file(partial);
         }
     }
 }
@@ -114,8 +131,10 @@ pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn s
 /// A matrix of numbers, read row by row.
 pub(super) struct NpyRows<'a> {
     values: Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>,
-    pub(super) rows: u64,
-    pub(super) columns: usize,
+    path: PathBuf,
+    rows: u64,
+    columns: usize,
+    read: u64,
 }
 
 impl<'a> NpyRows<'a> {
@@ -138,16 +157,35 @@ impl<'a> NpyRows<'a> {
         let values = numbers(file).map_err(|dtype| {
             CliError::file(path, format!("the array holds {dtype}: save it as numbers (float or integer)"))
         })?;
-        Ok(Self { values, rows, columns: columns as usize })
+        if rows == 0 || columns == 0 {
+            return Err(CliError::file(path, format!("the matrix is {rows} × {columns}: there is nothing in it")));
+        }
+        if rows.checked_mul(columns).and_then(|count| isize::try_from(count).ok()).is_none() {
+            return Err(CliError::file(
+                path,
+                format!("no file holds a matrix of {rows} × {columns}: the header is wrong"),
+            ));
+        }
+        Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0 })
     }
 
-    /// The next row, or `None` after the last.
-    pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> std::io::Result<bool> {
+    /// The next row and its number (from 1), or `None` after the last.
+    pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> Result<Option<u64>> {
         row.clear();
-        for value in self.values.by_ref().take(self.columns) {
-            row.push(value?);
+        if self.read == self.rows {
+            return Ok(None);
         }
-        Ok(!row.is_empty())
+        for value in self.values.by_ref().take(self.columns) {
+            row.push(value.map_err(|error| match error.kind() {
+                std::io::ErrorKind::UnexpectedEof => CliError::file(
+                    &self.path,
+                    format!("the file ends in row {} of {}: it was cut", self.read + 1, self.rows),
+                ),
+                _ => CliError::file(&self.path, error),
+            })?);
+        }
+        self.read += 1;
+        Ok(Some(self.read))
     }
 }
 
@@ -182,13 +220,8 @@ pub(super) fn read_matrix(path: &Path) -> Result<DMatrix<f64>> {
     let file = File::open(path).map_err(|error| CliError::file(path, error))?;
     let mut rows = NpyRows::new(path, unpacked(path, file)?)?;
     let (mut values, mut row) = (Vec::new(), Vec::new());
-    while rows.next_row(&mut row).map_err(|error| CliError::file(path, error))? {
+    while rows.next_row(&mut row)?.is_some() {
         values.extend_from_slice(&row);
-    }
-    let found = values.len();
-    let expected = rows.rows as usize * rows.columns;
-    if found != expected {
-        return Err(CliError::file(path, format!("the file has {found} of {expected} numbers: it was cut")));
     }
     Ok(DMatrix::from_row_slice(rows.rows as usize, rows.columns, &values))
 }

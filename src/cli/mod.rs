@@ -90,7 +90,7 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            output::note(format_args!("error: {error}"));
             ExitCode::from(error.exit_code())
         }
     }

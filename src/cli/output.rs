@@ -1,6 +1,6 @@
 //! Results for people and for programs, and progress on a terminal.
 
-use std::io::{Write as _, stdout};
+use std::io::{Write as _, stderr, stdout};
 use std::path::Path;
 use std::time::Duration;
 
@@ -57,7 +57,8 @@ pub(super) fn spinner(label: &'static str) -> ProgressBar {
 
 /// A remark for people, on standard error.
 pub(super) fn note(text: impl core::fmt::Display) {
-    eprintln!("{text}");
+    // Nobody is left to read it when standard error is closed.
+    let _ = writeln!(stderr(), "{text}");
 }
 
 /// A number with thousands separators.

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -33,6 +34,11 @@ pub(super) fn rank(text: &str) -> core::result::Result<Rank, String> {
     Rank::new(rank).map_err(|error| error.to_string())
 }
 
+/// Parses a number of candidates. (Finding the best cap for billions of them would take long, only to be refused.)
+pub(super) fn candidates() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(2..=65_536)
+}
+
 /// Parses `unit-norm` or `clip:R`.
 pub(super) fn bounding(text: &str) -> core::result::Result<Bounding, String> {
     match text.split_once(':') {
@@ -62,13 +68,13 @@ pub(super) struct MechanismArguments {
     #[arg(long, value_enum, default_value_t = MechanismName::DoubleCap)]
     pub(super) mechanism: MechanismName,
     /// Privacy parameter epsilon, of one report
-    #[arg(long, value_parser = epsilon, allow_negative_numbers = true)]
+    #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
     pub(super) epsilon: Epsilon,
     /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
-    #[arg(long, value_parser = delta, allow_negative_numbers = true)]
+    #[arg(long, value_parser = delta, allow_hyphen_values = true)]
     pub(super) delta: Option<Delta>,
     /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
-    #[arg(long, value_name = "J")]
+    #[arg(long, value_name = "J", value_parser = candidates())]
     pub(super) candidates: Option<u32>,
     /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
     #[arg(long, value_name = "L")]

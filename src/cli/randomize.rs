@@ -64,8 +64,14 @@ pub(super) struct BatchRandomizer<'a> {
     done: u64,
 }
 
-/// Records randomized together.
+/// The most records that are randomized together, and the most bytes their reports may take.
 pub(super) const BATCH: usize = 4096;
+const BATCH_BYTES: usize = 64 << 20;
+
+/// How many reports of `task` are held in memory at a time.
+pub(super) fn batch_size(task: &Task) -> usize {
+    (BATCH_BYTES / report_bytes(task)).clamp(1, BATCH)
+}
 
 impl<'a> BatchRandomizer<'a> {
     /// With randomness from the system, or (for tests) from `seed` and the record's position.
@@ -130,10 +136,11 @@ pub(super) fn randomize_file(
     mut randomizer: BatchRandomizer<'_>,
     mut visit: impl FnMut(Vec<Report>) -> Result<()>,
 ) -> Result<Counts> {
-    let mut batch: Vec<BoundedRecord> = Vec::with_capacity(BATCH);
+    let size = batch_size(task);
+    let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
     let counts = records::bounded(path, task, header, skip_invalid, |record| {
         batch.push(record);
-        if batch.len() == BATCH {
+        if batch.len() == size {
             visit(randomizer.randomize(&batch)?)?;
             batch.clear();
         }
@@ -141,6 +148,14 @@ pub(super) fn randomize_file(
     })?;
     visit(randomizer.randomize(&batch)?)?;
     Ok(counts)
+}
+
+/// Why there is nothing to write.
+fn no_records(counts: &Counts) -> String {
+    match &counts.first_skipped {
+        Some(first) => format!("none of its {} rows is a valid record; {first}", grouped(counts.skipped)),
+        None => "there are no records in it".to_owned(),
+    }
 }
 
 impl Randomize {
@@ -158,6 +173,9 @@ impl Randomize {
                 .try_for_each(|report| output.write_all(&report.to_bytes()))
                 .map_err(|error| CliError::file(&self.output, error))
         })?;
+        if counts.records == 0 {
+            return Err(CliError::file(&self.records, no_records(&counts)));
+        }
         output.finish()?;
         let result = RandomizeResult {
             records: counts.records,

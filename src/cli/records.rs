@@ -1,13 +1,13 @@
 //! Records from CSV (with or without header) and NPY files, gzip or not.
 
 use std::fs::File;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Chain, Read};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use csv::StringRecord;
+use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::record::BoundedRecord;
-use ldp_pca::schema::{Schema, SchemaError, positional_name};
+use ldp_pca::schema::{Schema, positional_name};
 use ldp_pca::task::Task;
 
 use super::error::{CliError, Result};
@@ -33,14 +33,68 @@ pub(super) struct RecordFile {
 }
 
 enum Rows {
-    Csv { reader: csv::Reader<Box<dyn BufRead>>, names: Option<Vec<String>>, pending: Option<StringRecord> },
-    Npy { rows: NpyRows<'static>, read: u64 },
+    Csv { lines: CsvLines, names: Option<Vec<String>>, pending: Option<Line> },
+    Npy(NpyRows<'static>),
 }
 
 /// One row.
 pub(super) enum Row<'a> {
     Text(&'a StringRecord),
     Numbers(&'a [f64]),
+    /// A row that cannot be read as text, and why.
+    Unreadable(String),
+}
+
+/// A CSV record and the line it starts on.
+type Line = (u64, ByteRecord);
+
+/// CSV records with the lines they start on.
+struct CsvLines {
+    reader: csv::Reader<Chain<Box<dyn BufRead>, &'static [u8]>>,
+    /// Lines that end in a carriage return alone, which the reader does not count.
+    carriage_returns: bool,
+}
+
+impl CsvLines {
+    fn new(content: Box<dyn BufRead>, start: &[u8]) -> Self {
+        let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
+        let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
+        // One byte ends a line, the last one too, so that the reader's count of lines can be relied on. The carriage return of CRLF is trimmed
+        // as blank space is.
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .terminator(Terminator::Any(end[0]))
+            .from_reader(content.chain(&end[..]));
+        Self { reader, carriage_returns }
+    }
+
+    /// The next record that is not an empty line, in place of `record`.
+    fn read(&mut self, path: &Path, record: &mut ByteRecord) -> Result<Option<u64>> {
+        loop {
+            let any = self
+                .reader
+                .read_byte_record(record)
+                .map_err(|error| CliError::line(path, self.reader.position().line(), error))?;
+            if !any {
+                return Ok(None);
+            }
+            if record.len() > 1 || !record[0].trim_ascii().is_empty() {
+                return Ok(Some(self.line_of(record)));
+            }
+        }
+    }
+
+    /// The line on which the record just read starts, counted back from its end: the reader's own figure is that of the empty lines before it.
+    fn line_of(&self, record: &ByteRecord) -> u64 {
+        if self.carriage_returns {
+            return record.position().map_or(0, csv::Position::record) + 1;
+        }
+        let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let start = self.reader.position().line().saturating_sub(1 + inside);
+        // A quote that is never closed has no end to count from.
+        start.max(record.position().map_or(0, csv::Position::line))
+    }
 }
 
 impl RecordFile {
@@ -53,19 +107,23 @@ impl RecordFile {
         let mut content = unpacked(path, raw)?;
         let start = content.fill_buf().map_err(|error| CliError::file(path, error))?;
         let rows = if start.starts_with(b"\x93NUMPY") {
-            Rows::Npy { rows: NpyRows::new(path, content)?, read: 0 }
+            Rows::Npy(NpyRows::new(path, content)?)
         } else {
-            let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content);
-            let mut first = StringRecord::new();
-            let any = reader.read_record(&mut first).map_err(|error| CliError::file(path, error))?;
-            let fields: Vec<&str> = first.iter().map(str::trim).collect();
-            let named = match header {
-                Header::Yes => any,
-                Header::No => false,
-                Header::Auto => any && is_header(&fields),
+            let start = start.to_vec();
+            let mut lines = CsvLines::new(content, &start);
+            let mut first = ByteRecord::new();
+            let line = lines.read(path, &mut first)?;
+            let names = match (line, header) {
+                (None, _) | (_, Header::No) => None,
+                (Some(line), Header::Yes) => {
+                    Some(column_names(&first).map_err(|problem| CliError::line(path, line, problem))?)
+                }
+                (Some(_), Header::Auto) => column_names(&first)
+                    .ok()
+                    .filter(|names| is_header(&names.iter().map(String::as_str).collect::<Vec<_>>())),
             };
-            let names = named.then(|| fields.iter().map(|&name| name.to_owned()).collect());
-            Rows::Csv { reader, names, pending: (any && !named).then_some(first) }
+            let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
+            Rows::Csv { lines, names, pending }
         };
         Ok(Self { path: path.to_owned(), rows })
     }
@@ -74,7 +132,7 @@ impl RecordFile {
     pub(super) fn names(&self) -> Option<&[String]> {
         match &self.rows {
             Rows::Csv { names, .. } => names.as_deref(),
-            Rows::Npy { .. } => None,
+            Rows::Npy(_) => None,
         }
     }
 
@@ -82,36 +140,50 @@ impl RecordFile {
     pub(super) fn for_each(self, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
         let path = self.path;
         match self.rows {
-            Rows::Csv { mut reader, names, pending } => {
-                let mut line = u64::from(names.is_some());
-                if let Some(first) = pending {
-                    line = 1;
-                    visit(line, Row::Text(&first))?;
-                }
-                let mut record = StringRecord::new();
-                loop {
-                    line = (reader.position().line()).max(line + 1);
-                    match reader.read_record(&mut record) {
-                        Ok(true) => visit(record.position().map_or(line, csv::Position::line), Row::Text(&record))?,
-                        Ok(false) => return Ok(()),
-                        Err(error) => return Err(CliError::line(&path, line, error)),
+            Rows::Csv { mut lines, pending, .. } => {
+                let mut record = ByteRecord::new();
+                let mut next = match pending {
+                    Some((line, first)) => {
+                        record = first;
+                        Some(line)
                     }
+                    None => lines.read(&path, &mut record)?,
+                };
+                while let Some(line) = next {
+                    match StringRecord::from_byte_record(core::mem::take(&mut record)) {
+                        Ok(text) => {
+                            visit(line, Row::Text(&text))?;
+                            record = text.into_byte_record();
+                        }
+                        Err(error) => visit(line, Row::Unreadable(not_text(error.utf8_error().field())))?,
+                    }
+                    next = lines.read(&path, &mut record)?;
                 }
+                Ok(())
             }
-            Rows::Npy { mut rows, mut read } => {
+            Rows::Npy(mut rows) => {
                 let mut row = Vec::new();
-                while rows.next_row(&mut row).map_err(|error| CliError::file(&path, error))? {
-                    read += 1;
-                    visit(read, Row::Numbers(&row))?;
+                while let Some(number) = rows.next_row(&mut row)? {
+                    visit(number, Row::Numbers(&row))?;
                 }
-                if read == rows.rows {
-                    Ok(())
-                } else {
-                    Err(CliError::file(&path, format!("the file has {read} of {} rows: it was cut", rows.rows)))
-                }
+                Ok(())
             }
         }
     }
+}
+
+fn not_text(field: usize) -> String {
+    format!("field {} is not UTF-8 text: save the file as UTF-8", field + 1)
+}
+
+/// The fields of a first line as names. A first column without name, as data frames write their index, is named by its position.
+fn column_names(record: &ByteRecord) -> core::result::Result<Vec<String>, String> {
+    let text = StringRecord::from_byte_record(record.clone()).map_err(|error| not_text(error.utf8_error().field()))?;
+    let mut names: Vec<String> = text.iter().map(|name| name.trim().to_owned()).collect();
+    if names.len() > 1 && names[0].is_empty() {
+        names[0] = positional_name(0);
+    }
+    Ok(names)
 }
 
 /// Names c1, c2, … for a file without header.
@@ -146,23 +218,24 @@ pub(super) fn bounded(
 ) -> Result<Counts> {
     let schema = task.schema();
     let file = RecordFile::open(path, header, |fields| is_header_of(schema, fields))?;
-    let positions = match file.names() {
+    let header = match file.names() {
         Some(names) => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            Some(schema.match_header(&names).map_err(|error| CliError::line(path, 1, error))?)
+            let positions = schema.match_header(&names).map_err(|error| {
+                CliError::Failed(format!("{}, header: {error} (--header no reads it as a record)", path.display()))
+            })?;
+            Some(MatchedHeader { fields: names.len(), positions })
         }
         None => None,
     };
     let mut counts = Counts::default();
     file.for_each(|line, row| {
         let features = match row {
-            Row::Text(fields) => encode_text(schema, fields, positions.as_deref()),
-            Row::Numbers(numbers) => schema.encode_numbers(numbers),
+            Row::Text(fields) => encode_text(schema, fields, header.as_ref()),
+            Row::Numbers(numbers) => schema.encode_numbers(numbers).map_err(|error| error.to_string()),
+            Row::Unreadable(problem) => Err(problem),
         };
-        let record = match features {
-            Ok(features) => task.bound(features).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
+        let record = features.and_then(|features| task.bound(features).map_err(|error| error.to_string()));
         match record {
             Ok(record) => {
                 counts.records += 1;
@@ -188,19 +261,25 @@ fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
     schema.match_header(fields).is_ok() || (looks_like_names(fields) && schema.encode_fields(fields).is_err())
 }
 
+/// A file's header under a schema.
+struct MatchedHeader {
+    /// The number of fields that every row must have.
+    fields: usize,
+    /// Where each column of the schema is. Ignored columns may be missing from the file.
+    positions: Vec<Option<usize>>,
+}
+
 fn encode_text(
     schema: &Schema,
     fields: &StringRecord,
-    positions: Option<&[Option<usize>]>,
-) -> core::result::Result<Vec<f64>, SchemaError> {
-    let Some(positions) = positions else {
-        return schema.encode_fields(&fields.iter().collect::<Vec<_>>());
+    header: Option<&MatchedHeader>,
+) -> core::result::Result<Vec<f64>, String> {
+    let Some(header) = header else {
+        return schema.encode_fields(&fields.iter().collect::<Vec<_>>()).map_err(|error| error.to_string());
     };
-    let expected = positions.iter().flatten().count();
-    if fields.len() < expected {
-        return Err(SchemaError::FieldCount { expected, found: fields.len() });
+    if fields.len() != header.fields {
+        return Err(format!("found {} fields where the header has {}", fields.len(), header.fields));
     }
-    // Ignored columns may be missing from the file.
-    let row: Vec<&str> = positions.iter().map(|position| position.and_then(|p| fields.get(p)).unwrap_or("")).collect();
-    schema.encode_fields(&row)
+    let row: Vec<&str> = header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect();
+    schema.encode_fields(&row).map_err(|error| error.to_string())
 }

@@ -35,7 +35,7 @@ pub(super) struct Recover {
     #[arg(long)]
     sparse: bool,
     /// Penalty of the Fantope program [default: 0.75 × noise × sqrt(ln d)]
-    #[arg(long, value_parser = solve::penalty, requires = "sparse", allow_negative_numbers = true)]
+    #[arg(long, value_parser = solve::penalty, requires = "sparse", allow_hyphen_values = true)]
     penalty: Option<Penalty>,
     #[command(flatten)]
     solver: SolverArguments,
@@ -119,6 +119,7 @@ pub(super) struct Reference {
 impl Recover {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
+        let kind = self.output.as_deref().map(ComponentsFile::of).transpose()?;
         let task = files::task(&self.task)?;
         self.rank.check(task.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
         let bytes = std::fs::read(&self.aggregate).map_err(|error| CliError::file(&self.aggregate, error))?;
@@ -129,9 +130,7 @@ impl Recover {
         } else {
             dense(covariance.matrix(), self.rank)?
         };
-        if let Some(output) = &self.output {
-            write_components(output, &found.vectors, &task.schema().feature_names())?;
-        }
+        let vectors = found.vectors.clone();
         let mut result = RecoverResult::of(&covariance, &task, found);
         if let Some(path) = &self.reference {
             let mut moment = SecondMoment::new(task.dimension(), task.bounding().covariance_scale());
@@ -139,7 +138,13 @@ impl Recover {
                 moment.add(&record);
                 Ok(())
             })?;
+            if counts.records == 0 {
+                return Err(CliError::file(path, "the reference has no records to compare with"));
+            }
             result.compare(&Reference { matrix: moment.matrix(), records: counts.records, skipped: counts.skipped })?;
+        }
+        if let (Some(output), Some(kind)) = (&self.output, kind) {
+            write_components(output, kind, &vectors, &task.schema().feature_names())?;
         }
         result.output = self.output;
         result.seconds = started.elapsed().as_secs_f64();
@@ -278,11 +283,34 @@ fn largest_loadings(component: &[f64], names: &[String]) -> String {
     shown.join("  ")
 }
 
-/// Writes d × k components in the format of the file's extension.
-fn write_components(path: &Path, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => files::write_matrix(path, vectors),
-        Some("csv") => {
+/// The formats in which components are written.
+#[derive(Clone, Copy)]
+enum ComponentsFile {
+    Npy,
+    Csv,
+    Json,
+}
+
+impl ComponentsFile {
+    /// The format that the file's extension stands for.
+    fn of(path: &Path) -> Result<Self> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => Ok(Self::Npy),
+            Some("csv") => Ok(Self::Csv),
+            Some("json") => Ok(Self::Json),
+            _ => Err(CliError::Usage(format!(
+                "{}: the components can be written as .csv, .npy or .json",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Writes d × k components.
+fn write_components(path: &Path, kind: ComponentsFile, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
+    match kind {
+        ComponentsFile::Npy => files::write_matrix(path, vectors),
+        ComponentsFile::Csv => {
             let mut writer = csv::Writer::from_writer(vec![]);
             let header = (1..=vectors.ncols()).map(|index| format!("component_{index}"));
             let mut rows = vec![std::iter::once("feature".to_owned()).chain(header).collect::<Vec<_>>()];
@@ -295,11 +323,10 @@ fn write_components(path: &Path, vectors: &DMatrix<f64>, names: &[String]) -> Re
             let bytes = writer.into_inner().map_err(|error| CliError::file(path, error))?;
             files::write(path, &bytes)
         }
-        Some("json") => {
+        ComponentsFile::Json => {
             let columns: Vec<Vec<f64>> = vectors.column_iter().map(|column| column.iter().copied().collect()).collect();
             let document = serde_json::json!({ "feature_names": names, "components": columns });
             files::write(path, format!("{document}\n").as_bytes())
         }
-        _ => Err(CliError::Usage(format!("{}: the components can be written as .csv, .npy or .json", path.display()))),
     }
 }

@@ -146,6 +146,7 @@ pub(super) fn infer(path: &Path, header: Header, options: &InferenceOptions) -> 
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
             Row::Text(fields) => fields.iter().collect(),
+            Row::Unreadable(problem) => return Err(CliError::line(path, line, problem)),
             Row::Numbers(numbers) => {
                 texts = numbers.iter().map(ToString::to_string).collect();
                 texts.iter().map(String::as_str).collect()

@@ -11,6 +11,7 @@ use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
 use ldp_pca::report::framed_bytes;
+use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::simulation::{SimulationError, SpikedModel, Trial, TrialResult};
 use rand::SeedableRng;
 use serde::Serialize;
@@ -30,13 +31,13 @@ pub(super) struct Simulate {
     #[arg(long, value_enum, default_value_t = SimulatedMechanism::DoubleCap)]
     mechanism: SimulatedMechanism,
     /// Privacy parameter epsilon, of one report [not for --mechanism none]
-    #[arg(long, value_parser = parameters::epsilon, allow_negative_numbers = true)]
+    #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
     /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
-    #[arg(long, value_parser = parameters::delta, allow_negative_numbers = true)]
+    #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
     delta: Option<Delta>,
     /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
-    #[arg(long, value_name = "J")]
+    #[arg(long, value_name = "J", value_parser = parameters::candidates())]
     candidates: Option<u32>,
     /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
     #[arg(long, value_name = "L")]
@@ -48,7 +49,7 @@ pub(super) struct Simulate {
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
     /// Strength of the components against the noise in the records
-    #[arg(long, default_value_t = 20.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 20.0, allow_hyphen_values = true)]
     signal: f64,
     /// Number of records, n
     #[arg(long, default_value_t = 20_000)]
@@ -115,9 +116,16 @@ impl Simulate {
         if self.trials == 0 || self.records == 0 {
             return Err(CliError::Usage("--trials and --records must be at least 1".into()));
         }
+        if self.dimension == 0 || self.dimension > MAX_DIMENSION {
+            let problem = format!("--dimension is {}: it must be between 1 and {MAX_DIMENSION}", self.dimension);
+            return Err(CliError::Usage(problem));
+        }
         let (mechanism, claimed_delta) = self.mechanism()?;
-        let progress = bar("simulating", self.trials * self.records);
-        let results = self.trials(mechanism.as_ref(), &progress)?;
+        let progress = bar("simulating", self.trials.saturating_mul(self.records));
+        let results = self.trials(mechanism.as_ref(), &progress).map_err(|error| match error {
+            SimulationError::Population(problem) => CliError::Usage(problem.to_string()),
+            other => other.into(),
+        })?;
         progress.finish_and_clear();
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);
         let result = SimulateResult {
@@ -156,10 +164,13 @@ impl Simulate {
         };
         if name == MechanismName::GaussianPaper {
             let claimed = arguments.delta_or_default()?;
-            let mechanism = Gaussian::paper_as_printed(self.dimension, epsilon, claimed)?;
+            let mechanism =
+                Gaussian::paper_as_printed(self.dimension, epsilon, claimed).map_err(CliError::wrong_mechanism)?;
             return Ok((Some(Mechanism::Gaussian(mechanism)), Some(claimed)));
         }
-        Ok((Some(arguments.spec()?.build(self.dimension, Bounding::UnitNorm)?), None))
+        let mechanism =
+            arguments.spec()?.build(self.dimension, Bounding::UnitNorm).map_err(CliError::wrong_mechanism)?;
+        Ok((Some(mechanism), None))
     }
 
     /// All trials, each with a random stream of its own, so that the result does not depend on the number of cores.
@@ -180,7 +191,12 @@ impl Simulate {
                             if trial >= self.trials {
                                 return results;
                             }
-                            results.push((trial, self.trial(trial, mechanism, progress)));
+                            let result = self.trial(trial, mechanism, progress);
+                            if result.is_err() {
+                                // The others would fail as this one did: none is started any more.
+                                next.fetch_max(self.trials, Ordering::Relaxed);
+                            }
+                            results.push((trial, result));
                         }
                     })
                 })

@@ -25,7 +25,7 @@ pub(super) struct Solve {
     #[arg(long, value_parser = parameters::rank)]
     rank: Rank,
     /// Penalty on the sum of magnitudes, in the units of S
-    #[arg(long, value_parser = penalty, allow_negative_numbers = true)]
+    #[arg(long, value_parser = penalty, allow_hyphen_values = true)]
     penalty: Penalty,
     #[command(flatten)]
     solver: SolverArguments,
@@ -40,7 +40,7 @@ pub(super) struct Solve {
 #[derive(Args, Clone, Copy)]
 pub(super) struct SolverArguments {
     /// Relative duality gap at which the solution counts as optimal
-    #[arg(long, default_value_t = AdmmSettings::default().tolerance, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = AdmmSettings::default().tolerance, allow_hyphen_values = true)]
     tolerance: f64,
     /// Most iterations, one eigendecomposition each
     #[arg(long, default_value_t = AdmmSettings::default().max_iterations)]

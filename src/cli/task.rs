@@ -8,7 +8,7 @@ use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
 use ldp_pca::schema::Schema;
-use ldp_pca::task::{Folds, Task};
+use ldp_pca::task::{Folds, Task, TaskError};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -102,7 +102,10 @@ impl New {
             serde_json::from_str(&files::text(&self.schema)?).map_err(|error| CliError::file(&self.schema, error))?;
         let folds = Folds::new(self.folds).map_err(|error| CliError::Usage(error.to_string()))?;
         let spec = self.mechanism.spec()?;
-        let task = Task::new(schema, self.bounding, spec, folds)?;
+        let task = Task::new(schema, self.bounding, spec, folds).map_err(|error| match error {
+            TaskError::Mechanism(problem) => CliError::wrong_mechanism(problem),
+            other => other.into(),
+        })?;
         files::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
         let output = self.output;
         self.format.print(&TaskSummary::of(&task), |summary| format!("{}wrote {}\n", summary.text(), output.display()))

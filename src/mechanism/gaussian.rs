@@ -246,6 +246,10 @@ impl LocalRandomizer for Gaussian {
         self.dimension
     }
 
+    fn largest_entry(&self) -> u32 {
+        1 << (8 * self.width - 1)
+    }
+
     fn accumulate(&self, _task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
         for (_, payload) in payloads {
             if self.width == 1 {

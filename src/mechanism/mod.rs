@@ -95,6 +95,9 @@ pub trait LocalRandomizer {
     /// Rows of the summed matrix: d, or d + 1 where the mechanism lifts the record.
     fn state_dimension(&self) -> usize;
 
+    /// The largest magnitude that one payload can add to an entry of the sums.
+    fn largest_entry(&self) -> u32;
+
     /// Adds checked payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]);
 
@@ -157,6 +160,10 @@ impl LocalRandomizer for Mechanism {
 
     fn state_dimension(&self) -> usize {
         delegate!(self, mechanism => mechanism.state_dimension())
+    }
+
+    fn largest_entry(&self) -> u32 {
+        delegate!(self, mechanism => mechanism.largest_entry())
     }
 
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
@@ -235,6 +242,14 @@ pub enum MechanismError {
         epsilon: f64,
         /// L.
         cap: u32,
+    },
+    /// The integer weights cannot tell so small an epsilon from none.
+    #[error(
+        "epsilon {epsilon} is too small for double-cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6"
+    )]
+    EpsilonTooSmall {
+        /// Epsilon.
+        epsilon: f64,
     },
     /// No dimension to work in.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]

@@ -85,6 +85,11 @@ pub enum SchemaError {
     /// Nothing to infer a schema from.
     #[error("the sample has no rows: give at least one record")]
     EmptySample,
+    /// A column of numbers with holes.
+    #[error(
+        "column '{0}' holds numbers and an empty value: leave such rows out or fill them in, ignore the column, or name it as categorical"
+    )]
+    MissingNumber(String),
     /// A categorical column with too many different values.
     #[error(
         "column '{column}' holds text with more than {limit} different values: ignore it, or raise the limit if each value shall be a feature"

@@ -66,6 +66,8 @@ struct Observed {
     name: String,
     ignored: bool,
     numeric: bool,
+    /// Whether an empty value was seen, while all others were numbers.
+    empty: bool,
     minimum: f64,
     maximum: f64,
     // Welford's running mean and sum of squared deviations.
@@ -91,6 +93,7 @@ impl Inference {
                 name: name.clone(),
                 ignored: options.ignore.contains(name),
                 numeric: !options.categorical.contains(name),
+                empty: false,
                 minimum: f64::INFINITY,
                 maximum: f64::NEG_INFINITY,
                 mean: 0.0,
@@ -133,7 +136,7 @@ impl Inference {
             .map(|column| {
                 let kind = if column.ignored {
                     ColumnKind::Ignored
-                } else if !column.numeric {
+                } else if !column.numeric || column.empty {
                     ColumnKind::Categorical { values: column.values.into_iter().collect(), unseen: self.options.unseen }
                 } else if column.minimum == 0.0 && column.maximum == 0.0 {
                     always_zero.push(column.name.clone());
@@ -167,12 +170,18 @@ impl Observed {
                 let deviation = value - self.mean;
                 self.mean += deviation / row as f64;
                 self.squares += deviation * (value - self.mean);
+            } else if field.is_empty() {
+                self.empty = true;
             } else if self.values.len() > max_values {
                 // Too many numbers to be categories: the text is more likely a mistake in a numeric column.
                 return Err(SchemaError::NotANumber { column: self.name.clone(), found: super::excerpt(field) });
             } else {
                 self.numeric = false;
             }
+        }
+        if self.numeric && self.empty && self.minimum.is_finite() {
+            // Not a category among numbers: a value is missing.
+            return Err(SchemaError::MissingNumber(self.name.clone()));
         }
         // Values are also kept while a column may still turn out to be text.
         if self.values.len() <= max_values && !self.values.contains(field) {
@@ -227,6 +236,13 @@ mod tests {
     fn a_sample_that_cannot_be_described_is_refused() {
         assert_eq!(infer(&[&["1"]], InferenceOptions::default()).unwrap().rows, 1);
         assert!(matches!(infer(&[&["1"], &["inf"]], InferenceOptions::default()), Err(SchemaError::NotFinite { .. })));
+        let missing = [[&["1"][..], &[""]], [&[""], &["1"]]];
+        for rows in missing {
+            assert_eq!(infer(&rows, InferenceOptions::default()), Err(SchemaError::MissingNumber("c1".into())));
+        }
+        let categorical = InferenceOptions { categorical: vec!["c1".into()], ..Default::default() };
+        assert_eq!(infer(&[&["1"], &[""]], categorical).unwrap().schema.feature_names(), ["c1=", "c1=1"]);
+        assert_eq!(infer(&[&["a"], &[""], &["1"]], InferenceOptions::default()).unwrap().schema.dimension(), 3);
         let few = InferenceOptions { max_values: 2, ..Default::default() };
         assert!(matches!(infer(&[&["a"], &["b"], &["c"]], few), Err(SchemaError::TooManyValues { .. })));
         let none = Inference::new(&["a".into()], InferenceOptions::default()).unwrap().finish();

@@ -282,10 +282,10 @@ impl Column {
             ColumnKind::Numeric { offset, scale } => {
                 let number = match value {
                     Value::Number(number) => number,
-                    Value::Text(text) => text
-                        .trim()
-                        .parse()
-                        .map_err(|_| SchemaError::NotANumber { column: self.name.clone(), found: excerpt(text) })?,
+                    Value::Text(text) => text.trim().parse().map_err(|_| SchemaError::NotANumber {
+                        column: self.name.clone(),
+                        found: excerpt(text.trim()),
+                    })?,
                 };
                 if !number.is_finite() {
                     return Err(SchemaError::NotFinite { column: self.name.clone(), value: number });

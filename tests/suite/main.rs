@@ -2,9 +2,14 @@
 #![cfg(not(target_family = "wasm"))]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod cli;
+mod pipeline;
+mod properties;
 mod readme;
 mod recovery;
 mod reference;
 #[cfg(feature = "server")]
 mod server;
+mod statistical;
+mod support;
 mod vectors;

@@ -16,6 +16,9 @@ use crate::report::ReportId;
 /// The mean square of the table's entries, exactly: what `scale^2` stands for in the formulas.
 pub const TABLE_SECOND_MOMENT: f64 = 3_685_880.0 / 4096.0;
 
+/// The largest magnitude in the table.
+pub(super) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() as u32 - 1;
+
 /// Coordinates of a keystream block: eight words of five.
 const PER_BLOCK: usize = 40;
 

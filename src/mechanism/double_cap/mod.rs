@@ -33,7 +33,7 @@ mod quantiles;
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
-use self::candidates::{Candidates, TABLE_SECOND_MOMENT};
+use self::candidates::{Candidates, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
@@ -43,6 +43,9 @@ use crate::schema::MAX_DIMENSION;
 
 /// The weight of a candidate outside the cap.
 const UNIT_WEIGHT: u64 = 1 << 32;
+
+/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain.
+const SMALLEST_EPSILON: f64 = 1e-6;
 
 /// The double-cap mechanism for one task.
 #[derive(Clone, Debug)]
@@ -62,7 +65,7 @@ impl DoubleCap {
     /// The mechanism for records of `dimension` coordinates with `candidates` = J and `cap` = L.
     ///
     /// # Errors
-    /// [`MechanismError`] unless 2 <= J <= 65536, 1 <= L < J, and the weights fit 64 bits (epsilon up to about 16).
+    /// [`MechanismError`] unless 2 <= J <= 65536, 1 <= L < J, epsilon >= 1e-6, and the weights fit 64 bits (epsilon up to about 16).
     pub fn new(
         dimension: usize,
         bounding: Bounding,
@@ -75,6 +78,9 @@ impl DoubleCap {
         }
         if !(2..=65_536).contains(&candidates) || cap == 0 || cap >= candidates {
             return Err(MechanismError::Cap { candidates, cap });
+        }
+        if epsilon.value() < SMALLEST_EPSILON {
+            return Err(MechanismError::EpsilonTooSmall { epsilon: epsilon.value() });
         }
         let overflow = MechanismError::Weights { epsilon: epsilon.value(), cap };
         let cap_weight = cap_weight(epsilon).ok_or_else(|| overflow.clone())?;
@@ -176,6 +182,10 @@ impl LocalRandomizer for DoubleCap {
         self.dimension + usize::from(self.lifted)
     }
 
+    fn largest_entry(&self) -> u32 {
+        LARGEST_MAGNITUDE * LARGEST_MAGNITUDE
+    }
+
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
         candidates::accumulate(
             task_key,
@@ -258,6 +268,12 @@ mod tests {
         assert!(matches!(build(21.9, 64, 8), Err(MechanismError::Weights { .. })));
         assert!(matches!(build(700.0, 64, 8), Err(MechanismError::Weights { .. })));
         assert!(build(16.0, 4096, 1).is_ok());
+        for e in [f64::MIN_POSITIVE, 1e-17, 1e-9, 9.9e-7] {
+            assert!(matches!(build(e, 64, 8), Err(MechanismError::EpsilonTooSmall { .. })), "{e}");
+        }
+        // To first order in epsilon the gain is epsilon times a constant: the integer weights keep four digits of it.
+        let per_epsilon = |e| build(e, 64, 8).unwrap().gain() / e;
+        assert!((per_epsilon(1e-6) / per_epsilon(1e-4) - 1.0).abs() < 1e-3);
         assert!(DoubleCap::new(0, Bounding::UnitNorm, epsilon(1.0), 8, 1).is_err());
     }
 

@@ -1,0 +1,21 @@
+//! A first line of JSON is a schema or an error; whatever it accepts of the lines after it has finite features.
+#![no_main]
+
+use ldp_pca::schema::Schema;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let (json, rows) = text.split_once('\n').unwrap_or((text, ""));
+    let Ok(schema) = serde_json::from_str::<Schema>(json) else { return };
+    let written = serde_json::to_string(&schema).expect("a schema can be written");
+    assert_eq!(serde_json::from_str::<Schema>(&written).expect("and read again"), schema);
+    assert_eq!(schema.feature_names().len(), schema.dimension());
+    for row in rows.lines() {
+        let fields: Vec<&str> = row.split(',').collect();
+        if let Ok(features) = schema.encode_fields(&fields) {
+            assert_eq!(features.len(), schema.dimension());
+            assert!(features.iter().all(|feature| feature.is_finite()));
+        }
+        let _ = schema.match_header(&fields);
+    }
+});

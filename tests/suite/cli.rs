@@ -1,0 +1,6 @@
+//! The command line through the real binary, as a newcomer uses and misuses it.
+
+mod flow;
+mod formats;
+mod refusals;
+mod streams;

@@ -1,0 +1,146 @@
+//! Files as they come: with and without header, gzip, NPY, byte-order marks, line ends, quotes.
+
+use crate::support::{Folder, PEOPLE, gzip, npy, npy_matrix};
+
+const RECORDS: &str = "1.5,-2\n0.25,4\n-3,0.5\n1,1\n";
+
+fn numeric_task() -> Folder {
+    let folder = Folder::new();
+    folder.write("sample.csv", format!("x,y\n{RECORDS}"));
+    folder.run("schema infer sample.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder
+}
+
+/// The reports of a file, from a fixed seed.
+fn reports(folder: &Folder, name: &str, content: impl AsRef<[u8]>) -> Vec<u8> {
+    folder.write(name, content);
+    folder.run(&format!("randomize {name} -t task.json -o out.ldpr --insecure-seed 7")).ok();
+    folder.read("out.ldpr")
+}
+
+#[test]
+fn the_same_records_in_any_format_give_the_same_reports() {
+    let folder = numeric_task();
+    let plain = reports(&folder, "plain.csv", RECORDS);
+    assert_eq!(plain.len(), 4 * 35);
+    let header = format!("x,y\n{RECORDS}");
+    let doubles: [&[f64]; 4] = [&[1.5, -2.0], &[0.25, 4.0], &[-3.0, 0.5], &[1.0, 1.0]];
+    let singles: Vec<u8> = doubles.iter().flat_map(|row| row.iter().flat_map(|x| (*x as f32).to_le_bytes())).collect();
+    let swapped: Vec<u8> = doubles.iter().flat_map(|row| row.iter().flat_map(|x| x.to_be_bytes())).collect();
+    let variants: [(&str, Vec<u8>); 15] = [
+        ("header.csv", header.clone().into()),
+        ("reordered.csv", b"y,x\n-2,1.5\n4,0.25\n0.5,-3\n1,1\n".to_vec()),
+        ("packed.csv.gz", gzip(RECORDS.as_bytes())),
+        ("packed-without-saying-so.csv", gzip(header.as_bytes())),
+        ("two-members.csv.gz", [gzip(&RECORDS.as_bytes()[..9]), gzip(&RECORDS.as_bytes()[9..])].concat()),
+        ("crlf.csv", header.replace('\n', "\r\n").into()),
+        ("carriage-returns.csv", header.replace('\n', "\r").into()),
+        ("mark.csv", format!("\u{feff}{header}").into()),
+        ("mark-without-header.csv", format!("\u{feff}{RECORDS}").into()),
+        ("quoted.csv", b"\"x\",\"y\"\r\n\"1.5\",\"-2\"\r\n0.25,\"4\"\r\n-3,0.5\r\n1,1\r\n".to_vec()),
+        ("unfinished.csv", RECORDS.trim_end().into()),
+        ("blank-lines-and-spaces.csv", b"\n x , y \n\n 1.5 , -2\n0.25,4\n\n\n-3,0.5\n1,1\n\n".to_vec()),
+        ("doubles.npy", npy_matrix(&doubles)),
+        ("singles.npy.gz", gzip(&npy("<f4", false, "(4, 2)", &singles))),
+        ("swapped.npy", npy(">f8", false, "(4, 2)", &swapped)),
+    ];
+    for (name, content) in variants {
+        assert!(reports(&folder, name, content) == plain, "{name}");
+    }
+}
+
+#[test]
+fn integers_of_every_width_are_numbers() {
+    let folder = numeric_task();
+    let expected = reports(&folder, "plain.csv", "1,2\n3,4\n");
+    let cases: [(&str, Vec<u8>); 5] = [
+        ("|i1", vec![1, 2, 3, 4]),
+        ("|u1", vec![1, 2, 3, 4]),
+        ("<i2", vec![1, 0, 2, 0, 3, 0, 4, 0]),
+        (">u4", vec![0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4]),
+        ("<i8", [1u64, 2, 3, 4].iter().flat_map(|value| value.to_le_bytes()).collect()),
+    ];
+    for (dtype, data) in cases {
+        assert_eq!(reports(&folder, "m.npy", npy(dtype, false, "(2, 2)", &data)), expected, "{dtype}");
+    }
+}
+
+#[test]
+fn quoted_fields_may_hold_commas_quotes_and_line_ends() {
+    let folder = Folder::new();
+    folder.write("sample.csv", "city,size\n\"Paris, Texas\",2\n\"the \"\"other\"\" one\",3\n\"two\nlines\",1\n");
+    folder.run("schema infer sample.csv -o schema.json").ok();
+    let kind = folder.run("inspect schema.json --json").json();
+    let names = ["city=Paris, Texas", "city=the \"other\" one", "city=two\nlines", "size"];
+    assert_eq!(kind["feature_names"], serde_json::json!(names));
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.run("randomize sample.csv -t task.json -o out.ldpr").ok();
+    folder.write("bad.csv", "city,size\n\"two\nlines\",1\n\n\"Paris, Texas\",x\n");
+    folder.run("randomize bad.csv -t task.json -o out.ldpr").refused(1, &["bad.csv, line 5:", "'x'"]);
+}
+
+#[test]
+fn line_numbers_are_those_of_an_editor() {
+    let folder = numeric_task();
+    let cases = [
+        ("plain", "1,2\n3,4\n5,oops\n", 3),
+        ("last line unfinished", "1,2\n3,4\n5,oops", 3),
+        ("first line", "oops,2\n1,2\n", 1),
+        ("header", "x,y\n5,oops\n1,2\n", 2),
+        ("crlf", "x,y\r\n1,2\r\n3,4\r\n5,oops\r\n", 4),
+        ("carriage returns", "1,2\r3,4\r5,oops\r", 3),
+        ("blank lines", "\n\nx,y\n\n1,2\n\n\n5,oops\n", 8),
+        ("blank crlf lines", "\r\nx,y\r\n\r\n1,2\r\n\r\n5,oops", 6),
+        ("mark", "\u{feff}x,y\n1,2\n5,oops\n", 3),
+    ];
+    for (name, content, line) in cases {
+        folder.write("bad.csv", content);
+        folder
+            .run("randomize bad.csv -t task.json -o out.ldpr")
+            .refused(1, &[&format!("bad.csv, line {line}:"), "'oops'", "--skip-invalid"]);
+        let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --skip-invalid --json").json();
+        assert_eq!(counts["skipped"], 1, "{name}");
+        assert!(counts["first_skipped"].as_str().unwrap().starts_with(&format!("line {line}:")), "{name} {counts}");
+    }
+}
+
+/// Data frames write their row numbers as a first column without name.
+#[test]
+fn a_first_column_without_name_is_called_by_its_position() {
+    let folder = Folder::new();
+    folder.write("frame.csv", ",x,y\n0,1.5,-2\n1,0.25,4\n");
+    folder.run("schema infer frame.csv --ignore c1 -o schema.json").ok();
+    assert_eq!(folder.run("inspect schema.json --json").json()["feature_names"], serde_json::json!(["x", "y"]));
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    let counts = folder.run("randomize frame.csv -t task.json -o out.ldpr --json").json();
+    assert_eq!(counts["records"], 2);
+}
+
+#[test]
+fn a_row_of_another_length_than_the_header_is_refused() {
+    let folder = numeric_task();
+    for (row, found) in [("1,2,3", 3), ("1", 1)] {
+        folder.write("ragged.csv", format!("x,y\n1,2\n{row}\n3,4\n"));
+        folder
+            .run("randomize ragged.csv -t task.json -o out.ldpr")
+            .refused(1, &["ragged.csv, line 3:", &format!("found {found} fields"), "header has 2"]);
+        folder.write("ragged.csv", format!("1,2\n{row}\n3,4\n"));
+        folder
+            .run("randomize ragged.csv -t task.json -o out.ldpr")
+            .refused(1, &["ragged.csv, line 2:", &format!("found {found} fields"), "schema has 2"]);
+        folder.run("schema infer ragged.csv").refused(1, &["ragged.csv, line 2:", &format!("found {found} fields")]);
+    }
+}
+
+#[test]
+fn text_that_is_not_utf8_is_an_invalid_row_with_its_line() {
+    let folder = Folder::with_task();
+    let latin = [PEOPLE.as_bytes(), b"33,1.7,fr\xe9e,1\n"].concat();
+    folder.write("latin.csv", &latin);
+    let parts = ["latin.csv, line 12:", "field 3", "UTF-8"];
+    folder.run("randomize latin.csv -t task.json -o out.ldpr").refused(1, &parts);
+    folder.run("schema infer latin.csv").refused(1, &parts);
+    let counts = folder.run("randomize latin.csv -t task.json -o out.ldpr --skip-invalid --json").json();
+    assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(10), Some(1)));
+}

@@ -1,0 +1,385 @@
+//! Bad input: every one is refused with the value, the place and the remedy, and leaves nothing behind.
+
+use crate::support::{Folder, PEOPLE, gzip, npy, npy_matrix};
+
+/// A folder with a task, ten reports and their aggregate.
+fn collected() -> Folder {
+    let folder = Folder::with_task();
+    folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder
+}
+
+#[test]
+fn rows_that_are_not_records_are_refused_with_their_line() {
+    let folder = Folder::with_task();
+    let cases = [
+        ("NaN,1.7,free,1", "'age' is NaN"),
+        ("40,inf,free,1", "'height' is inf"),
+        ("40,1.7,free,-Infinity", "'score' is -inf"),
+        ("40,1e999,free,1", "'height' is inf"),
+        ("forty,1.7,free,1", "'forty'"),
+        (",1.7,free,1", "'age' is numeric but holds ''"),
+        ("40,1.7,free", "found 3 fields"),
+        ("40,1.7,free,1,1", "found 5 fields"),
+        ("40,1.7,gold,1", "does not list the value 'gold'"),
+    ];
+    let mut lines: Vec<&str> = PEOPLE.lines().collect();
+    for (row, part) in cases {
+        lines.insert(4, row);
+        folder.write("bad.csv", lines.join("\n"));
+        lines.remove(4);
+        folder
+            .run("randomize bad.csv -t task.json -o out.ldpr")
+            .refused(1, &["bad.csv, line 5:", part, "--skip-invalid leaves such rows out"]);
+        let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --skip-invalid --json").json();
+        assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(10), Some(1)), "{row}");
+        assert!(counts["first_skipped"].as_str().unwrap().contains(part), "{counts}");
+        std::fs::remove_file(folder.path("out.ldpr")).unwrap();
+    }
+    lines.extend(cases.iter().map(|(row, _)| *row));
+    folder.write("bad.csv", lines.join("\n"));
+    let text = folder.run("randomize bad.csv -t task.json -o out.ldpr --skip-invalid").ok().stdout;
+    assert!(text.contains("left out 9 invalid rows, the first at line 12"), "{text}");
+}
+
+#[test]
+fn rows_of_a_matrix_that_are_not_records_are_refused_with_their_number() {
+    let folder = Folder::new();
+    folder.write("sample.csv", "1,2\n3,4\n");
+    folder.run("schema infer sample.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.write("bad.npy", npy_matrix(&[&[1.0, 2.0], &[f64::NAN, 1.0], &[0.0, 0.0], &[1.0, f64::INFINITY]]));
+    folder.run("randomize bad.npy -t task.json -o out.ldpr").refused(1, &["bad.npy, line 2:", "'c1' is NaN"]);
+    let counts = folder.run("randomize bad.npy -t task.json -o out.ldpr --skip-invalid --json").json();
+    assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(1), Some(3)));
+    folder.write("wide.npy", npy_matrix(&[&[1.0, 2.0, 3.0]]));
+    folder.run("randomize wide.npy -t task.json -o out.ldpr").refused(1, &["line 1", "3 fields", "2 columns"]);
+}
+
+#[test]
+fn the_zero_vector_has_no_direction_but_can_be_clipped() {
+    let folder = Folder::new();
+    folder.write("zero.csv", "x,y\n1,2\n0,0\n");
+    folder.run("schema infer zero.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o unit.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 --bounding clip:1 -o clip.json").ok();
+    folder.run("randomize zero.csv -t unit.json -o out.ldpr").refused(1, &["line 3", "zero vector", "clip"]);
+    folder.run("randomize zero.csv -t clip.json -o out.ldpr").ok();
+}
+
+#[test]
+fn headers_that_do_not_fit_are_refused_by_name() {
+    let folder = Folder::with_task();
+    for (header, part) in [
+        ("age,height,plan,points", "unknown column 'points'"),
+        ("age,height,plan", "'score' is missing"),
+        ("age,height,plan,plan", "'plan' is there twice"),
+    ] {
+        folder.write("bad.csv", format!("{header}\n31,1.80,free,-2\n"));
+        folder.run("randomize bad.csv -t task.json -o out.ldpr").refused(1, &["bad.csv, header:", part, "--header no"]);
+    }
+    folder.run("schema infer people.csv --ignore salary").refused(1, &["'salary'", "age, height, plan, score"]);
+    folder.run("schema infer people.csv --categorical salary").refused(1, &["'salary'"]);
+    folder.write("repeated.csv", "a,a\n1,2\n");
+    folder.run("schema infer repeated.csv").refused(1, &["'a' is there twice"]);
+    folder.write("nameless.csv", "a,\n1,2\n");
+    folder.run("schema infer nameless.csv --header yes").refused(1, &["empty name"]);
+}
+
+#[test]
+fn samples_that_cannot_be_described_are_refused() {
+    let folder = Folder::new();
+    folder.write("holes.csv", "age,size\n31,2\n,3\n");
+    folder.run("schema infer holes.csv").refused(1, &["holes.csv, line 3:", "'age'", "empty value"]);
+    folder.write("nan.csv", "age,size\n31,2\nnan,3\n");
+    folder.run("schema infer nan.csv").refused(1, &["nan.csv, line 3:", "'age' is NaN"]);
+    let names: String = (0..5).map(|i| format!("name{i}\n")).collect();
+    folder.write("names.csv", names);
+    folder
+        .run("schema infer names.csv --max-values 3 --header no")
+        .refused(1, &["line 4", "'c1'", "3 different", "ignore"]);
+    folder.write("header.csv", "a,b\n");
+    folder.run("schema infer header.csv").refused(1, &["header.csv", "no rows"]);
+    folder.write("zeros.csv", "0,0\n0,0\n");
+    folder.run("schema infer zeros.csv").refused(1, &["zeros.csv", "0 features"]);
+}
+
+#[test]
+fn parameters_outside_their_range_are_wrong_usage() {
+    let folder = Folder::with_task();
+    let task = "task new --schema schema.json -o t.json";
+    for (value, part) in [
+        ("0", "epsilon is 0"),
+        ("-1", "epsilon is -1"),
+        ("nan", "epsilon is NaN"),
+        ("inf", "epsilon is inf"),
+        ("1e999", "epsilon is inf"),
+        ("two", "'two' is not a number"),
+        ("1,5", "'1,5' is not a number"),
+    ] {
+        folder.run(&format!("{task} --epsilon {value}")).refused(2, &["--epsilon", part]);
+        folder.run(&format!("simulate --epsilon {value}")).refused(2, &["--epsilon", part]);
+    }
+    for (value, part) in [
+        ("0", "delta is 0"),
+        ("1", "delta is 1"),
+        ("-1e-6", "delta is -0.000001"),
+        ("2", "delta is 2"),
+        ("nan", "delta is NaN"),
+    ] {
+        for line in [task, "simulate"] {
+            folder
+                .run(&format!("{line} --epsilon 1 --mechanism gaussian --delta {value}"))
+                .refused(2, &["--delta", part]);
+        }
+    }
+    let cases = [
+        ("--epsilon 1 --delta 1e-6", "--delta does not go with double-cap"),
+        ("", "--epsilon"),
+        ("--epsilon 1 --bounding clip:0", "clipping radius is 0"),
+        ("--epsilon 1 --bounding clip:-1", "clipping radius is -1"),
+        ("--epsilon 1 --bounding clip:nan", "clipping radius is NaN"),
+        ("--epsilon 1 --bounding clip:", "not a number"),
+        ("--epsilon 1 --bounding clip", "use unit-norm, or clip:R"),
+        ("--epsilon 1 --bounding ball", "use unit-norm, or clip:R"),
+        ("--epsilon 1 --folds 0", "0 folds: use 1 to 64"),
+        ("--epsilon 1 --folds 65", "65 folds: use 1 to 64"),
+        ("--epsilon 1 --folds -1", "-1"),
+        ("--epsilon 1 --candidates 1", "2..=65536"),
+        ("--epsilon 1 --candidates 65537", "2..=65536"),
+        ("--epsilon 1 --candidates 8 --cap 8", "a cap of 8"),
+        ("--epsilon 1 --candidates 8 --cap 0", "a cap of 0"),
+        ("--epsilon 1 --mechanism gaussian --cap 8", "go with double-cap only"),
+        ("--epsilon 1e-9", "too small for double-cap"),
+        ("--epsilon 40", "use epsilon at most 16"),
+        ("--epsilon 1 --mechanism laplace", "laplace"),
+        ("--epsilon 1.5 --mechanism gaussian-paper --delta 1e-4", "really gives delta"),
+        ("--epsilon 1.5 --mechanism gaussian-paper --delta 1e-4", "use calibration 'analytic'"),
+        ("--epsilon 1e-9 --mechanism gaussian --delta 1e-9", "raise epsilon or delta"),
+        ("--epsilon 1 --mechanism gaussian --delta 1e-19", "raise delta"),
+    ];
+    for (options, part) in cases {
+        folder.run(&format!("{task} {options}")).refused(2, &[part]);
+    }
+    assert!(!folder.path("t.json").exists());
+}
+
+#[test]
+fn a_simulation_that_makes_no_sense_is_wrong_usage() {
+    let folder = Folder::new();
+    for (options, part) in [
+        ("--rank 0", "rank 0"),
+        ("--rank x", "'x' is not a whole number"),
+        ("--rank 41", "rank 41 exceeds the dimension 40"),
+        ("--dimension 0", "--dimension is 0"),
+        ("--dimension 1000000", "--dimension is 1000000"),
+        ("--signal -1", "signal is -1"),
+        ("--signal nan", "signal is NaN"),
+        ("--sparsity 2", "sparsity is 2"),
+        ("--sparsity 41", "sparsity is 41"),
+        ("--trials 0", "--trials"),
+        ("--records 0", "--records"),
+        ("--trials 18446744073709551615 --rank 41", "rank 41"),
+    ] {
+        folder.run(&format!("simulate --epsilon 2 {options}")).refused(2, &[part]);
+        folder.run(&format!("simulate --mechanism none {options}")).refused(2, &[part]);
+    }
+    folder.run("simulate").refused(2, &["--epsilon is missing"]);
+    folder.run("simulate --epsilon 2 --delta 1e-6").refused(2, &["--delta does not go with double-cap"]);
+}
+
+#[test]
+fn ranks_and_outputs_that_do_not_fit_are_wrong_usage() {
+    let folder = collected();
+    folder.run("recover a.ldpa -t task.json --rank 0").refused(2, &["rank 0"]);
+    folder.run("recover a.ldpa -t task.json --rank 7").refused(2, &["rank 7 exceeds the dimension 6"]);
+    folder.run("recover a.ldpa -t task.json --rank -1").refused(2, &["-1"]);
+    folder.run("recover a.ldpa -t task.json").refused(2, &["--rank"]);
+    folder.run("recover a.ldpa -t task.json --rank 1 -o c.txt").refused(2, &["c.txt", ".csv, .npy or .json"]);
+    folder.run("recover a.ldpa -t task.json --rank 1 --sparse --penalty -1").refused(2, &["penalty -1"]);
+    folder.run("recover a.ldpa -t task.json --rank 1 --sparse --penalty nan").refused(2, &["penalty NaN"]);
+}
+
+#[test]
+fn reports_that_are_not_the_tasks_are_refused_by_name() {
+    let folder = collected();
+    let reports = folder.read("r.ldpr");
+    folder.run("task new --schema schema.json --epsilon 3 -o other.json").ok();
+    folder.run("aggregate r.ldpr -t other.json -o out.ldpa").refused(1, &["r.ldpr, report 1:", "answers task"]);
+
+    folder.write("cut.ldpr", &reports[..5 * 35 + 20]);
+    folder
+        .run("aggregate cut.ldpr -t task.json -o out.ldpa")
+        .refused(1, &["cut.ldpr, report 6:", "20 bytes", "35", "--skip-invalid"]);
+    let counts = folder.run("aggregate cut.ldpr -t task.json -o out.ldpa --skip-invalid --json").json();
+    assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(5), Some(1)));
+    assert!(counts["first_skipped"].as_str().unwrap().contains("report 6"), "{counts}");
+    std::fs::remove_file(folder.path("out.ldpa")).unwrap();
+
+    for (byte, value, part) in [
+        (35 * 2 + 25, 0x55, "checksum"),
+        (35 * 2 + 4, 2, "version 2"),
+        (35 * 2 + 31, 0xff, "checksum"),
+        (35 * 2, b'X', "LDPR"),
+    ] {
+        let mut altered = reports.clone();
+        altered[byte] = if altered[byte] == value { value ^ 1 } else { value };
+        folder.write("altered.ldpr", &altered);
+        folder.run("aggregate altered.ldpr -t task.json -o out.ldpa").refused(1, &["altered.ldpr, report 3:", part]);
+    }
+    let text = "this is not a file of reports, whatever its name says\n";
+    folder.write("text.ldpr", text);
+    folder.run("aggregate text.ldpr -t task.json -o out.ldpa").refused(1, &["text.ldpr, report 1:", "not a report"]);
+    folder.run("aggregate task.json -t task.json -o out.ldpa").refused(1, &["not a report"]);
+    assert!(!folder.path("out.ldpa").exists());
+}
+
+#[test]
+fn aggregates_that_are_not_the_tasks_are_refused_by_name() {
+    let folder = collected();
+    let aggregate = folder.read("a.ldpa");
+    folder.run("task new --schema schema.json --epsilon 3 -o other.json").ok();
+    folder.run("recover a.ldpa -t other.json --rank 1").refused(1, &["a.ldpa", "belongs to task"]);
+    folder.run("aggregate a.ldpa -t other.json -o out.ldpa").refused(1, &["a.ldpa", "belongs to task"]);
+    folder.write("cut.ldpa", &aggregate[..100]);
+    let mut version = aggregate.clone();
+    version[4] = 2;
+    folder.write("version.ldpa", &version);
+    let mut altered = aggregate.clone();
+    altered[60] ^= 1;
+    folder.write("altered.ldpa", &altered);
+    // Made up with a right checksum: more than ten reports can sum to.
+    let mut forged = aggregate[..aggregate.len() - 4].to_vec();
+    forged[45..53].copy_from_slice(&i64::MAX.to_le_bytes());
+    forged.extend(crc32fast::hash(&forged).to_le_bytes());
+    folder.write("forged.ldpa", &forged);
+    for (name, part) in [
+        ("cut.ldpa", "100 bytes"),
+        ("version.ldpa", "version 2"),
+        ("altered.ldpa", "checksum"),
+        ("forged.ldpa", "not a sum"),
+    ] {
+        folder.run(&format!("recover {name} -t task.json --rank 1")).refused(1, &[name, part]);
+        folder.run(&format!("aggregate {name} -t task.json -o out.ldpa")).refused(1, &[name, part]);
+        folder.run(&format!("inspect {name} -t task.json")).refused(1, &[name, part]);
+    }
+    folder.run("recover r.ldpr -t task.json --rank 1").refused(1, &["r.ldpr", "not an aggregate"]);
+    assert!(!folder.path("out.ldpa").exists());
+}
+
+#[test]
+fn tasks_and_schemas_that_make_no_sense_are_refused() {
+    let folder = collected();
+    let task = folder.read_text("task.json");
+    for (from, to, part) in [
+        ("\"version\":1", "\"version\":2", "version 2, and this software reads version 1"),
+        ("\"epsilon\":2.0", "\"epsilon\":-2.0", "epsilon is -2"),
+        ("\"unit-norm\"", "\"unit-norm\",\"radius\":1", "radius"),
+        ("\"folds\":1", "\"folds\":1,\"folds\":2", "folds"),
+        ("{\"version\"", "[{\"version\"", "not a valid task"),
+    ] {
+        assert!(task.contains(from), "{task}");
+        folder.write("bad.json", task.replace(from, to));
+        folder.run("randomize people.csv -t bad.json -o out.ldpr").refused(1, &["bad.json", part]);
+        folder.run("aggregate r.ldpr -t bad.json -o out.ldpa").refused(1, &["bad.json", part]);
+        folder.run("recover a.ldpa -t bad.json --rank 1").refused(1, &["bad.json", part]);
+    }
+    folder.run("randomize people.csv -t schema.json -o out.ldpr").refused(1, &["schema.json", "version"]);
+    folder.run("task new --schema task.json --epsilon 1 -o t.json").refused(1, &["task.json"]);
+    folder.run("task new --schema people.csv --epsilon 1 -o t.json").refused(1, &["people.csv"]);
+    for name in ["t.json", "out.ldpr", "out.ldpa"] {
+        assert!(!folder.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn missing_empty_and_wrong_files_are_refused_by_name() {
+    let folder = collected();
+    folder.write("empty", "");
+    folder.write("blank", "\n\n");
+    folder.write("packed-empty", gzip(b""));
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    let commands = [
+        "schema infer FILE",
+        "task new --schema FILE --epsilon 2 -o out",
+        "randomize FILE -t task.json -o out",
+        "randomize people.csv -t FILE -o out",
+        "aggregate FILE -t task.json -o out",
+        "aggregate r.ldpr -t FILE -o out",
+        "recover FILE -t task.json --rank 1",
+        "recover a.ldpa -t FILE --rank 1",
+        "recover a.ldpa -t task.json --rank 1 -o out.npy --reference FILE",
+        "solve FILE --rank 1 --penalty 0.1",
+        "inspect FILE",
+        "inspect r.ldpr --task FILE",
+    ];
+    for command in commands {
+        folder.run(&command.replace("FILE", "missing")).refused(1, &["missing: No such file"]);
+        folder.run(&command.replace("FILE", "folder")).refused(1, &["folder: Is a directory"]);
+        for name in ["empty", "blank", "packed-empty"] {
+            folder.run(&command.replace("FILE", name)).refused(1, &[name]);
+        }
+        assert!(!folder.path("out").exists() && !folder.path("out.npy").exists(), "{command}");
+    }
+    folder.write("header.csv", "age,height,plan,score\n");
+    folder.run("randomize header.csv -t task.json -o out").refused(1, &["header.csv", "no records"]);
+    folder.write("hopeless.csv", "age,height,plan,score\n1,2,gold,3\n1,2,gold,3\n");
+    folder
+        .run("randomize hopeless.csv -t task.json -o out --skip-invalid")
+        .refused(1, &["none of its 2 rows", "line 2", "gold"]);
+    let cut = gzip(PEOPLE.repeat(50).as_bytes());
+    folder.write("cut.csv.gz", &cut[..cut.len() / 2]);
+    folder.run("randomize cut.csv.gz -t task.json -o out").refused(1, &["cut.csv.gz"]);
+}
+
+#[test]
+fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
+    let folder = Folder::new();
+    folder.write("sample.csv", "1,2\n3,4\n");
+    folder.run("schema infer sample.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    let zeros = [0u8; 64];
+    let whole = npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]);
+    let cases: [(&str, Vec<u8>, &str); 12] = [
+        ("strings", npy("<U4", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
+        ("complex", npy("<c16", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
+        ("objects", npy("|O", false, "(1, 2)", &zeros), ""),
+        ("by-columns", npy("<f8", true, "(2, 2)", &zeros[..32]), "C order"),
+        ("vector", npy("<f8", false, "(8,)", &zeros), "shape [8]"),
+        ("cube", npy("<f8", false, "(2, 2, 2)", &zeros), "shape [2, 2, 2]"),
+        ("no-rows", npy("<f8", false, "(0, 2)", &[]), "0 × 2"),
+        ("no-columns", npy("<f8", false, "(2, 0)", &[]), "2 × 0"),
+        ("cut-in-a-row", whole[..whole.len() - 3].to_vec(), "row 2 of 2: it was cut"),
+        ("cut-after-a-row", whole[..whole.len() - 16].to_vec(), "row 2 of 2: it was cut"),
+        ("cut-in-the-header", whole[..40].to_vec(), "NPY"),
+        ("endless", npy("<f8", false, "(4294967296, 4294967296)", &zeros), "the header is wrong"),
+    ];
+    for (name, content, part) in cases {
+        folder.write(&format!("{name}.npy"), content);
+        folder.run(&format!("solve {name}.npy --rank 1 --penalty 0.1")).refused(1, &[name, part]);
+        folder.run(&format!("randomize {name}.npy -t task.json -o out")).refused(1, &[name, part]);
+        folder.run(&format!("schema infer {name}.npy")).refused(1, &[name, part]);
+    }
+    let square: [(&str, &[&[f64]], &str); 4] = [
+        ("wide", &[&[1.0, 2.0]], "1 × 2"),
+        ("skew", &[&[1.0, 2.0], &[2.5, 1.0]], "symmetric"),
+        ("nan", &[&[1.0, f64::NAN], &[f64::NAN, 1.0]], "finite"),
+        ("infinite", &[&[f64::INFINITY, 0.0], &[0.0, 1.0]], "finite"),
+    ];
+    for (name, rows, part) in square {
+        folder.write(&format!("{name}.npy"), npy_matrix(rows));
+        folder.run(&format!("solve {name}.npy --rank 1 --penalty 0.1 -o x.npy")).refused(1, &[name, part]);
+    }
+    folder.write("whole.npy", &whole);
+    folder.run("solve whole.npy --rank 3 --penalty 0.1").refused(1, &["whole.npy", "rank 3 exceeds the dimension 2"]);
+    folder.run("solve whole.npy --rank 0 --penalty 0.1").refused(2, &["rank 0"]);
+    folder.run("solve whole.npy --rank 1 --penalty -0.1").refused(2, &["penalty -0.1"]);
+    folder.run("solve whole.npy --rank 1 --penalty x").refused(2, &["'x' is not a number"]);
+    for tolerance in ["-1", "nan"] {
+        folder
+            .run(&format!("solve whole.npy --rank 1 --penalty 0.1 --tolerance {tolerance}"))
+            .refused(1, &["tolerance"]);
+    }
+    assert!(!folder.path("x.npy").exists() && !folder.path("out").exists());
+}

@@ -1,0 +1,155 @@
+//! Where results go: standard output, files, and what happens when either is not there.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use crate::support::{Folder, npy_matrix};
+
+/// Every command that writes a file, with the name OUT for it.
+fn writing_commands(folder: &Folder) -> Vec<&'static str> {
+    folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
+    vec![
+        "schema infer people.csv -o OUT",
+        "task new --schema schema.json --epsilon 2 -o OUT",
+        "randomize people.csv -t task.json -o OUT",
+        "aggregate r.ldpr -t task.json -o OUT",
+        "recover a.ldpa -t task.json --rank 1 -o OUT.csv",
+        "recover a.ldpa -t task.json --rank 1 -o OUT.npy",
+        "recover a.ldpa -t task.json --rank 1 -o OUT.json",
+        "solve s.npy --rank 1 --penalty 0.1 -o OUT",
+    ]
+}
+
+#[test]
+fn a_missing_folder_or_one_in_the_way_is_refused_by_name() {
+    let folder = Folder::with_task();
+    for command in writing_commands(&folder) {
+        let before = folder.names();
+        let run = folder.run(&command.replace("OUT", "nowhere/out"));
+        assert!(!run.stderr.contains(".partial"), "{run:?}");
+        run.refused(1, &["nowhere/out", "cannot write it: No such file or directory"]);
+        assert_eq!(folder.names(), before, "{command}");
+    }
+    for name in ["taken", "taken.csv", "taken.npy", "taken.json"] {
+        std::fs::create_dir(folder.path(name)).unwrap();
+    }
+    for command in writing_commands(&folder) {
+        let before = folder.names();
+        folder.run(&command.replace("OUT", "taken")).refused(1, &["taken", "is a directory"]);
+        folder.run(&command.replace("OUT", "taken")).refused(1, &["cannot write it"]);
+        assert_eq!(folder.names(), before, "{command}");
+    }
+}
+
+#[test]
+fn a_failure_leaves_the_old_result_and_nothing_else() {
+    let folder = Folder::with_task();
+    folder.write("out.ldpr", "what was there before");
+    folder.write("bad.csv", "age,height,plan,score\n31,1.80,free,-2\n31,1.80,gold,-2\n");
+    let before = folder.names();
+    folder.run("randomize bad.csv -t task.json -o out.ldpr").refused(1, &["gold"]);
+    assert_eq!(folder.read_text("out.ldpr"), "what was there before");
+    assert_eq!(folder.names(), before);
+    folder.run("randomize people.csv -t task.json -o out.ldpr").ok();
+    assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
+    assert_eq!(folder.names(), before);
+}
+
+#[test]
+fn a_reference_that_cannot_be_read_leaves_no_components() {
+    let folder = Folder::with_task();
+    folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder.write("bad.csv", "age,height,plan,score\n31,1.80,gold,-2\n");
+    folder
+        .run("recover a.ldpa -t task.json --rank 1 --reference bad.csv -o c.csv")
+        .refused(1, &["bad.csv, line 2", "gold"]);
+    folder
+        .run("recover a.ldpa -t task.json --rank 1 --reference bad.csv --skip-invalid -o c.csv")
+        .refused(1, &["no records"]);
+    assert!(!folder.path("c.csv").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_or_a_device_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let folder = Folder::with_task();
+    let fifo = folder.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut child = folder
+        .command(["randomize", "people.csv", "-t", "task.json", "-o", "pipe"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut received = vec![];
+    // Opening waits for the writer; a command that replaced the pipe would never open it, so watch it end.
+    let reader = std::thread::spawn({
+        let fifo = fifo.clone();
+        move || std::fs::File::open(fifo).and_then(|mut pipe| pipe.read_to_end(&mut received).map(|_| received))
+    });
+    assert!(child.wait().unwrap().success());
+    assert!(std::fs::metadata(&fifo).unwrap().file_type().is_fifo(), "the pipe was replaced by a file");
+    assert_eq!(reader.join().unwrap().unwrap().len(), 10 * 35);
+    assert!(!folder.names().iter().any(|name| name.ends_with(".partial")));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link() {
+    let folder = Folder::with_task();
+    folder.write("target.ldpr", "old");
+    std::os::unix::fs::symlink("target.ldpr", folder.path("link.ldpr")).unwrap();
+    folder.run("randomize people.csv -t task.json -o link.ldpr").ok();
+    assert!(folder.path("link.ldpr").symlink_metadata().unwrap().is_symlink());
+    assert_eq!(folder.read("target.ldpr").len(), 10 * 35);
+}
+
+#[test]
+fn with_json_standard_output_is_one_document_and_progress_is_silent_in_a_pipe() {
+    let folder = Folder::with_task();
+    for command in writing_commands(&folder) {
+        let run = folder.run(&format!("{} --json", command.replace("OUT", "out"))).ok();
+        let quiet = run.stderr.lines().all(|line| line.starts_with("note:"));
+        assert!(quiet && !run.stderr.contains('\u{1b}') && !run.stderr.contains('\r'), "{run:?}");
+        run.json();
+    }
+    for command in [
+        "schema infer people.csv",
+        "inspect task.json",
+        "inspect r.ldpr -t task.json",
+        "recover a.ldpa -t task.json --rank 1 --sparse --reference people.csv",
+        "simulate --epsilon 2 --records 300 --trials 2 --dimension 5 --rank 1",
+    ] {
+        folder.run(&format!("{command} --json")).json();
+    }
+}
+
+/// `ldp-pca … | head` and `ldp-pca … 2>&1 | head`: the reader may leave at any time.
+#[test]
+fn a_closed_pipe_ends_the_command_without_a_panic() {
+    let folder = Folder::with_task();
+    for command in ["schema infer people.csv", "inspect task.json --json", "--help", "inspect missing"] {
+        for close_errors in [false, true] {
+            let arguments: Vec<&str> = command.split_whitespace().collect();
+            let mut command = folder.command(&arguments);
+            command.stdout(closed_pipe());
+            command.stderr(if close_errors { closed_pipe() } else { Stdio::piped() });
+            let output = command.spawn().unwrap().wait_with_output().unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(!stderr.contains("panicked"), "{arguments:?}: {stderr}");
+            let expected = i32::from(arguments == ["inspect", "missing"]);
+            assert_eq!(output.status.code(), Some(expected), "{arguments:?} {close_errors}: {stderr}");
+        }
+    }
+}
+
+/// The writing end of a pipe that nobody reads.
+fn closed_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}

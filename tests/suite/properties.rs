@@ -1,0 +1,257 @@
+//! Laws that hold for every input, tried on generated ones that lean towards the degenerate: empty, zero, huge, tied, cut.
+
+use chacha20::ChaCha8Rng;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
+use ldp_pca::mechanism::{Calibration, MechanismSpec};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::{Bounding, Radius};
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen, Value};
+use ldp_pca::task::{Folds, Task};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use rand::SeedableRng;
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[a-c]{1,2}",
+        1 => select(vec!["", " ", "0", "1", "NaN", "inf", "-0", "1e999", "\u{feff}", "\"", "a,b", "é", "\u{202e}", "\0", "c1"]).prop_map(str::to_owned),
+        1 => ".{0,12}",
+    ]
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        2 => select(vec![0.0, -0.0, 1.0, -1.0, 0.1, f64::MIN_POSITIVE, 5e-324, f64::MAX, -f64::MAX, 1e-300, 1e300]),
+        1 => select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY]),
+        3 => -10.0..10.0,
+        1 => any::<f64>(),
+    ]
+}
+
+fn column() -> impl Strategy<Value = Column> {
+    let unseen = select(vec![Unseen::Zero, Unseen::Error]);
+    let kind = prop_oneof![
+        4 => (-3.0..3.0, prop_oneof![0.1..9.0, Just(1e-300), Just(-1.0)]).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
+        1 => (number(), number()).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
+        3 => (prop::collection::vec(text(), 0..4), unseen).prop_map(|(values, unseen)| ColumnKind::Categorical { values, unseen }),
+        1 => Just(ColumnKind::Ignored),
+    ];
+    (text(), kind).prop_map(|(name, kind)| Column { name, kind })
+}
+
+/// Columns with different names mostly, so that most schemas are accepted.
+fn schema() -> impl Strategy<Value = Schema> {
+    prop::collection::vec(column(), 1..6).prop_filter_map("a schema", |mut columns| {
+        for (position, column) in columns.iter_mut().enumerate() {
+            column.name = format!("{position}{}", column.name);
+        }
+        Schema::new(columns).ok()
+    })
+}
+
+fn bounding() -> impl Strategy<Value = Bounding> {
+    prop_oneof![
+        Just(Bounding::UnitNorm),
+        select(vec![1e-150, 0.5, 3.0, 1e150])
+            .prop_map(|radius| Bounding::Clip { radius: Radius::new(radius).unwrap() })
+    ]
+}
+
+fn mechanism() -> impl Strategy<Value = MechanismSpec> {
+    let epsilon = || prop_oneof![3 => 0.1..8.0, 1 => select(vec![5e-324, 1e-12, 1e-6, 16.0, 30.0, 700.0, f64::MAX])];
+    let double_cap =
+        (epsilon(), select(vec![2u32, 3, 8, 64, 65_536]), any::<u32>()).prop_map(|(epsilon, candidates, cap)| {
+            MechanismSpec::DoubleCap {
+                epsilon: Epsilon::new(epsilon).unwrap(),
+                candidates,
+                cap: 1 + cap % (candidates - 1),
+            }
+        });
+    let delta = prop_oneof![3 => 1e-9..0.5, 1 => select(vec![5e-324, 1e-18, 1e-15, 0.999_999])];
+    let calibration = select(vec![Calibration::Analytic, Calibration::Paper]);
+    let gaussian = (epsilon(), delta, calibration).prop_map(|(epsilon, delta, calibration)| MechanismSpec::Gaussian {
+        epsilon: Epsilon::new(epsilon).unwrap(),
+        delta: Delta::new(delta).unwrap(),
+        calibration,
+    });
+    prop_oneof![double_cap, gaussian]
+}
+
+fn task() -> impl Strategy<Value = Task> {
+    (schema(), bounding(), mechanism(), select(vec![1u32, 2, 5, 64]))
+        .prop_filter_map("a task", |(schema, bounding, mechanism, folds)| {
+            Task::new(schema, bounding, mechanism, Folds::new(folds).unwrap()).ok()
+        })
+}
+
+/// A task and reports of records of its own dimension; many candidates would only be slow.
+fn collection() -> impl Strategy<Value = (Task, Vec<Report>)> {
+    let task = task().prop_filter("few candidates", |task| {
+        !matches!(task.mechanism_spec(), MechanismSpec::DoubleCap { candidates: 65_536, .. })
+    });
+    (task, prop::collection::vec(prop::collection::vec(number(), 12), 0..40), any::<u64>()).prop_map(
+        |(task, rows, seed)| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let reports = rows
+                .into_iter()
+                .filter_map(|row| {
+                    let features = (0..task.dimension()).map(|index| row[index % row.len()]).collect();
+                    let record = task.bound(features).ok()?;
+                    Some(task.randomize_with_rng(&record, &mut rng).unwrap())
+                })
+                .collect();
+            (task, reports)
+        },
+    )
+}
+
+/// Changes to valid bytes, with the checksum (of the last four bytes) made right again or not.
+fn mutate(bytes: &[u8], changes: &[(Index, u8)], cut: Option<Index>, repair: bool) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for (index, value) in changes {
+        let position = index.index(bytes.len());
+        bytes[position] ^= value;
+    }
+    if let Some(cut) = cut {
+        bytes.truncate(cut.index(bytes.len()));
+    }
+    if repair && bytes.len() > 4 {
+        let content = bytes.len() - 4;
+        let checksum = crc32fast::hash(&bytes[..content]).to_le_bytes();
+        bytes[content..].copy_from_slice(&checksum);
+    }
+    bytes
+}
+
+fn changes() -> impl Strategy<Value = (Vec<(Index, u8)>, Option<Index>, bool)> {
+    let cut = prop_oneof![4 => Just(None), 1 => any::<Index>().prop_map(Some)];
+    (prop::collection::vec((any::<Index>(), any::<u8>()), 0..4), cut, any::<bool>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, max_global_rejects: 20_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_accepted_task_survives_its_json(task in task()) {
+        let text = task.to_json();
+        let again = Task::from_json(&text).unwrap();
+        prop_assert_eq!(again.digest(), task.digest());
+        prop_assert_eq!(again.to_json(), text.clone());
+        prop_assert_eq!(again.schema(), task.schema());
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        prop_assert_eq!(Task::from_json(&pretty).unwrap().digest(), task.digest());
+    }
+
+    #[test]
+    fn text_is_a_task_only_if_its_canonical_form_is((task, edits) in (task(), prop::collection::vec((any::<Index>(), any::<char>()), 1..3))) {
+        let mut characters: Vec<char> = task.to_json().chars().collect();
+        for (index, replacement) in edits {
+            let position = index.index(characters.len());
+            characters[position] = if replacement.is_control() { '9' } else { replacement };
+        }
+        if let Ok(accepted) = Task::from_json(&characters.into_iter().collect::<String>()) {
+            prop_assert_eq!(Task::from_json(&accepted.to_json()).unwrap().digest(), accepted.digest());
+        }
+    }
+
+    #[test]
+    fn encoding_text_never_panics_and_gives_finite_features(schema in schema(), fields in prop::collection::vec(text(), 0..7), exact in any::<bool>()) {
+        let mut fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        if exact {
+            fields.resize(schema.columns().len(), "1");
+        }
+        // By name, numbers are numbers; in a file everything is text.
+        let named = schema.columns().iter().zip(&fields).map(|(column, field)| {
+            let number = field.trim().parse().ok().filter(|_| matches!(column.kind, ColumnKind::Numeric { .. }));
+            (column.name.as_str(), number.map_or(Value::Text(field), Value::Number))
+        });
+        let by_name = schema.encode_named(named);
+        match schema.encode_fields(&fields) {
+            Ok(features) => {
+                prop_assert_eq!(features.len(), schema.dimension());
+                prop_assert!(features.iter().all(|feature| feature.is_finite()));
+                prop_assert_eq!(by_name.unwrap(), features);
+            }
+            Err(error) => prop_assert!(error.to_string().len() < 2000),
+        }
+        let _ = schema.match_header(&fields);
+    }
+
+    #[test]
+    fn encoding_numbers_never_panics_and_gives_finite_features(schema in schema(), numbers in prop::collection::vec(number(), 5)) {
+        let numbers: Vec<f64> = (0..schema.columns().len()).map(|index| numbers[index]).collect();
+        if let Ok(features) = schema.encode_numbers(&numbers) {
+            prop_assert!(features.iter().all(|feature| feature.is_finite()));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, max_global_rejects: 20_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_report_has_the_length_of_its_task_and_survives_its_bytes((task, reports) in collection()) {
+        for report in reports {
+            let bytes = report.to_bytes();
+            prop_assert_eq!(bytes.len(), report_bytes(&task));
+            prop_assert_eq!(Report::from_bytes(&bytes, &task).unwrap(), report);
+        }
+    }
+
+    #[test]
+    fn a_report_is_read_only_from_the_bytes_it_writes((task, reports) in collection(), (edits, cut, repair) in changes(), noise in prop::collection::vec(any::<u8>(), 0..80)) {
+        prop_assert!(Report::from_bytes(&noise, &task).is_err());
+        for report in reports.iter().take(4) {
+            let bytes = mutate(&report.to_bytes(), &edits, cut, repair);
+            if let Ok(accepted) = Report::from_bytes(&bytes, &task) {
+                prop_assert_eq!(accepted.to_bytes(), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn an_aggregate_is_read_only_from_the_bytes_it_writes((task, reports) in collection(), (edits, cut, repair) in changes(), noise in prop::collection::vec(any::<u8>(), 0..80)) {
+        prop_assert!(Aggregate::from_bytes(&noise, &task).is_err());
+        let mut aggregate = Aggregate::empty(&task);
+        aggregate.accumulate(&task, &reports).unwrap();
+        prop_assert_eq!(&Aggregate::from_bytes(&aggregate.to_bytes(), &task).unwrap(), &aggregate);
+        let bytes = mutate(&aggregate.to_bytes(), &edits, cut, repair);
+        if let Ok(accepted) = Aggregate::from_bytes(&bytes, &task) {
+            prop_assert_eq!(accepted.to_bytes(), bytes);
+            // Whatever was accepted can be used: no sum leaves its range.
+            let mut merged = aggregate.clone();
+            if merged.merge(&accepted).is_ok() {
+                prop_assert_eq!(merged.records(), aggregate.records() + accepted.records());
+                if let Ok(covariance) = Covariance::estimate(&merged, &task) {
+                    prop_assert!(covariance.noise_deviation() > 0.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_do_not_depend_on_order_or_grouping((task, mut reports) in collection(), at in any::<Index>(), rotation in any::<Index>()) {
+        let mut whole = Aggregate::empty(&task);
+        whole.accumulate(&task, &reports).unwrap();
+        prop_assert_eq!(whole.records(), reports.len() as u64);
+        let rotation = rotation.index(reports.len() + 1);
+        reports.rotate_left(rotation);
+        let (left, right) = reports.split_at(at.index(reports.len() + 1));
+        let sum = |part: &[Report]| {
+            let mut aggregate = Aggregate::empty(&task);
+            part.iter().for_each(|report| aggregate.accumulate(&task, std::slice::from_ref(report)).unwrap());
+            aggregate
+        };
+        let (left, right) = (sum(left), sum(right));
+        let mut forwards = left.clone();
+        forwards.merge(&right).unwrap();
+        let mut backwards = right;
+        backwards.merge(&left).unwrap();
+        prop_assert_eq!(forwards.to_bytes(), whole.to_bytes());
+        prop_assert_eq!(backwards.to_bytes(), whole.to_bytes());
+        prop_assert_eq!(forwards.folds().len(), task.folds().count());
+    }
+}
