@@ -10,6 +10,8 @@ export interface Recovery {
   readonly components: readonly (readonly number[])[];
   readonly feature_names: readonly string[];
   readonly noise_deviation: number;
+  /** The eigenvalue that noise alone would give to the first component. */
+  readonly noise_edge: number;
 }
 
 /** An answer that is not what was asked for, or no answer at all (then without a status). */

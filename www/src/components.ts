@@ -14,7 +14,10 @@ export function componentLists(recovery: Recovery): HTMLElement[] {
     title.textContent = `Pattern ${index + 1}`;
     const strength = document.createElement("p");
     strength.className = "strength";
-    strength.textContent = `Strength ${number(recovery.eigenvalues[index]!)}`;
+    const eigenvalue = recovery.eigenvalues[index]!;
+    const sure = eigenvalue > recovery.noise_edge;
+    strength.textContent = `Strength ${number(eigenvalue)}${sure ? "" : ": no stronger than noise"}`;
+    article.className = sure ? "" : "noise";
     const list = document.createElement("ul");
     const ordered = weights
       .map((weight, feature) => ({ weight, name: recovery.feature_names[feature]! }))
