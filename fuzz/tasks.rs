@@ -10,7 +10,8 @@ pub(crate) fn tasks() -> Vec<Task> {
     const BOUNDINGS: [&str; 2] = [r#"{"type":"unit-norm"}"#, r#"{"type":"clip","radius":2}"#];
     const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},{"name":"y","type":"numeric","offset":0,"scale":1}]}"#;
     let task = |mechanism, bounding| {
-        let json = format!(r#"{{"version":1,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);
+        let json =
+            format!(r#"{{"version":1,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);
         Task::from_json(&json).expect("a valid task")
     };
     MECHANISMS.iter().flat_map(|mechanism| BOUNDINGS.iter().map(move |bounding| task(mechanism, bounding))).collect()
