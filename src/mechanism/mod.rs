@@ -101,7 +101,8 @@ pub trait LocalRandomizer {
     /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
-    /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report.
+    /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
+    /// Gaussian noise, and to those across the record (both coordinates 0 in it) with double-cap.
     fn entry_deviation(&self) -> f64;
 
     /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were nothing but
@@ -235,6 +236,14 @@ pub enum MechanismError {
         epsilon: f64,
         /// L.
         cap: u32,
+    },
+    /// The integer weight of the cap is not above that of the rest.
+    #[error(
+        "epsilon {epsilon} is below the resolution of the weights, 2^-32: a report would say nothing; raise epsilon"
+    )]
+    NoWeight {
+        /// Epsilon.
+        epsilon: f64,
     },
     /// No dimension to work in.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
