@@ -8,3 +8,4 @@ mod recovery;
 mod reference;
 #[cfg(feature = "server")]
 mod server;
+mod statistical_law;
