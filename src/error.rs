@@ -1,6 +1,7 @@
 //! The one error that every stage's error converts into.
 
 use crate::aggregate::AggregateError;
+use crate::audit::AuditError;
 use crate::covariance::CovarianceError;
 use crate::mechanism::{MechanismError, RandomizeError};
 use crate::privacy::PrivacyError;
@@ -56,4 +57,7 @@ pub enum Error {
     /// Simulating a collection.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+    /// Auditing a randomizer.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }

@@ -68,7 +68,7 @@
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration), [`sampling`] (noise primitives), [`linalg`] and
 //! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
-//! with), and the faces `cli` (the binary), `server` and `js`.
+//! with), [`audit`] (a statistical test of the guarantee), and the faces `cli` (the binary), `server` and `js`.
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
@@ -82,6 +82,7 @@
 //! false`.
 
 pub mod aggregate;
+pub mod audit;
 pub mod covariance;
 pub mod error;
 pub mod evaluation;

@@ -65,6 +65,7 @@ macro_rules! from_stage {
 
 from_stage!(
     ldp_pca::aggregate::AggregateError,
+    ldp_pca::audit::AuditError,
     ldp_pca::covariance::CovarianceError,
     ldp_pca::mechanism::MechanismError,
     ldp_pca::mechanism::RandomizeError,

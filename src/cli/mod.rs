@@ -5,6 +5,7 @@
 //! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
 
 mod aggregate;
+mod audit;
 mod demo;
 mod error;
 mod files;
@@ -52,6 +53,8 @@ enum Command {
     Recover(recover::Recover),
     /// Measure the error to expect, on synthetic records
     Simulate(simulate::Simulate),
+    /// Test a randomizer's guarantee on worst-case pairs of records
+    Audit(audit::Audit),
     /// Solve the sparse (Fantope) problem for a matrix
     Solve(solve::Solve),
     /// Tell what a schema, task, reports or aggregate file holds
@@ -81,6 +84,7 @@ pub fn run() -> ExitCode {
         Command::Aggregate(command) => command.run(),
         Command::Recover(command) => command.run(),
         Command::Simulate(command) => command.run(),
+        Command::Audit(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Serve(command) => command.run(),

@@ -104,7 +104,8 @@ pub trait LocalRandomizer {
     /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
-    /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report.
+    /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
+    /// Gaussian noise, and to those across the record (both coordinates 0 in it) with double-cap.
     fn entry_deviation(&self) -> f64;
 
     /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were nothing but

@@ -2,6 +2,7 @@
 #![cfg(not(target_family = "wasm"))]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod audit;
 mod cli;
 mod pipeline;
 mod properties;
@@ -11,5 +12,6 @@ mod reference;
 #[cfg(feature = "server")]
 mod server;
 mod statistical;
+mod statistical_law;
 mod support;
 mod vectors;

@@ -16,14 +16,17 @@
 //!
 //! # Argument
 //! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every
-//! record. So the ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `W / 2^32
-//! <= e^epsilon`. The index is drawn by an exactly uniform integer below the normaliser. It holds for every id, and
-//! whatever happens to the scores: they only decide who is in the cap.
+//! record. So the ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 < W / 2^32
+//! <= e^epsilon`: an epsilon so small that W might not exceed 2^32 is refused. The index is drawn by an exactly uniform
+//! integer below the normaliser. It holds for every id, and whatever happens to the scores: they only decide who is in
+//! the cap.
 //!
 //! # Utility
 //! Given the record, `E[z z^T] / scale^2 = I + gain u u^T` for the chosen candidate z, with [`gain`] computed by
 //! quadrature over order statistics, so `(mean(z z^T) / scale^2 - I) / gain` is the unbiased estimate. An
-//! off-diagonal entry of one report has variance `1 / gain^2`.
+//! off-diagonal entry ij of one report has variance `1 / gain^2` across the record (`u_i = u_j = 0`). Along it the
+//! chosen z is longer and the variance larger, `(1 + gain) / gain^2` for `u_i = 1`; on average over all entries of a
+//! unit vector the factor is about `1 + 2 gain / d`.
 
 pub mod candidates;
 pub mod cap;
@@ -44,7 +47,8 @@ use crate::schema::MAX_DIMENSION;
 /// The weight of a candidate outside the cap.
 const UNIT_WEIGHT: u64 = 1 << 32;
 
-/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain.
+/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From it on W exceeds 2^32,
+/// which the privacy argument needs.
 const SMALLEST_EPSILON: f64 = 1e-6;
 
 /// The double-cap mechanism for one task.
@@ -65,7 +69,8 @@ impl DoubleCap {
     /// The mechanism for records of `dimension` coordinates with `candidates` = J and `cap` = L.
     ///
     /// # Errors
-    /// [`MechanismError`] unless 2 <= J <= 65536, 1 <= L < J, epsilon >= 1e-6, and the weights fit 64 bits (epsilon up to about 16).
+    /// [`MechanismError`] unless 2 <= J <= 65536, 1 <= L < J, epsilon >= 1e-6, and the weights fit 64 bits (epsilon up to
+    /// about 16).
     pub fn new(
         dimension: usize,
         bounding: Bounding,
@@ -119,8 +124,20 @@ impl DoubleCap {
         self.gain
     }
 
+    /// The number of candidates, J.
+    #[must_use]
+    pub fn candidates(&self) -> u32 {
+        self.candidates
+    }
+
+    /// The number of likelier ones, L.
+    #[must_use]
+    pub fn cap(&self) -> u32 {
+        self.cap
+    }
+
     /// The unit vector u whose line is hidden: the record, or its lift.
-    fn direction(&self, record: &BoundedRecord) -> Vec<f64> {
+    pub(crate) fn direction(&self, record: &BoundedRecord) -> Vec<f64> {
         let mut direction = record.coordinates().to_vec();
         if self.lifted {
             let norm_squared: f64 = direction.iter().map(|x| x * x).sum();
@@ -161,11 +178,11 @@ impl LocalRandomizer for DoubleCap {
         let in_cap = cap::largest(&scores, self.cap);
         let draw = uniform_below(&mut Bits::new(rng, 8), self.total_weight)?;
         let inside_total = u64::from(self.cap) * self.cap_weight;
-        let index = if draw < inside_total {
-            cap::nth_member(&in_cap, true, draw / self.cap_weight)
-        } else {
-            cap::nth_member(&in_cap, false, (draw - inside_total) / UNIT_WEIGHT)
-        };
+        // Whether the index is from the cap is the secret. Both ranks are computed and one is kept, without a branch.
+        let inside = draw < inside_total;
+        let mask = u64::from(inside).wrapping_neg();
+        let rank = mask & (draw / self.cap_weight) | !mask & (draw.wrapping_sub(inside_total) / UNIT_WEIGHT);
+        let index = cap::nth_member(&in_cap, inside, rank);
         Ok((index as u16).to_le_bytes().to_vec())
     }
 
@@ -268,7 +285,7 @@ mod tests {
         assert!(matches!(build(21.9, 64, 8), Err(MechanismError::Weights { .. })));
         assert!(matches!(build(700.0, 64, 8), Err(MechanismError::Weights { .. })));
         assert!(build(16.0, 4096, 1).is_ok());
-        for e in [f64::MIN_POSITIVE, 1e-17, 1e-9, 9.9e-7] {
+        for e in [f64::MIN_POSITIVE, 1e-300, 1e-17, 1e-9, 9.9e-7] {
             assert!(matches!(build(e, 64, 8), Err(MechanismError::EpsilonTooSmall { .. })), "{e}");
         }
         // To first order in epsilon the gain is epsilon times a constant: the integer weights keep four digits of it.

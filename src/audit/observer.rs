@@ -1,0 +1,156 @@
+//! What an adversary who suspects two records looks at in a report: a finite summary, made from public things alone.
+
+use nalgebra::DMatrix;
+
+use crate::mechanism::double_cap::candidates::{self, Candidates, TABLE_SECOND_MOMENT};
+use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism, triangle};
+use crate::record::BoundedRecord;
+use crate::report::ReportId;
+
+/// Sorts the reports of a mechanism into kinds, for one pair of records.
+#[derive(Debug)]
+pub(super) enum Observer {
+    Ranks(Ranks),
+    Projection(Projection),
+}
+
+impl Observer {
+    pub(super) fn new(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Self {
+        match mechanism {
+            Mechanism::DoubleCap(double_cap) => Self::Ranks(Ranks::new(double_cap, pair)),
+            Mechanism::Gaussian(gaussian) => Self::Projection(Projection::new(gaussian, pair)),
+        }
+    }
+
+    /// The number of kinds, one for malformed payloads included: it is the last.
+    pub(super) fn kinds(&self) -> usize {
+        1 + match self {
+            Self::Ranks(_) => RANK_KINDS * RANK_KINDS * BALANCE_KINDS,
+            Self::Projection(_) => PROJECTION_KINDS,
+        }
+    }
+
+    /// Whether later kinds speak for the first record of the pair.
+    pub(super) fn ordered(&self) -> bool {
+        matches!(self, Self::Projection(_))
+    }
+
+    /// The kind of a well-formed report.
+    pub(super) fn kind(&self, task_key: &[u8; 16], id: ReportId, payload: &[u8]) -> usize {
+        match self {
+            Self::Ranks(ranks) => ranks.kind(task_key, id, payload),
+            Self::Projection(projection) => projection.kind(task_key, id, payload),
+        }
+    }
+}
+
+/// Double-cap: where the reported candidate stands among all candidates of the id by its score for the one record and
+/// for the other, and for which of the two the id has more large scores than usual (which a correct cap, having
+/// always the same size, makes no difference to).
+#[derive(Debug)]
+pub(super) struct Ranks {
+    directions: [Vec<i16>; 2],
+    candidates: u32,
+    cap: u32,
+    /// The score that L of J candidates exceed on average.
+    large: f64,
+    /// Standard deviation of the difference of the two records' numbers of large scores.
+    spread: f64,
+}
+
+/// Upper half of the cap, lower half of it, as many again below it, and the rest.
+const RANK_KINDS: usize = 4;
+const BALANCE_KINDS: usize = 5;
+
+impl Ranks {
+    fn new(mechanism: &DoubleCap, pair: &[BoundedRecord; 2]) -> Self {
+        let (candidates, cap) = (mechanism.candidates(), mechanism.cap());
+        let share = f64::from(cap) / f64::from(candidates);
+        Self {
+            directions: [0, 1].map(|record| candidates::quantise(&mechanism.direction(&pair[record]))),
+            candidates,
+            cap,
+            large: two_sided_quantile(share) * TABLE_SECOND_MOMENT.sqrt() * f64::from(i16::MAX),
+            spread: (2.0 * f64::from(cap) * (1.0 - share)).sqrt(),
+        }
+    }
+
+    fn kind(&self, task_key: &[u8; 16], id: ReportId, payload: &[u8]) -> usize {
+        let index = usize::from(u16::from_le_bytes([payload[0], payload[1]]));
+        let mut ranks = [0usize; 2];
+        let mut large = [0.0; 2];
+        for record in 0..2 {
+            let direction = &self.directions[record];
+            let scores = Candidates::new(task_key, id, direction.len()).scores(direction, self.candidates);
+            let own = scores[index].unsigned_abs();
+            for (other, score) in scores.iter().map(|score| score.unsigned_abs()).enumerate() {
+                ranks[record] += usize::from(score > own || score == own && other < index);
+                large[record] += f64::from(u8::from(f64::from(score) >= self.large));
+            }
+        }
+        let [first, second] = ranks.map(|rank| match rank as u32 {
+            rank if 2 * rank < self.cap => 0,
+            rank if rank < self.cap => 1,
+            rank if rank < 2 * self.cap => 2,
+            _ => 3,
+        });
+        let balance = ((large[0] - large[1]) / self.spread).round().clamp(-2.0, 2.0) + 2.0;
+        (first * RANK_KINDS + second) * BALANCE_KINDS + balance as usize
+    }
+}
+
+/// The x > 0 with P[|G| > x] = `share`.
+pub(super) fn two_sided_quantile(share: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if libm::erfc(middle * core::f64::consts::FRAC_1_SQRT_2) > share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+/// Gaussian: the log-likelihood ratio of the two records (Neyman & Pearson 1933), in standard deviations from the
+/// middle between them: `sum_(i<=j) (x x^T - y y^T)_ij R_ij / variance_ij`, shifted and scaled. In the mechanism's
+/// geometry that is the projection of the report R on `x x^T - y y^T`.
+#[derive(Debug)]
+pub(super) struct Projection {
+    mechanism: Gaussian,
+    weights: DMatrix<f64>,
+    middle: f64,
+}
+
+/// Slices of 1/16 of a standard deviation, 6 on both sides.
+const PROJECTION_KINDS: usize = 192;
+
+impl Projection {
+    fn new(mechanism: &Gaussian, pair: &[BoundedRecord; 2]) -> Self {
+        let [first, second] = [0, 1].map(|record: usize| {
+            let x = nalgebra::DVector::from_row_slice(pair[record].coordinates());
+            &x * x.transpose()
+        });
+        let difference = &first - &second;
+        let deviation =
+            |i: usize, j: usize| if i == j { mechanism.diagonal_deviation() } else { mechanism.entry_deviation() };
+        let d = difference.nrows();
+        let mut weights =
+            DMatrix::from_fn(d, d, |i, j| if i <= j { difference[(i, j)] / deviation(i, j).powi(2) } else { 0.0 });
+        let separation = weights.dot(&difference).sqrt();
+        if separation > 0.0 {
+            weights /= separation;
+        }
+        let middle = 0.5 * weights.dot(&(first + second));
+        Self { mechanism: mechanism.clone(), weights, middle }
+    }
+
+    fn kind(&self, task_key: &[u8; 16], id: ReportId, payload: &[u8]) -> usize {
+        let mut sums = vec![0; triangle(self.weights.nrows())];
+        self.mechanism.accumulate(task_key, &[(id, payload)], &mut sums);
+        let projection = self.weights.dot(&self.mechanism.debias(&sums, 1)) - self.middle;
+        // Casting a float to an integer saturates: what is below the first slice is in it.
+        ((projection * 16.0).floor() + (PROJECTION_KINDS / 2) as f64).min((PROJECTION_KINDS - 1) as f64) as usize
+    }
+}

@@ -1,0 +1,196 @@
+//! `audit`.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use ldp_pca::audit::{self, AuditError, Confidence, Event, Job, Tally};
+use ldp_pca::mechanism::{Gaussian, LocalRandomizer, Mechanism};
+use ldp_pca::privacy::{Delta, Guarantee};
+use ldp_pca::record::Bounding;
+use ldp_pca::sampling::EntropyError;
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::output::{Format, bar, grouped};
+use super::parameters::{self, MechanismArguments, MechanismName};
+
+/// Test a randomizer's guarantee on worst-case pairs of records
+///
+/// Randomizes pairs of records many times, looks for events that tell them apart, and bounds epsilon from below with
+/// the stated confidence (Clopper and Pearson). A bound above the claim refutes the claim, and the exit code is 1. A
+/// bound below it proves nothing.
+#[derive(Args)]
+pub(super) struct Audit {
+    #[command(flatten)]
+    mechanism: MechanismArguments,
+    /// Number of features, d
+    #[arg(long, default_value_t = 4)]
+    dimension: usize,
+    /// How records are bounded: unit-norm, or clip:R
+    #[arg(long, value_parser = parameters::bounding, default_value = "unit-norm")]
+    bounding: Bounding,
+    /// Reports of each record of each pair; half of them choose the event, half of them judge it
+    #[arg(long, default_value_t = 200_000)]
+    trials: u64,
+    /// Seed of the randomizer under test
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Probability that the bound on epsilon is not too high
+    #[arg(long, value_parser = confidence, default_value = "0.99", allow_negative_numbers = true)]
+    confidence: Confidence,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn confidence(text: &str) -> core::result::Result<Confidence, String> {
+    let value = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    Confidence::new(value).map_err(|error: AuditError| error.to_string())
+}
+
+#[derive(Serialize)]
+struct AuditResult {
+    epsilon_claimed: f64,
+    epsilon_lower_bound: f64,
+    confidence: f64,
+    delta: f64,
+    passed: bool,
+    trials: u64,
+    events: Vec<Event>,
+    /// The same trials held to the delta that the paper's scale is computed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<PaperClaim>,
+    #[serde(skip)]
+    guarantee: Guarantee,
+    dimension: usize,
+    seed: u64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct PaperClaim {
+    delta: f64,
+    epsilon_lower_bound: f64,
+    exceeded: bool,
+}
+
+impl Audit {
+    pub(super) fn run(self) -> Result<()> {
+        let started = Instant::now();
+        let (mechanism, paper_delta) = self.mechanism()?;
+        let audit = audit::Audit::new(&mechanism, self.bounding)?;
+        let jobs = audit.jobs(self.trials)?;
+        let progress = bar("auditing", jobs.iter().map(|job| job.reports()).sum());
+        let tallies = self.tallies(&audit, &jobs, &mechanism, &progress)?;
+        progress.finish_and_clear();
+        let guarantee = mechanism.guarantee();
+        let claimed = guarantee.epsilon.value();
+        let finding = audit.conclude(&tallies, guarantee.delta_value(), self.confidence);
+        let paper = paper_delta.map(|delta| {
+            let bound = audit.conclude(&tallies, delta.value(), self.confidence).epsilon_lower_bound;
+            PaperClaim { delta: delta.value(), epsilon_lower_bound: bound, exceeded: bound > claimed }
+        });
+        let result = AuditResult {
+            epsilon_claimed: claimed,
+            epsilon_lower_bound: finding.epsilon_lower_bound,
+            confidence: self.confidence.value(),
+            delta: finding.delta,
+            passed: finding.epsilon_lower_bound <= claimed,
+            trials: self.trials,
+            events: finding.events,
+            paper,
+            guarantee,
+            dimension: self.dimension,
+            seed: self.seed,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        self.format.print(&result, AuditResult::text)?;
+        if result.passed {
+            return Ok(());
+        }
+        Err(CliError::Failed(format!(
+            "epsilon is at least {:.4} with confidence {}, and {claimed} is claimed: the claim is refuted",
+            result.epsilon_lower_bound, result.confidence
+        )))
+    }
+
+    /// The mechanism, and the delta of the paper where that is not the one it gives.
+    fn mechanism(&self) -> Result<(Mechanism, Option<Delta>)> {
+        let spec = self.mechanism.spec()?;
+        if self.mechanism.mechanism != MechanismName::GaussianPaper {
+            return Ok((spec.build(self.dimension, self.bounding)?, None));
+        }
+        let delta = self.mechanism.delta_or_default()?;
+        let mechanism = Gaussian::paper_as_printed(self.dimension, self.mechanism.epsilon, delta)?;
+        Ok((Mechanism::Gaussian(mechanism), Some(delta)))
+    }
+
+    /// All jobs, over the available cores. Each has a random stream of its own and counts add in any order, so that the
+    /// result does not depend on the number of cores.
+    fn tallies(
+        &self,
+        audit: &audit::Audit,
+        jobs: &[Job],
+        mechanism: &Mechanism,
+        progress: &ProgressBar,
+    ) -> core::result::Result<Vec<Tally>, EntropyError> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut tallies = audit.empty_tallies();
+            while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                tallies[job.comparison()].merge(&audit.observe(job, self.seed, mechanism)?);
+                progress.inc(job.reports());
+            }
+            Ok(tallies)
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let mut total = audit.empty_tallies();
+            for worker in workers {
+                let tallies = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                total.iter_mut().zip(&tallies).for_each(|(total, tally)| total.merge(tally));
+            }
+            Ok(total)
+        })
+    }
+}
+
+impl AuditResult {
+    fn text(&self) -> String {
+        let mut text = format!("claimed         {}\n", self.guarantee);
+        text += &format!(
+            "found           epsilon >= {:.4} at delta {:.3e}, with confidence {}: the claim {}\n",
+            self.epsilon_lower_bound,
+            self.delta,
+            self.confidence,
+            if self.passed { "stands" } else { "is refuted" }
+        );
+        if let Some(paper) = &self.paper {
+            text += &format!(
+                "paper           epsilon >= {:.4} at delta {:.3e}, which its scale is computed from: {}\n",
+                paper.epsilon_lower_bound,
+                paper.delta,
+                if paper.exceeded { "that claim is refuted" } else { "not refuted by so many trials" }
+            );
+        }
+        for event in &self.events {
+            let name = format!("{}{}", event.pair, if event.reversed { ", reversed" } else { "" });
+            text += &format!(
+                "  {name:34} {} of {} against {} of {}: epsilon >= {:.4}\n",
+                grouped(event.count),
+                grouped(event.trials),
+                grouped(event.count_other),
+                grouped(event.trials_other),
+                event.epsilon_lower_bound
+            );
+        }
+        text + &format!(
+            "trials          {} of each record, {} features, {:.1} s\n",
+            grouped(self.trials),
+            self.dimension,
+            self.seconds
+        )
+    }
+}

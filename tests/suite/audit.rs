@@ -1,0 +1,213 @@
+//! The audit: shipped mechanisms stay below their claim, planted faults are flagged.
+//!
+//! Every bound is at confidence 0.999: at a new seed, a correct randomizer would be flagged with probability at most
+//! 0.001.
+
+use chacha20::ChaCha12Rng;
+use ldp_pca::audit::{Audit, AuditError, Confidence, Randomizer};
+use ldp_pca::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT, quantise};
+use ldp_pca::mechanism::double_cap::cap;
+use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Mechanism};
+use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::{BoundedRecord, Bounding, Radius};
+use ldp_pca::report::ReportId;
+use ldp_pca::sampling::{EntropyError, bits::Bits, gaussian, uniform::uniform_below};
+
+const CONFIDENCE: f64 = 0.999;
+const DIMENSION: usize = 4;
+
+fn epsilon(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap()
+}
+
+fn delta(value: f64) -> Delta {
+    Delta::new(value).unwrap()
+}
+
+/// The bound for a randomizer that claims to be `mechanism`.
+fn bound(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> f64 {
+    let audit = Audit::new(mechanism, bounding).unwrap();
+    let mut tallies = audit.empty_tallies();
+    for job in audit.jobs(trials).unwrap() {
+        tallies[job.comparison()].merge(&audit.observe(job, 3, randomizer).unwrap());
+    }
+    let claimed = mechanism.guarantee();
+    let found = audit.conclude(&tallies, claimed.delta_value(), Confidence::new(CONFIDENCE).unwrap());
+    println!("{claimed}: at least {:.4} from {trials} trials", found.epsilon_lower_bound);
+    found.epsilon_lower_bound
+}
+
+fn double_cap(e: f64, bounding: Bounding) -> Mechanism {
+    let cap = DoubleCap::best_cap(64, epsilon(e));
+    Mechanism::DoubleCap(DoubleCap::new(DIMENSION, bounding, epsilon(e), 64, cap).unwrap())
+}
+
+fn analytic(e: f64, d: f64) -> Gaussian {
+    Gaussian::new(DIMENSION, epsilon(e), delta(d), Calibration::Analytic).unwrap()
+}
+
+#[test]
+fn double_cap_stays_below_its_claim_and_shows_most_of_it() {
+    for (e, trials) in [(0.5, 80_000), (1.0, 20_000), (2.0, 12_000), (4.0, 12_000)] {
+        let mechanism = double_cap(e, Bounding::UnitNorm);
+        let found = bound(&mechanism, Bounding::UnitNorm, trials, &mechanism);
+        assert!(found <= e, "epsilon {e} is claimed, at least {found} is given");
+        assert!(found >= 0.7 * e, "the audit sees {found} of {e}");
+    }
+}
+
+#[test]
+fn lifted_records_stay_below_the_claim_too() {
+    let clip = Bounding::Clip { radius: Radius::new(3.0).unwrap() };
+    let mechanism = double_cap(2.0, clip);
+    let found = bound(&mechanism, clip, 10_000, &mechanism);
+    assert!((1.4..=2.0).contains(&found), "{found} of 2");
+}
+
+#[test]
+fn gaussian_stays_below_its_claim() {
+    for e in [0.5, 1.0, 2.0, 4.0] {
+        for d in [1e-6, 1e-2] {
+            let mechanism = Mechanism::Gaussian(analytic(e, d));
+            let found = bound(&mechanism, Bounding::UnitNorm, 60_000, &mechanism);
+            assert!(found <= e, "epsilon {e} is claimed, at least {found} is given");
+            assert!(d < 1e-2 || found >= 0.5 * e, "the audit sees {found} of {e}");
+        }
+    }
+}
+
+/// The paper's scale keeps the guarantee that it is printed to have here, not the one it was computed from.
+#[test]
+fn the_scale_of_the_paper_keeps_what_it_really_gives() {
+    let mechanism = Mechanism::Gaussian(Gaussian::paper_as_printed(DIMENSION, epsilon(4.0), delta(0.02)).unwrap());
+    let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
+    let mut tallies = audit.empty_tallies();
+    for job in audit.jobs(200_000).unwrap() {
+        tallies[job.comparison()].merge(&audit.observe(job, 3, &mechanism).unwrap());
+    }
+    let at = |d| audit.conclude(&tallies, d, Confidence::new(CONFIDENCE).unwrap()).epsilon_lower_bound;
+    let real = mechanism.guarantee().delta_value();
+    assert!(real > 0.02 && at(real) <= 4.0, "at the real delta {real}: {}", at(real));
+    assert!(at(0.02) > 4.0, "at the delta of the paper: {}", at(0.02));
+}
+
+/// The Gaussian mechanism with its noise multiplied by `factor`, reported on the same lattice.
+fn scaled_noise(claimed: &Gaussian, factor: f64) -> impl Randomizer + use<> {
+    let steps = (256.0 + 1.0 / 12.0f64).sqrt();
+    let (on, off) = (claimed.diagonal_deviation() / steps, claimed.entry_deviation() / steps);
+    move |record: &BoundedRecord, _: &[u8; 16], _: ReportId, rng: &mut ChaCha12Rng| {
+        let (x, mut bits, mut payload) = (record.coordinates(), Bits::new(rng, 30), vec![]);
+        for i in 0..x.len() {
+            for j in i..x.len() {
+                let signal = x[i] * x[j] / if i == j { on } else { off };
+                payload.push((signal + factor * 16.0 * gaussian::deviate(&mut bits)?.to_f64()).floor() as i8 as u8);
+            }
+        }
+        Ok(payload)
+    }
+}
+
+#[test]
+fn noise_that_is_a_fifth_too_small_is_flagged() {
+    for e in [1.0, 4.0] {
+        let claimed = analytic(e, 1e-2);
+        assert!(claimed.payload_bytes() == 10, "the fault writes one byte per entry");
+        let randomizer = scaled_noise(&claimed, 0.8);
+        let found = bound(&Mechanism::Gaussian(claimed), Bounding::UnitNorm, 120_000, &randomizer);
+        assert!(found > e, "{found} of {e}");
+    }
+}
+
+/// The same randomizer with the right scale, so that what flags the fault is its scale alone.
+#[test]
+fn the_planted_noise_passes_at_its_right_scale() {
+    let claimed = analytic(1.0, 1e-2);
+    let randomizer = scaled_noise(&claimed, 1.0);
+    let found = bound(&Mechanism::Gaussian(claimed), Bounding::UnitNorm, 120_000, &randomizer);
+    assert!(found <= 1.0 && found > 0.6, "{found}");
+}
+
+#[test]
+fn sensitivity_one_in_place_of_the_square_root_of_two_is_flagged() {
+    let claimed = analytic(4.0, 1e-2);
+    let sigma = |sensitivity| analytic_gaussian_sigma(epsilon(4.0), delta(1e-2), sensitivity).unwrap();
+    let randomizer = scaled_noise(&claimed, sigma(1.0) / sigma(COVARIANCE_SENSITIVITY));
+    let found = bound(&Mechanism::Gaussian(claimed), Bounding::UnitNorm, 100_000, &randomizer);
+    assert!(found > 4.0, "{found}");
+}
+
+/// Double-cap with `weight` (of 2^20) inside a cap that `members` finds among the scores.
+fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[i32]) -> Vec<bool>) -> impl Randomizer {
+    move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut ChaCha12Rng| -> Result<_, EntropyError> {
+        let scores = Candidates::new(key, id, DIMENSION).scores(&quantise(record.coordinates()), candidates);
+        let in_cap = members(&scores);
+        let inside = in_cap.iter().filter(|&&member| member).count() as u64;
+        let total = inside * weight + (u64::from(candidates) - inside) * (1 << 20);
+        let draw = uniform_below(&mut Bits::new(rng, 8), total)?;
+        let index = if draw < inside * weight {
+            cap::nth_member(&in_cap, true, draw / weight)
+        } else {
+            cap::nth_member(&in_cap, false, (draw - inside * weight) >> 20)
+        };
+        Ok((index as u16).to_le_bytes().to_vec())
+    }
+}
+
+fn weight(e: f64) -> u64 {
+    (e.exp() * f64::from(1 << 20)) as u64
+}
+
+#[test]
+fn a_weight_that_is_applied_twice_is_flagged() {
+    for e in [0.5, 2.0] {
+        let claimed = double_cap(e, Bounding::UnitNorm);
+        let size = DoubleCap::best_cap(64, epsilon(e));
+        let randomizer = faulty_double_cap(64, weight(2.0 * e), move |scores| cap::largest(scores, size));
+        let found = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
+        assert!(found > e, "{found} of {e}");
+    }
+}
+
+/// Every candidate above a fixed score is in the cap, so that its size, and with it the normaliser, depends on the
+/// record. The same code with the right size passes.
+#[test]
+fn a_cap_of_data_dependent_size_is_flagged() {
+    let claimed = DoubleCap::new(DIMENSION, Bounding::UnitNorm, epsilon(3.0), 32, 4).unwrap();
+    let claimed = Mechanism::DoubleCap(claimed);
+    let randomizer = faulty_double_cap(32, weight(3.0), |scores| cap::largest(scores, 4));
+    let right = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
+    assert!((2.1..=3.0).contains(&right), "{right}");
+    // An eighth of the candidates exceed 1.534 standard deviations: four of 32 on average, as in the right cap.
+    let threshold = (1.534 * TABLE_SECOND_MOMENT.sqrt() * 32_767.0) as u32;
+    let randomizer = faulty_double_cap(32, weight(3.0), move |scores: &[i32]| {
+        scores.iter().map(|score| score.unsigned_abs() >= threshold).collect()
+    });
+    let found = bound(&claimed, Bounding::UnitNorm, 120_000, &randomizer);
+    assert!(found > 3.0, "{found} of 3");
+}
+
+#[test]
+fn outcomes_do_not_depend_on_the_order_of_jobs() {
+    let mechanism = double_cap(1.0, Bounding::UnitNorm);
+    let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
+    let jobs = audit.jobs(4_500).unwrap();
+    assert_eq!(jobs.iter().map(|job| job.reports()).sum::<u64>(), 2 * 2 * 4_500);
+    let run = |jobs: &mut dyn Iterator<Item = &ldp_pca::audit::Job>| {
+        let mut tallies = audit.empty_tallies();
+        jobs.for_each(|job| tallies[job.comparison()].merge(&audit.observe(*job, 9, &mechanism).unwrap()));
+        tallies
+    };
+    assert_eq!(run(&mut jobs.iter()), run(&mut jobs.iter().rev()));
+}
+
+#[test]
+fn audits_that_make_no_sense_are_refused() {
+    let line = Mechanism::DoubleCap(DoubleCap::new(1, Bounding::UnitNorm, epsilon(1.0), 8, 1).unwrap());
+    assert_eq!(Audit::new(&line, Bounding::UnitNorm).unwrap_err(), AuditError::Dimension(1));
+    let audit = Audit::new(&double_cap(1.0, Bounding::UnitNorm), Bounding::UnitNorm).unwrap();
+    assert_eq!(audit.jobs(1).unwrap_err(), AuditError::Trials(1));
+    for bad in [0.0, 1.0, -0.1, f64::NAN, f64::INFINITY] {
+        assert!(Confidence::new(bad).is_err(), "{bad}");
+    }
+}
