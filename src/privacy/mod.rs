@@ -4,6 +4,7 @@
 //! a computed noise scale is never smaller, and a reported epsilon or delta never lower, than the real number.
 
 pub mod calibration;
+pub mod composition;
 pub mod renyi;
 
 use core::fmt;
