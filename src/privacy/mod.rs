@@ -3,6 +3,7 @@
 //! Values that make no sense cannot be constructed, through serde included. Arithmetic on them rounds against us:
 //! a computed noise scale is never smaller, and a reported epsilon or delta never lower, than the real number.
 
+pub mod amplification;
 pub mod calibration;
 pub mod composition;
 pub mod renyi;

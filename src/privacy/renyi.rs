@@ -93,6 +93,15 @@ impl Cap {
         self.epsilon
     }
 
+    /// `min(L, J - L) / (L e^epsilon + J - L)`: the probability of all candidates that one record's cap can have and
+    /// another's not, where it has them not.
+    pub(super) fn unshared(&self) -> f64 {
+        // Divided through by e^epsilon, so that nothing overflows.
+        let down = libm::exp(-self.epsilon.value());
+        let outside = f64::from(self.candidates - self.cap);
+        f64::from(self.cap).min(outside) * down / (f64::from(self.cap) + outside * down)
+    }
+
     /// Upper bound on the divergence of order `order` > 1 between the reports of any two records.
     #[must_use]
     pub fn divergence(&self, order: f64) -> f64 {
