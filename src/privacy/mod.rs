@@ -6,6 +6,7 @@
 pub mod amplification;
 pub mod calibration;
 pub mod composition;
+pub mod ledger;
 pub mod renyi;
 
 use core::fmt;

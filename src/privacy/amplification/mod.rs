@@ -261,7 +261,13 @@ pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsi
         Ok(batch_delta(Clones::any(Epsilon::new(local)?), reports, target)? <= delta.value())
     };
     let mut low = target.value();
-    let mut high = LARGEST_LOCAL.max(low);
+    if reports == 0 {
+        return Err(PrivacyError::Reports(0));
+    }
+    if low >= LARGEST_LOCAL {
+        return Ok(target);
+    }
+    let mut high = LARGEST_LOCAL;
     for _ in 0..50 {
         let middle = 0.5 * (low + high);
         if enough(middle)? {
