@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 //! Integration tests, all in one binary.
 
+mod accounting;
 mod readme;
 mod recovery;
 mod reference;
