@@ -179,7 +179,8 @@ pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta, sensitivity: f64)
             low = middle;
         }
     }
-    // The margin keeps a later query of `gaussian_delta` at this scale below the target, whatever its own roundings.
+    // The margin keeps a later query of `gaussian_delta` at this scale below the target, unless the error term is all
+    // there is of it (a delta of 1e-272): the scale is private all the same, being above one that was checked.
     let sigma = high * sensitivity * (1.0 + TERM_ERROR);
     if sigma.is_finite() { Ok(sigma) } else { Err(unreachable) }
 }

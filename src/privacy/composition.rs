@@ -9,7 +9,7 @@
 //! |---|---|
 //! | basic | epsilons and deltas add up (Dwork & Roth 2014, Theorem 3.16) |
 //! | advanced | Kairouz, Oh & Viswanath 2015, Theorem 3.5, heterogeneous |
-//! | gaussian | several Gaussians are one: their rhos add up (Dong, Roth & Su 2022, Corollary 3.3); its curve is exact |
+//! | gaussian | several Gaussians are one, their rhos add up (Dong, Roth & Su 2022, Corollary 3.3): exact |
 //! | concentrated | rhos add up (Bun & Steinke 2016, Lemma 1.7); pure epsilon has rho = epsilon^2 / 2 |
 //! | renyi | exact divergences add up at every order (Mironov 2017, Proposition 1) |
 //!

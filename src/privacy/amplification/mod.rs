@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | closed form | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, Theorem III.1 |
 //! | clones | every eps0-private randomizer | the same, computed ([`Clones::any`]) |
-//! | two levels | randomizers with two probabilities | Feldman, McMillan & Talwar 2022 with its erratum ([`Clones::two_level`]) |
+//! | two levels | those with two probabilities | the same authors 2022, with its erratum ([`Clones::two_level`]) |
 //! | caps | double-cap, from its J and L | the same argument ([`Clones::cap`]) |
 //!
 //! # Approximate randomizers
@@ -96,7 +96,7 @@ impl fmt::Display for Bound {
 /// epsilon = log(1 + (1 - e^-eps0) a / (1 + e^-eps0 / (1 + a))),   a = 8 sqrt(e^eps0 log(4 / delta) / n) + 8 e^eps0 / n
 /// ```
 ///
-/// as in the authors' own program (Feldman, McMillan & Talwar 2021, whose repository is `apple/ml-shuffling-amplification`).
+/// as in the authors' own program (Feldman, McMillan & Talwar 2021; repository `apple/ml-shuffling-amplification`).
 /// It is never below the printed Theorem III.1, which has `(1 - e^-eps0) / (1 + e^-eps0)` before a and asks for
 /// `log(2 / delta)` only. Rounded up.
 #[must_use]
