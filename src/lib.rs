@@ -66,9 +66,10 @@
 //! | [`covariance`] | sums | debiased estimate with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, with a certificate |
 //!
-//! Beside them: [`privacy`] (parameters, guarantees, calibration), [`sampling`] (noise primitives), [`linalg`] and
-//! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
-//! with), [`audit`] (a statistical test of the guarantee), and the faces `cli` (the binary), `server` and `js`.
+//! Beside them: [`privacy`] (parameters, guarantees, calibration, composition, ledger, shuffling), [`sampling`] (noise
+//! primitives), [`linalg`] and [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the
+//! non-private answer to compare with), [`audit`] (a statistical test of the guarantee), and the faces `cli` (the
+//! binary), `server` and `js`.
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports

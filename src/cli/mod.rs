@@ -4,6 +4,7 @@
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
 //! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
 
+mod account;
 mod aggregate;
 mod audit;
 mod demo;
@@ -59,6 +60,8 @@ enum Command {
     Solve(solve::Solve),
     /// Tell what a schema, task, reports or aggregate file holds
     Inspect(inspect::Inspect),
+    /// Tell what reports of a task promise: one, several, and an anonymised batch
+    Account(account::Account),
     /// Collect reports over HTTP
     Serve(serve::Serve),
     /// Run a whole collection on this machine
@@ -87,6 +90,7 @@ pub fn run() -> ExitCode {
         Command::Audit(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Inspect(command) => command.run(),
+        Command::Account(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Demo(command) => command.run(),
     };

@@ -30,7 +30,10 @@ use rand::rand_core::TryCryptoRng;
 use serde::{Deserialize, Serialize};
 
 use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
-use crate::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
+use crate::privacy::calibration::{
+    COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_rho, paper_sigma,
+};
+use crate::privacy::composition::{PrivacyLoss, TotalVariation};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
@@ -54,6 +57,7 @@ pub enum Calibration {
 pub struct Gaussian {
     dimension: usize,
     guarantee: Guarantee,
+    loss: PrivacyLoss,
     diagonal: Lattice,
     off_diagonal: Lattice,
     /// Bytes per entry: 1, or 2 where the noise is small against the signal.
@@ -111,13 +115,14 @@ impl Gaussian {
         diagonal: f64,
         off_diagonal: f64,
     ) -> Result<Self, MechanismError> {
+        let diagonal_deviation = diagonal;
         let diagonal = Lattice::new(diagonal)?;
         let off_diagonal = Lattice::new(off_diagonal)?;
         // Entries of x x^T are at most 1 on the diagonal and 1/2 off it; one byte leaves 6 standard deviations beside
         // 32 steps.
         let largest = (1.0 / diagonal.step).max(0.5 / off_diagonal.step);
         let width = if largest <= 32.0 { 1 } else { 2 };
-        Ok(Self { dimension, guarantee, diagonal, off_diagonal, width })
+        Ok(Self { dimension, guarantee, loss: loss(dimension, diagonal_deviation)?, diagonal, off_diagonal, width })
     }
 
     /// Standard deviation of the noise on a diagonal entry of one debiased report.
@@ -125,6 +130,15 @@ impl Gaussian {
     pub fn diagonal_deviation(&self) -> f64 {
         self.diagonal.deviation()
     }
+}
+
+/// The loss of noise that has standard deviation at least `sigma` in every direction of Frobenius geometry, with the
+/// sampler's total variation over all entries (that of a product of laws is at most the sum).
+fn loss(dimension: usize, sigma: f64) -> Result<PrivacyLoss, MechanismError> {
+    Ok(PrivacyLoss::Gaussian {
+        rho: gaussian_rho(sigma, COVARIANCE_SENSITIVITY)?,
+        total_variation: TotalVariation::new(triangle(dimension) as f64 * TOTAL_VARIATION)?,
+    })
 }
 
 /// What the sampler's total variation over all entries adds to delta: (1 + e^epsilon) × entries × its bound.
@@ -198,6 +212,10 @@ fn quantise(coordinates: &[f64]) -> Vec<i64> {
 impl LocalRandomizer for Gaussian {
     fn guarantee(&self) -> Guarantee {
         self.guarantee
+    }
+
+    fn privacy_loss(&self) -> PrivacyLoss {
+        self.loss
     }
 
     fn dimension(&self) -> usize {

@@ -13,6 +13,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 use serde::{Deserialize, Serialize};
 
+use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::{Delta, Epsilon, Guarantee, PrivacyError};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::ReportId;
@@ -66,6 +67,9 @@ impl MechanismSpec {
 pub trait LocalRandomizer {
     /// What one report promises.
     fn guarantee(&self) -> Guarantee;
+
+    /// What one report loses, in the form that composes best with other reports.
+    fn privacy_loss(&self) -> PrivacyLoss;
 
     /// The number of coordinates of a record, d.
     fn dimension(&self) -> usize;
@@ -135,6 +139,10 @@ macro_rules! delegate {
 impl LocalRandomizer for Mechanism {
     fn guarantee(&self) -> Guarantee {
         delegate!(self, mechanism => mechanism.guarantee())
+    }
+
+    fn privacy_loss(&self) -> PrivacyLoss {
+        delegate!(self, mechanism => mechanism.privacy_loss())
     }
 
     fn dimension(&self) -> usize {

@@ -11,10 +11,11 @@
 //! needs epsilon <= 1 (Dwork & Roth 2014, Theorem A.1).
 //!
 //! *Rounding.* `erfc` and `exp` come from libm (under 1 ulp each); with the roundings of their arguments each of the
-//! two terms is off by less than `TERM_ERROR` relative, so [`gaussian_delta`] adds `TERM_ERROR` times their sum and
-//! is an upper bound. Inverse queries bisect on that upper bound and return the end on the safe side.
+//! two terms is off by less than `TERM_ERROR` relative (more where a and b themselves are large: see `delta_upper`), so
+//! [`gaussian_delta`] adds that times their sum and is an upper bound. Inverse queries bisect on that upper bound a
+//! fixed number of times, whatever the input, and return the end on the safe side: one that was checked.
 
-use super::{Delta, Epsilon, PrivacyError};
+use super::{Delta, Epsilon, PrivacyError, Rho};
 
 /// The Frobenius diameter of the set of all x x^T with |x| <= 1: the l2-sensitivity of a covariance contribution
 /// under the relation "any two records".
@@ -34,12 +35,100 @@ const TERM_ERROR: f64 = 1e-12;
 /// # Errors
 /// [`PrivacyError::Scale`] when `sigma` or `sensitivity` is not a finite positive number.
 pub fn gaussian_delta(sigma: f64, sensitivity: f64, epsilon: Epsilon) -> Result<f64, PrivacyError> {
+    Ok(delta_upper(noise_ratio(sigma, sensitivity)?, epsilon.value()))
+}
+
+/// The whole curve: for each of `epsilons` the upper bound on delta, in the same order.
+///
+/// # Errors
+/// As [`gaussian_delta`].
+pub fn gaussian_curve(sigma: f64, sensitivity: f64, epsilons: &[Epsilon]) -> Result<Vec<(Epsilon, f64)>, PrivacyError> {
+    let ratio = noise_ratio(sigma, sensitivity)?;
+    Ok(epsilons.iter().map(|&epsilon| (epsilon, delta_upper(ratio, epsilon.value()))).collect())
+}
+
+/// The smallest epsilon, rounded up, at which Gaussian noise of standard deviation `sigma` gives
+/// (epsilon, `delta`)-differential privacy to a query of l2-sensitivity `sensitivity`.
+///
+/// # Errors
+/// [`PrivacyError::Scale`] for a bad scale, [`PrivacyError::NoFiniteEpsilon`] when no representable epsilon is enough.
+pub fn gaussian_epsilon(sigma: f64, sensitivity: f64, delta: Delta) -> Result<Epsilon, PrivacyError> {
+    let ratio = noise_ratio(sigma, sensitivity)?;
+    smallest_epsilon(|epsilon| delta_upper(ratio, epsilon) <= delta.value())
+        .ok_or(PrivacyError::NoFiniteEpsilon { delta: delta.value() })
+}
+
+/// [`gaussian_epsilon`] of the Gaussian mechanism whose concentrated-privacy parameter is `rho`, which determines it.
+///
+/// # Errors
+/// [`PrivacyError::NoFiniteEpsilon`] when no representable epsilon is enough.
+pub fn gaussian_epsilon_of_rho(rho: Rho, delta: Delta) -> Result<Epsilon, PrivacyError> {
+    // sigma / sensitivity = 1 / sqrt(2 rho), rounded down: less noise.
+    gaussian_epsilon((1.0 - ROUNDINGS) / (2.0 * rho.value()).sqrt(), 1.0, delta)
+}
+
+/// The concentrated differential privacy of Gaussian noise (Bun & Steinke 2016, Proposition 1.6), rounded up:
+/// `sensitivity^2 / (2 sigma^2)`.
+///
+/// # Errors
+/// [`PrivacyError::Scale`] for a bad scale, [`PrivacyError::Rho`] when the quotient is not a positive finite number.
+pub fn gaussian_rho(sigma: f64, sensitivity: f64) -> Result<Rho, PrivacyError> {
     for (name, value) in [("sigma", sigma), ("sensitivity", sensitivity)] {
-        if !(value.is_finite() && value > 0.0) {
-            return Err(PrivacyError::Scale { name, value });
+        positive(name, value)?;
+    }
+    let quotient = sensitivity / sigma;
+    Rho::new(0.5 * quotient * quotient * (1.0 + ROUNDINGS))
+}
+
+/// The smallest noise standard deviation, rounded up, that gives `rho`-concentrated differential privacy to a query of
+/// l2-sensitivity `sensitivity`.
+///
+/// # Errors
+/// [`PrivacyError::Scale`] for a bad sensitivity or a scale that is not representable.
+pub fn sigma_of_rho(rho: Rho, sensitivity: f64) -> Result<f64, PrivacyError> {
+    positive("sensitivity", sensitivity)?;
+    // The square root is taken of each factor, so that neither over- nor underflows before its time.
+    positive("sigma", sensitivity / core::f64::consts::SQRT_2 / rho.value().sqrt() * (1.0 + ROUNDINGS))
+}
+
+/// More than eight roundings to nearest can change a number, relatively.
+const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
+
+fn positive(name: &'static str, value: f64) -> Result<f64, PrivacyError> {
+    if value.is_finite() && value > 0.0 { Ok(value) } else { Err(PrivacyError::Scale { name, value }) }
+}
+
+/// sigma / sensitivity, which is all that matters.
+fn noise_ratio(sigma: f64, sensitivity: f64) -> Result<f64, PrivacyError> {
+    positive("sigma / sensitivity", positive("sigma", sigma)? / positive("sensitivity", sensitivity)?)
+}
+
+/// The smallest epsilon found at which `enough` holds, for a condition that larger epsilons fulfil too. The answer has
+/// been checked, whether or not rounding makes the condition waver near the threshold. `None` if even 1e300 is not
+/// enough. At most 2,200 evaluations.
+pub(super) fn smallest_epsilon(enough: impl Fn(f64) -> bool) -> Option<Epsilon> {
+    const SMALLEST: f64 = 1e-300;
+    let mut high = 1.0;
+    while !enough(high) {
+        high *= 2.0;
+        if high > 1e300 {
+            return None;
         }
     }
-    Ok(delta_upper(sigma / sensitivity, epsilon.value()))
+    let mut low = 0.5 * high;
+    while low > SMALLEST && enough(low) {
+        high = low;
+        low *= 0.5;
+    }
+    for _ in 0..54 {
+        let middle = 0.5 * (low + high);
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Epsilon::new(high).ok()
 }
 
 /// The formula above in `ratio` = sigma / sensitivity, rounded up, at most 1.
@@ -51,7 +140,10 @@ fn delta_upper(ratio: f64, epsilon: f64) -> f64 {
     let tail = libm::erfc(argument);
     // e^epsilon overflows long after the tail underflows; there the product is below the error term of `gain`.
     let loss = if tail > 0.0 { 0.5 * libm::exp(epsilon + libm::log(tail)) } else { 0.0 };
-    ((gain - loss).max(0.0) + TERM_ERROR * (gain + loss)).min(1.0)
+    // erfc at x changes relatively by 2 (1 + |x|) times an absolute change of x, and x has the roundings of a and b.
+    let error = TERM_ERROR.max(16.0 * f64::EPSILON * (a + b) * (1.0 + (b - a).abs()));
+    // A NaN of infinities (noise beyond all measure small) counts as 1: `min` returns the number.
+    ((gain - loss).max(0.0) + error * (gain + loss)).min(1.0)
 }
 
 /// The smallest noise standard deviation, rounded up, that gives (`epsilon`, `delta`)-differential privacy
@@ -87,7 +179,8 @@ pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta, sensitivity: f64)
             low = middle;
         }
     }
-    // The margin keeps a later query of `gaussian_delta` at this scale below the target, whatever its own roundings.
+    // The margin keeps a later query of `gaussian_delta` at this scale below the target, unless the error term is all
+    // there is of it (a delta of 1e-272): the scale is private all the same, being above one that was checked.
     let sigma = high * sensitivity * (1.0 + TERM_ERROR);
     if sigma.is_finite() { Ok(sigma) } else { Err(unreachable) }
 }

@@ -3,7 +3,11 @@
 //! Values that make no sense cannot be constructed, through serde included. Arithmetic on them rounds against us:
 //! a computed noise scale is never smaller, and a reported epsilon or delta never lower, than the real number.
 
+pub mod amplification;
 pub mod calibration;
+pub mod composition;
+pub mod ledger;
+pub mod renyi;
 
 use core::fmt;
 
@@ -100,6 +104,55 @@ impl From<Delta> for f64 {
 }
 
 impl fmt::Display for Delta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The parameter rho of zero-concentrated differential privacy (Bun & Steinke 2016): finite and greater than zero.
+///
+/// A mechanism has it when its Renyi divergence of every order alpha > 1 is at most `alpha rho`.
+///
+/// ```
+/// use ldp_pca::privacy::Rho;
+/// assert_eq!(Rho::new(0.5)?.value(), 0.5);
+/// assert!(Rho::new(0.0).is_err());
+/// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Rho(f64);
+
+impl Rho {
+    /// Checks that `value` is finite and greater than zero.
+    ///
+    /// # Errors
+    /// [`PrivacyError::Rho`] otherwise.
+    pub fn new(value: f64) -> Result<Self, PrivacyError> {
+        if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(PrivacyError::Rho(value)) }
+    }
+
+    /// The number itself.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Rho {
+    type Error = PrivacyError;
+    fn try_from(value: f64) -> Result<Self, PrivacyError> {
+        Self::new(value)
+    }
+}
+
+impl From<Rho> for f64 {
+    fn from(rho: Rho) -> f64 {
+        rho.0
+    }
+}
+
+impl fmt::Display for Rho {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -205,6 +258,29 @@ pub enum PrivacyError {
         /// Its value.
         value: f64,
     },
+    /// Rho is not a finite number above zero.
+    #[error("rho is {0}: it must be a finite number greater than 0")]
+    Rho(f64),
+    /// A total variation is not inside [0, 1).
+    #[error("the total variation is {0}: it must be at least 0 and less than 1")]
+    TotalVariation(f64),
+    /// The numbers of candidates and of likelier ones of a cap mechanism do not fit.
+    #[error("{cap} likelier ones of {candidates} candidates: there must be at least 1, and fewer than candidates")]
+    Cap {
+        /// J.
+        candidates: u32,
+        /// L.
+        cap: u32,
+    },
+    /// No finite epsilon holds with this delta.
+    #[error("no finite epsilon holds with delta {delta}: raise delta, or the noise, or lower the number of reports")]
+    NoFiniteEpsilon {
+        /// The target delta, 0 where none is allowed.
+        delta: f64,
+    },
+    /// No reports, or more than can be counted.
+    #[error("{0} reports: there must be at least 1 and at most 2^53")]
+    Reports(u64),
     /// No finite noise scale reaches the target in double precision.
     #[error("no representable noise scale gives ({epsilon}, {delta})-differential privacy: raise epsilon or delta")]
     Unreachable {
@@ -223,10 +299,12 @@ mod tests {
     fn parameters_outside_their_range_cannot_be_constructed() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(Epsilon::new(bad).is_err(), "epsilon {bad}");
+            assert!(Rho::new(bad).is_err(), "rho {bad}");
             assert!(Delta::new(bad).is_err(), "delta {bad}");
         }
         assert!(Delta::new(1.0).is_err());
         assert!(serde_json::from_str::<Epsilon>("-1").is_err());
+        assert!(serde_json::from_str::<Rho>("0").is_err());
         assert!(serde_json::from_str::<Delta>("1.5").is_err());
         let message = Epsilon::new(-1.0).unwrap_err().to_string();
         assert!(message.contains("-1") && message.contains("greater than 0"), "{message}");

@@ -2,6 +2,7 @@
 #![cfg(not(target_family = "wasm"))]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod accounting;
 mod audit;
 mod cli;
 mod pipeline;

@@ -38,6 +38,8 @@ use rand::rand_core::TryCryptoRng;
 
 use self::candidates::{Candidates, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
+use crate::privacy::composition::PrivacyLoss;
+use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
 use crate::report::ReportId;
@@ -63,6 +65,7 @@ pub struct DoubleCap {
     cap_weight: u64,
     total_weight: u64,
     gain: f64,
+    loss: Cap,
 }
 
 impl DoubleCap {
@@ -96,7 +99,8 @@ impl DoubleCap {
         let lifted = matches!(bounding, Bounding::Clip { .. });
         let cap_probability = (u128::from(cap_weight) * u128::from(cap)) as f64 / total_weight as f64;
         let gain = gain::gain(candidates, cap, cap_probability);
-        Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain })
+        let loss = Cap::new(epsilon, candidates, cap)?;
+        Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain, loss })
     }
 
     /// The J recommended for `epsilon`: so many candidates that more of them would lower the variance by a few
@@ -156,6 +160,10 @@ fn cap_weight(epsilon: Epsilon) -> Option<u64> {
 impl LocalRandomizer for DoubleCap {
     fn guarantee(&self) -> Guarantee {
         Guarantee::local(self.epsilon, None)
+    }
+
+    fn privacy_loss(&self) -> PrivacyLoss {
+        PrivacyLoss::Cap(self.loss)
     }
 
     fn dimension(&self) -> usize {

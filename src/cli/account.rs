@@ -1,0 +1,111 @@
+//! `account`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::mechanism::LocalRandomizer;
+use ldp_pca::privacy::amplification::{BatchGuarantee, amplify};
+use ldp_pca::privacy::composition::{Composed, Composition, Method, PrivacyLoss};
+use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::files;
+use super::output::{Format, grouped};
+use super::parameters::{DEFAULT_DELTA, delta};
+
+/// Tell what reports of a task promise: one, several of one person, and an anonymised batch.
+#[derive(Args)]
+pub(super) struct Account {
+    /// The task
+    #[arg(short, long)]
+    task: PathBuf,
+    /// Number of reports that one person sends
+    #[arg(long, value_name = "R", default_value_t = 1)]
+    reports: u64,
+    /// The delta at which epsilons are stated [default: 1e-6, or the task's own if that is more]
+    #[arg(long, value_parser = delta, allow_negative_numbers = true)]
+    delta: Option<Delta>,
+    /// Also state what an anonymised batch of N reports of N people promises in addition
+    #[arg(long, value_name = "N")]
+    shuffled: Option<u64>,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Accounted {
+    guarantee: Guarantee,
+    loss: PrivacyLoss,
+    reports: u64,
+    delta: Delta,
+    /// With delta 0, for mechanisms that have none.
+    pure_epsilon: Option<Epsilon>,
+    methods: Vec<MethodEpsilon>,
+    best: Composed,
+    /// In addition to the local guarantee, never instead.
+    anonymised_batch: Option<BatchGuarantee>,
+}
+
+#[derive(Serialize)]
+struct MethodEpsilon {
+    method: Method,
+    epsilon: Option<Epsilon>,
+}
+
+impl Account {
+    pub(super) fn run(self) -> Result<()> {
+        let task = files::task(&self.task)?;
+        for (name, count) in [("--reports", Some(self.reports)), ("--shuffled", self.shuffled)] {
+            if count == Some(0) {
+                return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
+            }
+        }
+        let guarantee = task.guarantee();
+        let target = match self.delta {
+            Some(delta) => delta,
+            None => Delta::new(guarantee.delta_value().max(DEFAULT_DELTA))?,
+        };
+        let loss = task.mechanism().privacy_loss();
+        let mut composition = Composition::default();
+        composition.add(loss, self.reports)?;
+        let by = |method| MethodEpsilon { method, epsilon: composition.epsilon_by(method, Some(target)) };
+        let accounted = Accounted {
+            guarantee,
+            loss,
+            reports: self.reports,
+            delta: target,
+            pure_epsilon: composition.epsilon_by(Method::Basic, None),
+            methods: Method::ALL.into_iter().map(by).collect(),
+            best: composition.epsilon(Some(target))?,
+            anonymised_batch: self.shuffled.map(|reports| amplify(loss, reports, target)).transpose()?,
+        };
+        self.format.print(&accounted, Accounted::text)
+    }
+}
+
+impl Accounted {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "one report   {}\n{} of one person, delta {}:\n",
+            self.guarantee,
+            match self.reports {
+                1 => "1 report".to_owned(),
+                reports => format!("{} reports", grouped(reports)),
+            },
+            self.delta
+        );
+        if let Some(epsilon) = self.pure_epsilon {
+            text += &format!("  {:<13}epsilon {:.6} with delta 0\n", "pure", epsilon.value());
+        }
+        for MethodEpsilon { method, epsilon } in &self.methods {
+            let value = epsilon.map_or("none proved".to_owned(), |epsilon| format!("epsilon {:.6}", epsilon.value()));
+            let best = if *method == self.best.method { "  (the least)" } else { "" };
+            text += &format!("  {method:<13}{value}{best}\n");
+        }
+        if let Some(batch) = &self.anonymised_batch {
+            text += &format!("shuffled     {batch}\n");
+        }
+        text
+    }
+}

@@ -1,0 +1,410 @@
+//! What an anonymised batch of reports promises *in addition*: amplification by shuffling.
+//!
+//! Every report is private on its own, against everybody. If, besides, somebody trusted removes everything that tells
+//! who sent which report (addresses, times, order; report ids carry nothing, being random) from a batch of n reports of
+//! n people, then whoever sees only that batch learns less. That is an additional guarantee about the batch under its
+//! assumption, and never one instead of the local guarantee: if the assumption fails, the local one is all there is.
+//!
+//! | bound | for | theorem |
+//! |---|---|---|
+//! | closed form | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, Theorem III.1 |
+//! | clones | every eps0-private randomizer | the same, computed ([`Clones::any`]) |
+//! | two levels | those with two probabilities | the same authors 2022, with its erratum ([`Clones::two_level`]) |
+//! | caps | double-cap, from its J and L | the same argument ([`Clones::cap`]) |
+//!
+//! # Approximate randomizers
+//! If R is (eps0, delta0)-private, the batch is (epsilon, delta + slack)-private for the (epsilon, delta) of an
+//! eps0-private one and `slack = delta0 + 2 (1 + e^epsilon)(n - 1) e^-eps0 delta0`. Proof:
+//! 1. `R(x_0) = delta0 P* + (1 - delta0) P'`, `R(x_1)` likewise with Q', where P' and Q' are eps0-indistinguishable
+//!    (Kairouz, Oh & Viswanath 2015, Theorem 3.4). So much for the differing report: it costs delta0.
+//! 2. `(1 - delta0) P' <= R(x_0)`, which exceeds `e^eps0 R(x_i)` by at most delta0 in mass; so P' exceeds it by at most
+//!    2 delta0, and so does Q'. Hence R(x_i) is within total variation `2 e^-eps0 delta0` of a law that is at least
+//!    `e^-eps0 (P' + Q') / 2`, which is all that [`Clones::any`] asks. n - 1 laws add up, and a total variation of v
+//!    on both sides costs `(1 + e^epsilon) v`.
+
+mod binomial;
+mod clones;
+
+use core::fmt;
+
+use serde::Serialize;
+
+pub use self::clones::Clones;
+use super::calibration::gaussian_epsilon_of_rho;
+use super::composition::PrivacyLoss;
+use super::{Delta, Epsilon, PrivacyError};
+
+/// An additional guarantee of an anonymised batch, beside the local guarantee of every report in it, never instead.
+///
+/// It holds against whoever sees the batch only after everything that tells reports' senders apart was removed, and
+/// speaks of one record in place of another among `reports` records, one report each.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BatchGuarantee {
+    /// The bound on the privacy loss of the batch.
+    pub epsilon: Epsilon,
+    /// The probability with which it may fail.
+    pub delta: Delta,
+    /// The number of reports in the batch.
+    pub reports: u64,
+    /// The argument that proves it.
+    pub bound: Bound,
+}
+
+impl fmt::Display for BatchGuarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "({:.6}, {}) for an anonymised batch of {} reports ({} bound): in addition to the local guarantee of \
+             every report, never instead of it, and only against whoever sees the batch without its senders",
+            self.epsilon.value(),
+            self.delta,
+            self.reports,
+            self.bound
+        )
+    }
+}
+
+/// The argument behind a [`BatchGuarantee`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// No amplification: what each report promises anyway.
+    Local,
+    /// [`closed_form_epsilon`].
+    ClosedForm,
+    /// [`Clones::any`].
+    Clones,
+    /// [`Clones::cap`].
+    Caps,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Local => "local",
+            Self::ClosedForm => "closed-form",
+            Self::Clones => "clones",
+            Self::Caps => "caps",
+        })
+    }
+}
+
+/// The closed form for every `local`-private randomizer, or `None` where its condition
+/// `eps0 <= log(n / (16 log(4 / delta)))` fails.
+///
+/// ```text
+/// epsilon = log(1 + (1 - e^-eps0) a / (1 + e^-eps0 / (1 + a))),   a = 8 sqrt(e^eps0 log(4 / delta) / n) + 8 e^eps0 / n
+/// ```
+///
+/// as in the authors' own program (Feldman, McMillan & Talwar 2021; repository `apple/ml-shuffling-amplification`).
+/// It is never below the printed Theorem III.1, which has `(1 - e^-eps0) / (1 + e^-eps0)` before a and asks for
+/// `log(2 / delta)` only. Rounded up.
+#[must_use]
+pub fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option<Epsilon> {
+    const ROUNDING: f64 = 1e-13;
+    let (n, logarithm) = (reports as f64, libm::log(4.0 / delta.value()));
+    if reports == 0 || local.value() > libm::log(n / (16.0 * logarithm)) * (1.0 - ROUNDING) {
+        return None;
+    }
+    let up = libm::exp(local.value());
+    let a = 8.0 * (up * logarithm / n).sqrt() + 8.0 * up / n;
+    let factor = -libm::expm1(-local.value()) / (1.0 + libm::exp(-local.value()) / (1.0 + a));
+    Epsilon::new((libm::log1p(factor * a) * (1.0 + ROUNDING)).min(local.value())).ok()
+}
+
+/// Upper bound on delta at `epsilon` for a batch of `reports` of a randomizer that hides as `clones` says.
+///
+/// # Errors
+/// [`PrivacyError::Reports`] when there are none.
+pub fn batch_delta(clones: Clones, reports: u64, epsilon: Epsilon) -> Result<f64, PrivacyError> {
+    if reports == 0 {
+        return Err(PrivacyError::Reports(0));
+    }
+    // The local guarantee is pure. Beyond 40, no batch has a clone that would be noticed.
+    Ok(match clones.epsilon() {
+        local if epsilon >= local => 0.0,
+        local if local.value() > LARGEST_LOCAL => 1.0,
+        _ => clones.batch(reports).delta(epsilon.value()),
+    })
+}
+
+/// The local epsilon from which on there is no amplification worth computing.
+const LARGEST_LOCAL: f64 = 40.0;
+
+/// The smallest epsilon found, at most the local one, for which [`batch_delta`] is at most `delta`.
+///
+/// # Errors
+/// [`PrivacyError::Reports`] when there are none.
+pub fn batch_epsilon(clones: Clones, reports: u64, delta: Delta) -> Result<Epsilon, PrivacyError> {
+    if reports == 0 {
+        return Err(PrivacyError::Reports(0));
+    }
+    let found = smallest_below(clones, reports, |_, pure| pure <= delta.value());
+    Ok(found.unwrap_or(clones.epsilon()))
+}
+
+/// The smallest epsilon found below the local one at which `enough(epsilon, delta)` holds, for the batch's delta there.
+fn smallest_below(clones: Clones, reports: u64, enough: impl Fn(f64, f64) -> bool) -> Option<Epsilon> {
+    let local = clones.epsilon().value();
+    if local > LARGEST_LOCAL {
+        return None;
+    }
+    let batch = clones.batch(reports);
+    let reached = |epsilon: f64| enough(epsilon, batch.delta(epsilon));
+    let mut high = local * (1.0 - 1e-9);
+    if !reached(high) {
+        return None;
+    }
+    // The lower end is found by halving, so that small epsilons are as accurate as large ones.
+    let mut low = 0.5 * high;
+    while low > 1e-9 * local && reached(low) {
+        high = low;
+        low *= 0.5;
+    }
+    for _ in 0..30 {
+        let middle = 0.5 * (low + high);
+        if reached(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Epsilon::new(high).ok()
+}
+
+/// [`batch_epsilon`] for a randomizer that is (`local`, `local_delta`)-private, with the slack above; `None` where
+/// `delta` does not cover it.
+///
+/// # Errors
+/// [`PrivacyError::Reports`] when there are none.
+pub fn approximate_batch_epsilon(
+    local: Epsilon,
+    local_delta: Delta,
+    reports: u64,
+    delta: Delta,
+) -> Result<Option<Epsilon>, PrivacyError> {
+    if reports == 0 {
+        return Err(PrivacyError::Reports(0));
+    }
+    let others = 2.0 * (reports - 1) as f64 * libm::exp(-local.value());
+    let slack = |epsilon: f64| local_delta.value() * (1.0 + (1.0 + libm::exp(epsilon)) * others) * (1.0 + 1e-12);
+    let found = smallest_below(Clones::any(local), reports, |epsilon, pure| pure + slack(epsilon) <= delta.value());
+    Ok(found.or_else(|| (local_delta <= delta).then_some(local)))
+}
+
+/// What an anonymised batch of `reports` reports of a mechanism promises in addition, by the best bound there is.
+///
+/// # Errors
+/// [`PrivacyError::Reports`] without reports, [`PrivacyError::NoFiniteEpsilon`] where delta is too small for a
+/// mechanism with a delta of its own.
+pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGuarantee, PrivacyError> {
+    if reports == 0 {
+        return Err(PrivacyError::Reports(0));
+    }
+    let unreachable = PrivacyError::NoFiniteEpsilon { delta: delta.value() };
+    let (epsilon, bound) = match loss {
+        PrivacyLoss::Pure { epsilon } => pure(epsilon, Clones::any(epsilon), Bound::Clones, reports, delta)?,
+        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Clones::cap(cap), Bound::Caps, reports, delta)?,
+        PrivacyLoss::Approximate { epsilon, delta: own } => {
+            let found = approximate_batch_epsilon(epsilon, own, reports, delta)?.ok_or(unreachable)?;
+            (found, if found < epsilon { Bound::Clones } else { Bound::Local })
+        }
+        PrivacyLoss::Gaussian { rho, total_variation } => {
+            // Any point of the curve will do; these leave a part of delta to the slack over n reports.
+            let at = |part: f64| {
+                let own = Delta::new(delta.value() * part / reports as f64).ok()?;
+                let local = gaussian_epsilon_of_rho(rho, own).ok()?;
+                let sampled = own.value() + (1.0 + libm::exp(local.value())) * total_variation.value();
+                let sampled = Delta::new(sampled * (1.0 + 1e-12)).ok()?;
+                approximate_batch_epsilon(local, sampled, reports, delta).ok()?
+            };
+            let best = [0.3, 0.1, 0.03, 0.01, 0.001]
+                .into_iter()
+                .filter_map(at)
+                .min_by(|left, right| left.value().total_cmp(&right.value()));
+            let mut alone = super::composition::Composition::default();
+            alone.add(loss, 1)?;
+            match (best, alone.epsilon(Some(delta)).ok()) {
+                (Some(best), Some(alone)) if best >= alone.epsilon => (alone.epsilon, Bound::Local),
+                (Some(best), _) => (best, Bound::Clones),
+                (None, Some(alone)) => (alone.epsilon, Bound::Local),
+                (None, None) => return Err(unreachable),
+            }
+        }
+    };
+    Ok(BatchGuarantee { epsilon, delta, reports, bound })
+}
+
+fn pure(
+    local: Epsilon,
+    clones: Clones,
+    bound: Bound,
+    reports: u64,
+    delta: Delta,
+) -> Result<(Epsilon, Bound), PrivacyError> {
+    let numerical = batch_epsilon(clones, reports, delta)?;
+    Ok(match closed_form_epsilon(local, reports, delta) {
+        Some(closed) if closed < numerical => (closed, Bound::ClosedForm),
+        _ if numerical < local => (numerical, bound),
+        _ => (local, Bound::Local),
+    })
+}
+
+/// The largest local epsilon found for which a batch of `reports` reports of *any* randomizer with it is
+/// (`target`, `delta`)-private: the inverse of [`batch_epsilon`] with [`Clones::any`]. It is at least `target`, which
+/// needs no batch.
+///
+/// # Errors
+/// [`PrivacyError::Reports`] when there are none.
+pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsilon, PrivacyError> {
+    let enough = |local: f64| -> Result<bool, PrivacyError> {
+        Ok(batch_delta(Clones::any(Epsilon::new(local)?), reports, target)? <= delta.value())
+    };
+    let mut low = target.value();
+    if reports == 0 {
+        return Err(PrivacyError::Reports(0));
+    }
+    if low >= LARGEST_LOCAL {
+        return Ok(target);
+    }
+    let mut high = LARGEST_LOCAL;
+    for _ in 0..50 {
+        let middle = 0.5 * (low + high);
+        if enough(middle)? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Epsilon::new(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::Rho;
+    use crate::privacy::composition::TotalVariation;
+    use crate::privacy::renyi::Cap;
+
+    fn epsilon(value: f64) -> Epsilon {
+        Epsilon::new(value).unwrap()
+    }
+
+    fn delta(value: f64) -> Delta {
+        Delta::new(value).unwrap()
+    }
+
+    fn choose(n: u32, k: u32) -> f64 {
+        (0..k).map(|i| f64::from(n - i) / f64::from(k - i)).product()
+    }
+
+    /// The two laws of the reduction, summed term by term from their definition.
+    fn enumerated(local: f64, clone: f64, seen: f64, reports: u32, epsilon: f64) -> f64 {
+        let likelier = local.exp() / (local.exp() + 1.0);
+        let clones =
+            |c: u32| choose(reports - 1, c) * clone.powf(c.into()) * (1.0 - clone).powf((reports - 1 - c).into());
+        let half = |c: u32, k: u32| choose(c, k) * 0.5f64.powf(c.into());
+        let law = |t: u32, k: u32, own: f64| {
+            let one = if t >= 1 {
+                let first = if k >= 1 { half(t - 1, k - 1) } else { 0.0 };
+                let second = if k < t { half(t - 1, k) } else { 0.0 };
+                seen * clones(t - 1) * (own * first + (1.0 - own) * second)
+            } else {
+                0.0
+            };
+            one + if t < reports { (1.0 - seen) * clones(t) * half(t, k) } else { 0.0 }
+        };
+        (0..=reports)
+            .flat_map(|t| (0..=t).map(move |k| (t, k)))
+            .map(|(t, k)| (law(t, k, likelier) - epsilon.exp() * law(t, k, 1.0 - likelier)).max(0.0))
+            .sum()
+    }
+
+    #[test]
+    fn small_batches_are_enumerated() {
+        for (local, reports) in [(0.5, 1), (0.5, 2), (1.0, 30), (3.0, 60), (2.0, 60)] {
+            let e = epsilon(local);
+            let two = 2.0 / (local.exp() + 1.0);
+            let cap = Cap::new(e, 64, 9).unwrap();
+            let p = 9.0 / (9.0 * local.exp() + 55.0);
+            for (clones, clone, seen) in [
+                (Clones::any(e), (-local).exp(), 1.0),
+                (Clones::two_level(e), two, 1.0),
+                (Clones::cap(cap), 2.0 * p, (local.exp() + 1.0) * p),
+            ] {
+                for part in [0.01, 0.2, 0.5, 0.9] {
+                    let found = batch_delta(clones, reports, epsilon(part * local)).unwrap();
+                    let exact = enumerated(local, clone, seen, reports as u32, part * local);
+                    let error = found - exact;
+                    assert!(
+                        error > -1e-14 && error < 1e-8 * exact + 1e-13,
+                        "{clones:?} {reports} {part}: {found} {exact}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn half_caps_are_two_level_and_smaller_caps_hide_better() {
+        let at = |clones| batch_epsilon(clones, 10_000, delta(1e-6)).unwrap().value();
+        let e = epsilon(3.0);
+        let (any, two) = (at(Clones::any(e)), at(Clones::two_level(e)));
+        let half = at(Clones::cap(Cap::new(e, 64, 32).unwrap()));
+        let small = at(Clones::cap(Cap::new(e, 64, 3).unwrap()));
+        assert!((half / two - 1.0).abs() < 1e-6, "{half} {two}");
+        assert!(small < half && two < any && any < 3.0, "{small} {half} {two} {any}");
+    }
+
+    #[test]
+    fn slack_of_approximate_randomizers_is_charged() {
+        let pure = batch_epsilon(Clones::any(epsilon(2.0)), 10_000, delta(1e-6)).unwrap();
+        let at = |own| approximate_batch_epsilon(epsilon(2.0), delta(own), 10_000, delta(1e-6)).unwrap();
+        assert!(at(1e-12).unwrap() >= pure && at(1e-12).unwrap().value() < pure.value() * 1.01);
+        assert_eq!(at(1e-7), Some(epsilon(2.0)));
+        assert_eq!(at(1e-5), None);
+    }
+
+    #[test]
+    fn gaussian_batches_are_amplified() {
+        let loss = PrivacyLoss::Gaussian { rho: Rho::new(0.02).unwrap(), total_variation: TotalVariation::ZERO };
+        let alone = amplify(loss, 1, delta(1e-6)).unwrap();
+        let batch = amplify(loss, 1_000_000, delta(1e-6)).unwrap();
+        assert_eq!((alone.bound, batch.bound), (Bound::Local, Bound::Clones));
+        assert!(batch.epsilon.value() < 0.1 * alone.epsilon.value(), "{batch} {alone}");
+    }
+
+    #[test]
+    fn the_inverse_is_an_inverse_and_a_billion_reports_are_no_effort() {
+        for reports in [1, 2, 1_000, 1_000_000, 1_000_000_000, u64::MAX] {
+            let local = local_epsilon(epsilon(0.1), delta(1e-8), reports).unwrap();
+            assert!(local.value() >= 0.1);
+            let central = batch_epsilon(Clones::any(local), reports, delta(1e-8)).unwrap();
+            assert!(central.value() <= 0.1 * (1.0 + 1e-6), "{reports} {local} {central}");
+        }
+        assert!(local_epsilon(epsilon(0.1), delta(1e-8), 0).is_err());
+        assert!(batch_epsilon(Clones::any(epsilon(1.0)), 0, delta(1e-8)).is_err());
+    }
+
+    #[test]
+    fn extreme_parameters_end_with_a_bound_no_worse_than_the_local_one() {
+        for local in [1e-300, 1e-12, 1e-3, 39.9, 100.0, 1e6] {
+            for reports in [1, 2, 1_000, 1_000_000_000_000] {
+                for cap in [1, 2, 3] {
+                    let e = epsilon(local);
+                    let loss = PrivacyLoss::Cap(Cap::new(e, 4, cap).unwrap());
+                    for loss in [loss, PrivacyLoss::Pure { epsilon: e }] {
+                        let found = amplify(loss, reports, delta(1e-30)).unwrap();
+                        assert!(found.epsilon <= e, "{found}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_text_says_that_it_is_additional() {
+        let text = amplify(PrivacyLoss::Pure { epsilon: epsilon(1.0) }, 10_000, delta(1e-6)).unwrap().to_string();
+        assert!(text.contains("in addition to the local guarantee") && text.contains("10000 reports"), "{text}");
+    }
+}

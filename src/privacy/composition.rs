@@ -1,0 +1,445 @@
+//! What several reports about one person promise together.
+//!
+//! A person who answers several tasks, or one task several times, loses more than one report's epsilon. [`Composition`]
+//! adds up reports of any mix of mechanisms and gives, for a target delta, the smallest epsilon that any of the methods
+//! below proves; each is a theorem of its own, so the smallest of them holds too. All hold under adaptive composition:
+//! later tasks may depend on earlier reports.
+//!
+//! | method | theorem |
+//! |---|---|
+//! | basic | epsilons and deltas add up (Dwork & Roth 2014, Theorem 3.16) |
+//! | advanced | Kairouz, Oh & Viswanath 2015, Theorem 3.5, heterogeneous |
+//! | gaussian | several Gaussians are one, their rhos add up (Dong, Roth & Su 2022, Corollary 3.3): exact |
+//! | concentrated | rhos add up (Bun & Steinke 2016, Lemma 1.7); pure epsilon has rho = epsilon^2 / 2 |
+//! | renyi | exact divergences add up at every order (Mironov 2017, Proposition 1) |
+//!
+//! Where a method speaks of pure loss and a report has a delta of its own, that delta is added: an
+//! (epsilon, delta)-private report is, with probability 1 - delta, a purely private one (Kairouz, Oh & Viswanath 2015,
+//! Theorem 3.4).
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::calibration::gaussian_epsilon_of_rho;
+use super::renyi::{Cap, epsilon_of_divergence, gaussian_divergence, pure_divergence};
+use super::{Delta, Epsilon, PrivacyError, Rho};
+
+/// A bound on the total variation distance between the law that is sampled and the law that is accounted: in [0, 1).
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct TotalVariation(f64);
+
+impl TotalVariation {
+    /// The two laws are the same.
+    pub const ZERO: Self = Self(0.0);
+
+    /// Checks that `value` is in [0, 1).
+    ///
+    /// # Errors
+    /// [`PrivacyError::TotalVariation`] otherwise.
+    pub fn new(value: f64) -> Result<Self, PrivacyError> {
+        if (0.0..1.0).contains(&value) { Ok(Self(value)) } else { Err(PrivacyError::TotalVariation(value)) }
+    }
+
+    /// The number itself.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for TotalVariation {
+    type Error = PrivacyError;
+    fn try_from(value: f64) -> Result<Self, PrivacyError> {
+        Self::new(value)
+    }
+}
+
+impl From<TotalVariation> for f64 {
+    fn from(distance: TotalVariation) -> f64 {
+        distance.0
+    }
+}
+
+/// What one report loses: as much of its law as the accounting needs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PrivacyLoss {
+    /// Gaussian noise, up to the total variation of its sampler.
+    Gaussian {
+        /// Sensitivity^2 / (2 sigma^2), which determines everything.
+        rho: Rho,
+        /// Distance of the sampled payload's law from the Gaussian's.
+        total_variation: TotalVariation,
+    },
+    /// One of J candidates, L of them likelier.
+    Cap(Cap),
+    /// Nothing known beyond epsilon.
+    Pure {
+        /// The bound.
+        epsilon: Epsilon,
+    },
+    /// Nothing known beyond epsilon and delta.
+    Approximate {
+        /// The bound.
+        epsilon: Epsilon,
+        /// The probability with which it may fail.
+        delta: Delta,
+    },
+}
+
+/// By which theorem an epsilon is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Sums.
+    Basic,
+    /// Kairouz, Oh & Viswanath.
+    Advanced,
+    /// Several Gaussians are one.
+    Gaussian,
+    /// Concentrated differential privacy.
+    Concentrated,
+    /// Renyi divergences.
+    Renyi,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Basic, Self::Advanced, Self::Gaussian, Self::Concentrated, Self::Renyi];
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Basic => "basic",
+            Self::Advanced => "advanced",
+            Self::Gaussian => "gaussian",
+            Self::Concentrated => "concentrated",
+            Self::Renyi => "renyi",
+        })
+    }
+}
+
+/// An epsilon and the method that proves it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Composed {
+    /// The bound on the privacy loss of all reports together.
+    pub epsilon: Epsilon,
+    /// The theorem it rests on.
+    pub method: Method,
+}
+
+/// Several reports about the same person.
+///
+/// ```
+/// use ldp_pca::privacy::{Delta, Epsilon, composition::{Composition, Method, PrivacyLoss}};
+/// let mut reports = Composition::default();
+/// reports.add(PrivacyLoss::Pure { epsilon: Epsilon::new(0.1)? }, 100)?;
+/// assert!(reports.epsilon(None)?.epsilon.value() >= 10.0);
+/// let composed = reports.epsilon(Some(Delta::new(1e-6)?))?;
+/// assert!(composed.epsilon.value() < 6.0 && composed.method == Method::Renyi);
+/// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Composition {
+    parts: Vec<(PrivacyLoss, u64)>,
+}
+
+/// Sums over all reports are rounded up by this, relatively: more than the roundings of 1e6 different losses.
+const SUM_ERROR: f64 = 1e-9;
+
+impl Composition {
+    /// Adds `reports` reports that lose `loss` each.
+    ///
+    /// # Errors
+    /// [`PrivacyError::Reports`] unless there are 1 to 2^53 reports of each kind.
+    pub fn add(&mut self, loss: PrivacyLoss, reports: u64) -> Result<(), PrivacyError> {
+        let found = self.parts.iter().position(|(known, _)| *known == loss);
+        let before = found.map_or(0, |place| self.parts[place].1);
+        let total = before.saturating_add(reports);
+        if reports == 0 || total > 1 << 53 {
+            return Err(PrivacyError::Reports(reports));
+        }
+        match found {
+            Some(place) => self.parts[place].1 = total,
+            None => self.parts.push((loss, total)),
+        }
+        Ok(())
+    }
+
+    /// Whether there are no reports, which lose nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The smallest epsilon that any method proves with `delta` (`None`: 0).
+    ///
+    /// # Errors
+    /// [`PrivacyError::Reports`] when there are none, [`PrivacyError::NoFiniteEpsilon`] when no method gives a finite
+    /// epsilon, as for Gaussian reports and delta 0.
+    pub fn epsilon(&self, delta: Option<Delta>) -> Result<Composed, PrivacyError> {
+        if self.is_empty() {
+            return Err(PrivacyError::Reports(0));
+        }
+        Method::ALL
+            .into_iter()
+            .filter_map(|method| self.epsilon_by(method, delta).map(|epsilon| Composed { epsilon, method }))
+            .min_by(|left, right| left.epsilon.value().total_cmp(&right.epsilon.value()))
+            .ok_or(PrivacyError::NoFiniteEpsilon { delta: delta.map_or(0.0, Delta::value) })
+    }
+
+    /// The epsilon that `method` proves with `delta` (`None`: 0), if it applies.
+    #[must_use]
+    pub fn epsilon_by(&self, method: Method, delta: Option<Delta>) -> Option<Epsilon> {
+        if self.is_empty() {
+            return None;
+        }
+        let Some(delta) = delta else { return self.pure_epsilon().filter(|_| method == Method::Basic) };
+        let ideal = |target: f64| {
+            let target = Delta::new(target).ok()?;
+            match method {
+                Method::Basic => self.basic(target),
+                Method::Advanced => self.advanced(target),
+                Method::Gaussian => gaussian_epsilon_of_rho(self.gaussian_rho()?, target).ok(),
+                Method::Concentrated => self.concentrated(target),
+                Method::Renyi => self.renyi(target),
+            }
+        };
+        // If the sampled laws are within v of the accounted ones, both ways, then
+        //     P[E] <= P'[E] + v <= e^epsilon Q'[E] + delta' + v <= e^epsilon Q[E] + delta' + (1 + e^epsilon) v.
+        // The slack is booked at half of delta, where epsilon is larger, so it is enough at what is left of delta.
+        let variation = self.sum(|loss| match loss {
+            PrivacyLoss::Gaussian { total_variation, .. } => total_variation.value(),
+            _ => 0.0,
+        });
+        if variation == 0.0 {
+            return ideal(delta.value());
+        }
+        let slack = (1.0 + libm::exp(ideal(0.5 * delta.value())?.value())) * variation * (1.0 + SUM_ERROR);
+        let left = (delta.value() - slack).next_down();
+        if left >= 0.5 * delta.value() { ideal(left) } else { None }
+    }
+
+    /// The sum of `value` over all reports, rounded up.
+    fn sum(&self, value: impl Fn(&PrivacyLoss) -> f64) -> f64 {
+        self.parts.iter().map(|(loss, reports)| value(loss) * *reports as f64).sum::<f64>() * (1.0 + SUM_ERROR)
+    }
+
+    /// Sum of epsilons with delta 0, where every report is pure.
+    fn pure_epsilon(&self) -> Option<Epsilon> {
+        let pure = |loss: &PrivacyLoss| match loss {
+            PrivacyLoss::Pure { epsilon } => epsilon.value(),
+            PrivacyLoss::Cap(cap) => cap.epsilon().value(),
+            PrivacyLoss::Gaussian { .. } | PrivacyLoss::Approximate { .. } => f64::INFINITY,
+        };
+        match self.parts.as_slice() {
+            // One report alone is not rounded.
+            [(loss, 1)] => Epsilon::new(pure(loss)).ok(),
+            _ => Epsilon::new(self.sum(pure)).ok(),
+        }
+    }
+
+    /// The number of Gaussian reports.
+    fn gaussians(&self) -> f64 {
+        self.sum(|loss| f64::from(matches!(loss, PrivacyLoss::Gaussian { .. })))
+    }
+
+    /// The deltas that reports bring along, Gaussians apart.
+    fn own_delta(&self) -> f64 {
+        self.sum(|loss| match loss {
+            PrivacyLoss::Approximate { delta, .. } => delta.value(),
+            _ => 0.0,
+        })
+    }
+
+    /// Every kind of report as (epsilon, reports), where each Gaussian is given `delta` / Gaussians.
+    fn pairs(&self, delta: f64) -> Option<Vec<(f64, f64)>> {
+        let each = delta / self.gaussians().max(1.0);
+        self.parts
+            .iter()
+            .map(|(loss, reports)| {
+                let epsilon = match *loss {
+                    PrivacyLoss::Gaussian { rho, .. } => gaussian_epsilon_of_rho(rho, Delta::new(each).ok()?).ok()?,
+                    PrivacyLoss::Cap(cap) => cap.epsilon(),
+                    PrivacyLoss::Pure { epsilon } | PrivacyLoss::Approximate { epsilon, .. } => epsilon,
+                };
+                Some((epsilon.value(), *reports as f64))
+            })
+            .collect()
+    }
+
+    fn basic(&self, delta: Delta) -> Option<Epsilon> {
+        if self.gaussians() == 0.0 && self.own_delta() == 0.0 {
+            return self.pure_epsilon();
+        }
+        if let [(PrivacyLoss::Approximate { epsilon, delta: own }, 1)] = self.parts.as_slice() {
+            // One report alone is not rounded.
+            return (own <= &delta).then_some(*epsilon);
+        }
+        let left = delta.value() - self.own_delta();
+        if left < 0.0 {
+            return None;
+        }
+        let sum: f64 = self.pairs(left)?.iter().map(|(epsilon, reports)| epsilon * reports).sum();
+        Epsilon::new(sum * (1.0 + SUM_ERROR)).ok()
+    }
+
+    /// Theorem 3.5 of Kairouz, Oh & Viswanath (2015): with slack s, delta is `1 - (1 - s) prod(1 - delta_i)`, at most
+    /// `s + sum delta_i`, and epsilon the smaller of the two square-root forms (the plain sum is [`Method::Basic`]).
+    fn advanced(&self, delta: Delta) -> Option<Epsilon> {
+        let left = delta.value() - self.own_delta();
+        // Half of what is left goes to the Gaussians, if there are any.
+        let for_gaussians = if self.gaussians() > 0.0 { 0.5 * left } else { 0.0 };
+        let slack = left - for_gaussians;
+        if slack <= 0.0 {
+            return None;
+        }
+        let pairs = self.pairs(for_gaussians)?;
+        let sum = |value: fn(f64) -> f64| pairs.iter().map(|&(epsilon, reports)| value(epsilon) * reports).sum::<f64>();
+        // (e^x - 1) / (e^x + 1) = tanh(x / 2)
+        let mean = sum(|epsilon| epsilon * libm::tanh(0.5 * epsilon));
+        let squares = sum(|epsilon| epsilon * epsilon);
+        let logarithm = libm::log(core::f64::consts::E + squares.sqrt() / slack).min(-libm::log(slack));
+        Epsilon::new((mean + (2.0 * squares * logarithm).sqrt()) * (1.0 + SUM_ERROR)).ok()
+    }
+
+    /// The rho of all reports together, where all are Gaussian.
+    fn gaussian_rho(&self) -> Option<Rho> {
+        Rho::new(self.sum(|loss| match loss {
+            PrivacyLoss::Gaussian { rho, .. } => rho.value(),
+            _ => f64::INFINITY,
+        }))
+        .ok()
+    }
+
+    fn concentrated(&self, delta: Delta) -> Option<Epsilon> {
+        let pure = |epsilon: Epsilon| 0.5 * epsilon.value() * epsilon.value();
+        let rho = self.sum(|loss| match *loss {
+            PrivacyLoss::Gaussian { rho, .. } => rho.value(),
+            PrivacyLoss::Cap(cap) => pure(cap.epsilon()),
+            PrivacyLoss::Pure { epsilon } | PrivacyLoss::Approximate { epsilon, .. } => pure(epsilon),
+        });
+        let rho = Rho::new(rho).ok()?;
+        epsilon_of_divergence(|order| gaussian_divergence(rho, order), self.without_own(delta)?)
+    }
+
+    fn renyi(&self, delta: Delta) -> Option<Epsilon> {
+        let curve = |order: f64| {
+            self.sum(|loss| match *loss {
+                PrivacyLoss::Gaussian { rho, .. } => gaussian_divergence(rho, order),
+                PrivacyLoss::Cap(cap) => cap.divergence(order),
+                PrivacyLoss::Pure { epsilon } | PrivacyLoss::Approximate { epsilon, .. } => {
+                    pure_divergence(epsilon, order)
+                }
+            })
+        };
+        epsilon_of_divergence(curve, self.without_own(delta)?)
+    }
+
+    fn without_own(&self, delta: Delta) -> Option<Delta> {
+        Delta::new(delta.value() - self.own_delta()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epsilon(value: f64) -> Epsilon {
+        Epsilon::new(value).unwrap()
+    }
+
+    fn delta(value: f64) -> Delta {
+        Delta::new(value).unwrap()
+    }
+
+    fn composition(parts: &[(PrivacyLoss, u64)]) -> Composition {
+        let mut composition = Composition::default();
+        parts.iter().for_each(|&(loss, reports)| composition.add(loss, reports).unwrap());
+        composition
+    }
+
+    fn gaussian(rho: f64, total_variation: f64) -> PrivacyLoss {
+        PrivacyLoss::Gaussian {
+            rho: Rho::new(rho).unwrap(),
+            total_variation: TotalVariation::new(total_variation).unwrap(),
+        }
+    }
+
+    #[test]
+    fn one_report_loses_what_it_says() {
+        let pure = composition(&[(PrivacyLoss::Pure { epsilon: epsilon(2.0) }, 1)]);
+        assert_eq!(pure.epsilon(None).unwrap(), Composed { epsilon: epsilon(2.0), method: Method::Basic });
+        let cap = composition(&[(PrivacyLoss::Cap(Cap::new(epsilon(2.0), 64, 8).unwrap()), 1)]);
+        assert_eq!(cap.epsilon(None).unwrap().epsilon, epsilon(2.0));
+        assert!(cap.epsilon(Some(delta(1e-6))).unwrap().epsilon <= epsilon(2.0));
+        let approximate = PrivacyLoss::Approximate { epsilon: epsilon(2.0), delta: delta(1e-6) };
+        assert_eq!(composition(&[(approximate, 1)]).epsilon(Some(delta(1e-6))).unwrap().epsilon, epsilon(2.0));
+        assert!(composition(&[(approximate, 1)]).epsilon(Some(delta(1e-7))).is_err());
+        assert!(Composition::default().epsilon(Some(delta(1e-6))).is_err());
+    }
+
+    #[test]
+    fn several_gaussians_are_one() {
+        let many = composition(&[(gaussian(0.01, 0.0), 30), (gaussian(0.02, 0.0), 10)]).epsilon(Some(delta(1e-6)));
+        let one = gaussian_epsilon_of_rho(Rho::new(0.5).unwrap(), delta(1e-6)).unwrap().value();
+        let Composed { epsilon, method } = many.unwrap();
+        assert_eq!(method, Method::Gaussian);
+        assert!(epsilon.value() >= one && epsilon.value() < one * (1.0 + 1e-8), "{epsilon} {one}");
+    }
+
+    #[test]
+    fn the_slack_of_the_sampler_is_booked() {
+        let at = |slack| {
+            composition(&[(gaussian(0.5, slack), 4)]).epsilon(Some(delta(1e-6))).map(|composed| composed.epsilon)
+        };
+        let exact = at(0.0).unwrap();
+        assert!(at(1e-15).unwrap() >= exact && at(1e-15).unwrap().value() < exact.value() * (1.0 + 1e-3));
+        // More slack than delta: nothing is proved.
+        assert!(at(1e-7).is_err());
+    }
+
+    #[test]
+    fn more_reports_never_lose_less_and_no_delta_is_lost() {
+        let cap = PrivacyLoss::Cap(Cap::new(epsilon(1.0), 64, 13).unwrap());
+        let approximate = PrivacyLoss::Approximate { epsilon: epsilon(0.5), delta: delta(1e-8) };
+        for method in Method::ALL {
+            let mut before = 0.0;
+            for reports in [1, 2, 5, 20, 90] {
+                let parts = composition(&[(cap, reports), (approximate, reports)]);
+                let Some(now) = parts.epsilon_by(method, Some(delta(1e-6))) else {
+                    assert!(method == Method::Gaussian, "{method}");
+                    continue;
+                };
+                assert!(now.value() > before, "{method} {reports}");
+                before = now.value();
+            }
+        }
+        // 101 deltas of 1e-8 are more than 1e-6.
+        assert!(composition(&[(approximate, 101)]).epsilon(Some(delta(1e-6))).is_err());
+    }
+
+    #[test]
+    fn advanced_composition_is_the_formula() {
+        // k = 100, epsilon 0.1, slack 1e-6, 50 digits: the second form is the smaller one.
+        let parts = composition(&[(PrivacyLoss::Pure { epsilon: epsilon(0.1) }, 100)]);
+        let found = parts.epsilon_by(Method::Advanced, Some(delta(1e-6))).unwrap().value();
+        let mean = 100.0 * 0.1 * (0.1f64.exp() - 1.0) / (0.1f64.exp() + 1.0);
+        let expected = mean + (2.0 * 100.0 * 0.01 * (1e6f64).ln()).sqrt();
+        assert!((found / expected - 1.0).abs() < 1e-8, "{found} {expected}");
+    }
+
+    #[test]
+    fn counts_outside_their_range_are_refused() {
+        let mut parts = Composition::default();
+        let loss = PrivacyLoss::Pure { epsilon: epsilon(1.0) };
+        assert!(parts.add(loss, 0).is_err());
+        parts.add(loss, 1 << 53).unwrap();
+        assert!(parts.add(loss, 1).is_err());
+        assert!(parts.add(loss, u64::MAX).is_err());
+    }
+}
