@@ -159,6 +159,16 @@ mod tests {
     }
 
     #[test]
+    fn the_recommended_candidates_are_within_five_percent_of_the_limit() {
+        for e in [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0] {
+            let epsilon = Epsilon::new(e).unwrap();
+            let best = |candidates| per_coordinate_variance(candidates, best_cap(candidates, epsilon), e);
+            let recommended = best(super::super::DoubleCap::recommended_candidates(epsilon));
+            assert!(recommended <= 1.05 * best(16_384), "eps {e}: {recommended} {}", best(16_384));
+        }
+    }
+
+    #[test]
     fn the_best_cap_is_no_worse_than_any_other() {
         for (e, j) in [(0.1, 16), (1.0, 64), (3.0, 100), (6.0, 256)] {
             let best = best_cap(j, Epsilon::new(e).unwrap());
