@@ -12,8 +12,11 @@ demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for re
 test: ## run every check: lints, docs, native, wasm and browser tests
 	scripts/test.sh
 
-bench: ## run the benchmarks
+bench: ## run the benchmarks, native and in Chromium
+	scripts/setup.sh
 	cargo bench
+	scripts/build-wasm.sh
+	node benches/browser.js
 
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)

@@ -1,0 +1,204 @@
+// How fast the built npm package turns records into reports in a real Chromium, on one thread, with randomness from
+// crypto.getRandomValues. Beside it, in turn with it, what could be had without privacy: x xᵀ plus normal numbers in
+// floating point, from Math.random. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { launchChromium } from "../tests/browser/chromium.js";
+import { serve } from "../tests/browser/serve.js";
+
+const USAGE = `usage: node benches/browser.js [--json]
+  --json   one JSON document in place of the table`;
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>benchmark</title>';
+
+const DIMENSIONS = [40, 116, 400];
+const MECHANISMS = {
+  "double-cap of 256": { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 },
+  "double-cap of 64": { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },
+  gaussian: { type: "gaussian", epsilon: 1, delta: 1e-6, calibration: "analytic" },
+};
+
+const REPETITIONS = 40;
+/** The least that a repetition lasts, in as many calls as that takes: the clock of a page ticks in tenths of one. */
+const MILLISECONDS = 10;
+
+async function main(args) {
+  if (args.includes("--help")) {
+    console.log(USAGE);
+    return 0;
+  }
+  if (args.some((arg) => arg !== "--json")) {
+    console.error(USAGE);
+    return 2;
+  }
+  if (!existsSync(join(ROOT, "pkg/wasm/ldp_pca_bg.wasm"))) {
+    console.error("pkg/wasm is not there: run scripts/build-wasm.sh");
+    return 1;
+  }
+  const report = await measureAll();
+  console.log(args.includes("--json") ? JSON.stringify(report, null, 2) : table(report));
+  return 0;
+}
+
+async function measureAll() {
+  const browser = await launchChromium();
+  const server = await serve(ROOT, { "/": EMPTY });
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${server.url}/`);
+    const cases = Object.entries(MECHANISMS).flatMap(([name, mechanism]) =>
+      DIMENSIONS.map((dimension) => ({ name, mechanism, dimension })),
+    );
+    const results = [];
+    for (const [index, { name, mechanism, dimension }] of cases.entries()) {
+      progress(`${index + 1} of ${cases.length}: ${name}, d = ${dimension}`);
+      const times = await page.evaluate(measure, [task(dimension, mechanism), REPETITIONS, MILLISECONDS]);
+      results.push({ name, dimension, ...result(mechanism, dimension, times) });
+    }
+    return { chromium: browser.version(), repetitions: REPETITIONS, results };
+  } finally {
+    progress("");
+    await browser.close();
+    await server.close();
+  }
+}
+
+function task(dimension, mechanism) {
+  const columns = Array.from({ length: dimension }, (_, index) => ({
+    name: `x${index + 1}`,
+    type: "numeric",
+    offset: 0,
+    scale: 1,
+  }));
+  return { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+}
+
+function result(mechanism, dimension, { bytes, numbers, named, peer }) {
+  const entries = (dimension * (dimension + 1)) / 2;
+  // What the mechanism draws: the entries of a symmetric matrix, or every coordinate of every candidate.
+  const coordinates = mechanism.type === "gaussian" ? entries : mechanism.candidates * dimension;
+  return {
+    report_bytes: bytes,
+    coordinates,
+    microseconds: spread(numbers),
+    microseconds_by_name: spread(named),
+    peer_microseconds: spread(peer),
+    coordinates_per_second: Math.round((coordinates / median(numbers)) * 1e6),
+    peer_coordinates_per_second: Math.round((entries / median(peer)) * 1e6),
+    time_ratio_to_peer: median(numbers) / median(peer),
+  };
+}
+
+function spread(times) {
+  return { median: median(times), min: Math.min(...times) };
+}
+
+function median(times) {
+  const sorted = times.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+}
+
+/** Runs in the page. Microseconds per call, one number for each repetition. */
+async function measure([json, repetitions, milliseconds]) {
+  const { init, Randomizer, Task } = await import("/pkg/index.js");
+  await init();
+  const task = Task.fromJSON(json);
+  const randomizer = new Randomizer(task);
+  const dimension = task.dimension;
+  const record = Float64Array.from({ length: dimension }, (_, index) => Math.sin(index + 1));
+  const byName = Object.fromEntries(json.schema.columns.map(({ name }, index) => [name, record[index]]));
+  const norm = Math.hypot(...record);
+  const unit = record.map((value) => value / norm);
+  const matrix = new Float64Array((dimension * (dimension + 1)) / 2);
+
+  /** Box and Muller's two normal numbers at a time, all of them used. */
+  function unprotected() {
+    let [entry, spare, full] = [0, 0, false];
+    for (let row = 0; row < dimension; row += 1) {
+      for (let column = row; column < dimension; column += 1) {
+        let normal = spare;
+        if (!full) {
+          const radius = Math.sqrt(-2 * Math.log(1 - Math.random()));
+          const angle = 2 * Math.PI * Math.random();
+          normal = radius * Math.cos(angle);
+          spare = radius * Math.sin(angle);
+        }
+        full = !full;
+        matrix[entry] = unit[row] * unit[column] + normal;
+        entry += 1;
+      }
+    }
+    return matrix;
+  }
+
+  const work = {
+    numbers: () => randomizer.randomize(record),
+    named: () => randomizer.randomize(byName),
+    peer: unprotected,
+  };
+  const time = (call, calls) => {
+    const start = performance.now();
+    for (let index = 0; index < calls; index += 1) call();
+    return ((performance.now() - start) * 1000) / calls;
+  };
+  // The warm-up, in which the code is compiled, takes ten repetitions and so finds how many calls make one.
+  const calls = Object.fromEntries(
+    Object.entries(work).map(([name, call]) => {
+      let count = 1;
+      while (time(call, count) * count < 10_000 * milliseconds) count *= 2;
+      return [name, Math.ceil(count / 10)];
+    }),
+  );
+  const times = { bytes: task.reportBytes, numbers: [], named: [], peer: [] };
+  for (let repetition = 0; repetition < repetitions; repetition += 1) {
+    // In turn, so that whatever else the machine does slows all of them.
+    for (const name of Object.keys(work)) times[name].push(time(work[name], calls[name]));
+  }
+  randomizer.free();
+  task.free();
+  return times;
+}
+
+function table({ chromium, repetitions, results }) {
+  const us = (microseconds) => microseconds.toFixed(microseconds < 100 ? 1 : 0);
+  const head = [
+    ...["", "d", "report us", "(min)", "by name us", "(min)", "coordinates/s"],
+    ...["peer us", "(min)", "peer coord./s", "ratio"],
+  ];
+  const rows = results.map((row) => [
+    row.name,
+    `${row.dimension}`,
+    us(row.microseconds.median),
+    us(row.microseconds.min),
+    us(row.microseconds_by_name.median),
+    us(row.microseconds_by_name.min),
+    row.coordinates_per_second.toExponential(2),
+    us(row.peer_microseconds.median),
+    us(row.peer_microseconds.min),
+    row.peer_coordinates_per_second.toExponential(2),
+    row.time_ratio_to_peer.toFixed(2),
+  ]);
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)));
+  const lines = [head, ...rows].map((row) =>
+    row.map((cell, column) => (column ? cell.padStart(widths[column]) : cell.padEnd(widths[column]))).join("  "),
+  );
+  return [
+    `randomize() in Chromium ${chromium}, medians of ${repetitions} repetitions, microseconds per report`,
+    "",
+    ...lines,
+    "",
+    "report: the record is a Float64Array; by name: an object. coordinates: d (d + 1) / 2 entries, or candidates x d.",
+    "peer: d (d + 1) / 2 entries of x x^T plus f64 normals (Box-Muller on Math.random), no privacy. ratio: report / peer.",
+  ].join("\n");
+}
+
+/** What is being done, on a terminal alone. */
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}
+
+process.exitCode = await main(process.argv.slice(2));
