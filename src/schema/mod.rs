@@ -6,7 +6,7 @@
 mod error;
 pub mod infer;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,8 @@ pub const MAX_DIMENSION: usize = 32_768;
 #[serde(try_from = "SchemaDocument", into = "SchemaDocument")]
 pub struct Schema {
     columns: Vec<Column>,
+    /// Where each name is among the columns.
+    positions: HashMap<String, usize>,
     dimension: usize,
 }
 
@@ -91,13 +93,13 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] for repeated names or values, unusable offsets or scales, and too few or too many features.
     pub fn new(columns: Vec<Column>) -> Result<Self, SchemaError> {
-        let mut names = HashSet::new();
+        let mut positions = HashMap::new();
         let mut dimension = 0;
-        for column in &columns {
+        for (position, column) in columns.iter().enumerate() {
             if column.name.is_empty() {
                 return Err(SchemaError::EmptyName);
             }
-            if !names.insert(column.name.as_str()) {
+            if positions.insert(column.name.clone(), position).is_some() {
                 return Err(SchemaError::RepeatedColumn(column.name.clone()));
             }
             dimension += column.check()?;
@@ -105,7 +107,7 @@ impl Schema {
         if dimension == 0 || dimension > MAX_DIMENSION {
             return Err(SchemaError::Dimension(dimension));
         }
-        Ok(Self { columns, dimension })
+        Ok(Self { columns, positions, dimension })
     }
 
     /// `dimension` numeric columns c1, c2, … that are taken as they are.
@@ -185,11 +187,7 @@ impl Schema {
     ) -> Result<Vec<f64>, SchemaError> {
         let mut values: Vec<Option<Value<'a>>> = vec![None; self.columns.len()];
         for (name, value) in record {
-            let index = self
-                .columns
-                .iter()
-                .position(|column| column.name == name)
-                .ok_or_else(|| SchemaError::UnknownColumn { name: name.to_owned(), known: self.listing() })?;
+            let index = self.position(name)?;
             self.columns[index].check_type(value)?;
             if values[index].replace(value).is_some() {
                 return Err(SchemaError::RepeatedColumn(name.to_owned()));
@@ -205,11 +203,7 @@ impl Schema {
     pub fn match_header(&self, header: &[&str]) -> Result<Vec<Option<usize>>, SchemaError> {
         let mut positions = vec![None; self.columns.len()];
         for (position, name) in header.iter().enumerate() {
-            let index = self
-                .columns
-                .iter()
-                .position(|column| column.name == *name)
-                .ok_or_else(|| SchemaError::UnknownColumn { name: (*name).to_owned(), known: self.listing() })?;
+            let index = self.position(name)?;
             if positions[index].replace(position).is_some() {
                 return Err(SchemaError::RepeatedColumn((*name).to_owned()));
             }
@@ -230,6 +224,11 @@ impl Schema {
             }
         }
         Ok(features)
+    }
+
+    fn position(&self, name: &str) -> Result<usize, SchemaError> {
+        let unknown = || SchemaError::UnknownColumn { name: name.to_owned(), known: self.listing() };
+        self.positions.get(name).copied().ok_or_else(unknown)
     }
 
     fn listing(&self) -> String {
