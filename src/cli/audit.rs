@@ -161,7 +161,7 @@ impl AuditResult {
     fn text(&self) -> String {
         let mut text = format!("claimed         {}\n", self.guarantee);
         text += &format!(
-            "found           epsilon >= {:.4} at delta {:.3e}, with confidence {}: the claim {}\n",
+            "found           epsilon >= {:.4} at delta {}, with confidence {}: the claim {}\n",
             self.epsilon_lower_bound,
             self.delta,
             self.confidence,
@@ -169,7 +169,7 @@ impl AuditResult {
         );
         if let Some(paper) = &self.paper {
             text += &format!(
-                "paper           epsilon >= {:.4} at delta {:.3e}, which its scale is computed from: {}\n",
+                "paper           epsilon >= {:.4} at delta {}, which its scale is computed from: {}\n",
                 paper.epsilon_lower_bound,
                 paper.delta,
                 if paper.exceeded { "that claim is refuted" } else { "not refuted by so many trials" }
