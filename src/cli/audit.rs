@@ -61,7 +61,7 @@ struct AuditResult {
     /// The same trials held to the delta that the paper's scale is computed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     paper: Option<PaperClaim>,
-    #[serde(skip)]
+    /// The claim, with its neighbouring relation and unit.
     guarantee: Guarantee,
     dimension: usize,
     seed: u64,

@@ -47,8 +47,8 @@ use crate::schema::MAX_DIMENSION;
 pub enum Calibration {
     /// The smallest scale that is private, for every epsilon (Balle & Wang 2018), isotropic in Frobenius geometry.
     Analytic,
-    /// The scale and the shape printed by Wang & Xu (2019). Its [`Guarantee`] states the delta it really has, which
-    /// is more than the one it is computed from; a task may use it up to epsilon = 1.
+    /// The scale and the shape printed by Wang & Xu (2019). Its [`Guarantee`] states the delta it really has, which from
+    /// epsilon = 1 on is more than the one it is computed from; a task may use it up to epsilon = 1.
     Paper,
 }
 

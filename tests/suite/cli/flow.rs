@@ -346,3 +346,21 @@ fn help_is_printed_on_request_and_counts_as_success() {
     }
     assert!(folder.run("--version").ok().stdout.starts_with("ldp-pca "));
 }
+
+#[test]
+fn the_keys_of_audit_and_account_are_as_documented() {
+    let folder = Folder::with_task();
+    let audit = folder
+        .run("audit --mechanism double-cap --epsilon 2 --dimension 3 --trials 4000 --seed 1 --confidence 0.999 --json")
+        .json();
+    assert_eq!(audit["epsilon_claimed"], 2.0);
+    assert_eq!(audit["confidence"], 0.999);
+    let bound = audit["epsilon_lower_bound"].as_f64().unwrap();
+    assert!(bound > 1.0 && bound <= 2.0, "{bound}");
+    assert_eq!(audit["guarantee"]["neighbouring"], "any-two-records");
+    let account = folder.run("account --task task.json --reports 3 --delta 1e-6 --shuffled 10000 --json").json();
+    assert_eq!(account["guarantee"]["unit"], "one-report");
+    let one = account["guarantee"]["epsilon"].as_f64().unwrap();
+    let (best, batch) = (&account["best"]["epsilon"], &account["anonymised_batch"]["epsilon"]);
+    assert!(best.as_f64().unwrap() <= 3.0 * one * 1.000_001 && batch.as_f64().unwrap() < one);
+}
