@@ -25,8 +25,14 @@ fuzz_target!(|input: (f64, f64, f64, f64, u64)| {
     if let Ok(delta) = gaussian_delta(sigma, sensitivity, epsilon) {
         assert!((0.0..=1.0).contains(&delta));
     }
-    if let Ok(batch) = batch_epsilon(Clones::any(epsilon), reports, delta) {
-        assert!(batch.value() <= epsilon.value());
+    // Batches cost milliseconds and their inverse up to seconds for the largest: most inputs go to the rest, and
+    // batches stay small enough for the fuzzer's clock.
+    let reports = reports % 1_000_000;
+    if reports.is_multiple_of(64) {
+        let batch = batch_epsilon(Clones::any(epsilon), reports, delta);
+        assert!(batch.is_ok_and(|batch| batch <= epsilon) || reports == 0);
     }
-    let _ = local_epsilon(epsilon, delta, reports);
+    if reports.is_multiple_of(4096) {
+        let _ = local_epsilon(epsilon, delta, reports);
+    }
 });

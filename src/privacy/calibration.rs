@@ -88,7 +88,9 @@ pub fn gaussian_rho(sigma: f64, sensitivity: f64) -> Result<Rho, PrivacyError> {
 pub fn sigma_of_rho(rho: Rho, sensitivity: f64) -> Result<f64, PrivacyError> {
     positive("sensitivity", sensitivity)?;
     // The square root is taken of each factor, so that neither over- nor underflows before its time.
-    positive("sigma", sensitivity / core::f64::consts::SQRT_2 / rho.value().sqrt() * (1.0 + ROUNDINGS))
+    let sigma = sensitivity / core::f64::consts::SQRT_2 / rho.value().sqrt() * (1.0 + ROUNDINGS);
+    // A relative margin is none for a subnormal number.
+    if sigma.is_normal() { Ok(sigma) } else { Err(PrivacyError::Scale { name: "sigma", value: sigma }) }
 }
 
 /// More than eight roundings to nearest can change a number, relatively.
@@ -182,7 +184,8 @@ pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta, sensitivity: f64)
     // The margin keeps a later query of `gaussian_delta` at this scale below the target, unless the error term is all
     // there is of it (a delta of 1e-272): the scale is private all the same, being above one that was checked.
     let sigma = high * sensitivity * (1.0 + TERM_ERROR);
-    if sigma.is_finite() { Ok(sigma) } else { Err(unreachable) }
+    // A relative margin is none for a subnormal number, which rounding may even turn into zero.
+    if sigma.is_normal() { Ok(sigma) } else { Err(unreachable) }
 }
 
 /// The scale printed by Wang & Xu (2019, Algorithm 1), `sqrt(2 ln(1.25/delta)) / epsilon`, which takes the
@@ -255,6 +258,15 @@ mod tests {
             let sigma = paper_sigma(epsilon(e), delta(1e-4));
             let given = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, epsilon(e)).unwrap();
             assert!((given / real - 1.0).abs() < 0.03, "eps {e}: {given}");
+        }
+    }
+
+    #[test]
+    fn a_scale_too_small_to_round_up_is_refused() {
+        for sensitivity in [f64::from_bits(1), 3.436e-310] {
+            assert!(analytic_gaussian_sigma(epsilon(1.0), delta(0.5), sensitivity).is_err());
+            assert!(analytic_gaussian_sigma(epsilon(8.8e158), delta(6e-318), sensitivity).is_err());
+            assert!(sigma_of_rho(Rho::new(1.0).unwrap(), sensitivity).is_err());
         }
     }
 
