@@ -87,7 +87,7 @@ impl Account {
 impl Accounted {
     fn text(&self) -> String {
         let mut text = format!(
-            "one report   {}\n{} of one person, delta {}:\n",
+            "one report   {}\n{} of one person, any records in place of any others, delta {}:\n",
             self.guarantee,
             match self.reports {
                 1 => "1 report".to_owned(),

@@ -309,17 +309,10 @@ impl LocalRandomizer for Gaussian {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::new(value).unwrap()
-    }
-
-    fn delta(value: f64) -> Delta {
-        Delta::new(value).unwrap()
-    }
 
     fn unit(values: &[f64]) -> BoundedRecord {
         BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap()

@@ -201,14 +201,7 @@ pub fn paper_sigma(epsilon: Epsilon, delta: Delta) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::new(value).unwrap()
-    }
-
-    fn delta(value: f64) -> Delta {
-        Delta::new(value).unwrap()
-    }
+    use crate::privacy::tests::{delta, epsilon};
 
     #[test]
     fn sensitivity_is_rounded_up_from_the_square_root_of_two() {

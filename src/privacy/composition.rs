@@ -348,14 +348,7 @@ impl Composition {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::new(value).unwrap()
-    }
-
-    fn delta(value: f64) -> Delta {
-        Delta::new(value).unwrap()
-    }
+    use crate::privacy::tests::{delta, epsilon};
 
     fn composition(parts: &[(PrivacyLoss, u64)]) -> Composition {
         let mut composition = Composition::default();

@@ -314,13 +314,10 @@ mod hexadecimal {
 mod tests {
     use super::*;
     use crate::mechanism::{Calibration, MechanismSpec};
+    use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
     use crate::schema::Schema;
     use crate::task::Folds;
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::new(value).unwrap()
-    }
 
     /// Tasks differ in their number of features.
     fn task(features: usize, mechanism: MechanismSpec) -> Task {

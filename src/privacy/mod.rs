@@ -292,8 +292,16 @@ pub enum PrivacyError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    pub(crate) fn epsilon(value: f64) -> Epsilon {
+        Epsilon::new(value).unwrap()
+    }
+
+    pub(crate) fn delta(value: f64) -> Delta {
+        Delta::new(value).unwrap()
+    }
 
     #[test]
     fn parameters_outside_their_range_cannot_be_constructed() {

@@ -178,10 +178,7 @@ pub fn epsilon_of_divergence(curve: impl Fn(f64) -> f64, delta: Delta) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::new(value).unwrap()
-    }
+    use crate::privacy::tests::epsilon;
 
     #[test]
     fn the_divergence_of_caps_is_the_sum_over_all_candidates() {

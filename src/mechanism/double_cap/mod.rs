@@ -255,13 +255,10 @@ fn index(payload: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::tests::epsilon;
     use crate::record::Radius;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::new(value).unwrap()
-    }
 
     fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
         DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()

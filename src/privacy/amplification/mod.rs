@@ -54,7 +54,7 @@ impl fmt::Display for BatchGuarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "({:.6}, {}) for an anonymised batch of {} reports ({} bound): in addition to the local guarantee of \
+            "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports ({} bound): in addition to the local guarantee of \
              every report, never instead of it, and only against whoever sees the batch without its senders",
             self.epsilon.value(),
             self.delta,
@@ -285,14 +285,7 @@ mod tests {
     use crate::privacy::Rho;
     use crate::privacy::composition::TotalVariation;
     use crate::privacy::renyi::Cap;
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::new(value).unwrap()
-    }
-
-    fn delta(value: f64) -> Delta {
-        Delta::new(value).unwrap()
-    }
+    use crate::privacy::tests::{delta, epsilon};
 
     fn choose(n: u32, k: u32) -> f64 {
         (0..k).map(|i| f64::from(n - i) / f64::from(k - i)).product()
