@@ -5,6 +5,7 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::task::{MAX_TASK_BYTES, Task};
 use nalgebra::DMatrix;
 use npyz::{DType, NpyFile, Order, WriterBuilder};
@@ -135,6 +136,8 @@ pub(super) struct NpyRows<'a> {
     rows: u64,
     columns: usize,
     read: u64,
+    /// Whether the elements are of single precision.
+    single: bool,
 }
 
 impl<'a> NpyRows<'a> {
@@ -154,6 +157,7 @@ impl<'a> NpyRows<'a> {
                 "the matrix is stored by columns: save it in C order (numpy.ascontiguousarray)",
             ));
         }
+        let single = matches!(file.dtype(), DType::Plain(dtype) if dtype.to_string().ends_with("f4"));
         let values = numbers(file).map_err(|dtype| {
             CliError::file(path, format!("the array holds {dtype}: save it as numbers (float or integer)"))
         })?;
@@ -166,7 +170,7 @@ impl<'a> NpyRows<'a> {
                 format!("no file holds a matrix of {rows} × {columns}: the header is wrong"),
             ));
         }
-        Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0 })
+        Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0, single })
     }
 
     /// The next row and its number (from 1), or `None` after the last.
@@ -215,15 +219,31 @@ fn numbers<'a, R: Read + 'a>(
     elements!("f8" => f64, "f4" => f32, "i1" => i8, "i2" => i16, "i4" => i32, "i8" => i64, "u1" => u8, "u2" => u16, "u4" => u32, "u8" => u64)
 }
 
-/// Reads a whole matrix (gzip or not).
-pub(super) fn read_matrix(path: &Path) -> Result<DMatrix<f64>> {
+/// Reads a symmetric matrix (gzip or not), in the precision that it is stored in.
+pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
     let file = File::open(path).map_err(|error| CliError::file(path, error))?;
-    let mut rows = NpyRows::new(path, unpacked(path, file)?)?;
-    let (mut values, mut row) = (Vec::new(), Vec::new());
-    while rows.next_row(&mut row)?.is_some() {
-        values.extend_from_slice(&row);
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let rows = NpyRows::new(path, unpacked(path, file)?)?;
+    let matrix = if rows.single {
+        rows.collect(bytes / 4, |value| value as f32).map(SymmetricMatrix::from_single)
+    } else {
+        rows.collect(bytes / 8, |value| value).map(SymmetricMatrix::new)
+    };
+    matrix?.map_err(|error| CliError::file(path, error))
+}
+
+impl NpyRows<'_> {
+    /// The transposed matrix: its rows one after the other are the columns. `expected` elements at most are reserved before
+    /// they are read, since the header may promise anything.
+    fn collect<T: nalgebra::Scalar>(mut self, expected: u64, convert: impl Fn(f64) -> T) -> Result<DMatrix<T>> {
+        let (count, columns) = (self.rows as usize, self.columns);
+        let mut values = Vec::with_capacity((count * columns).min(expected as usize));
+        let mut row = Vec::new();
+        while self.next_row(&mut row)?.is_some() {
+            values.extend(row.iter().map(|value| convert(*value)));
+        }
+        Ok(DMatrix::from_vec(columns, count, values))
     }
-    Ok(DMatrix::from_row_slice(rows.rows as usize, rows.columns, &values))
 }
 
 /// Writes a matrix as NPY, row by row.

@@ -4,7 +4,7 @@ use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{ColMut, MatMut, MatRef, Par};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, Scalar};
 use thiserror::Error;
 
 /// Largest asymmetry `|A_ij − A_ji| / max |A|` accepted as rounding: `1e-12`.
@@ -110,17 +110,6 @@ pub fn symmetric_eigenvalues(matrix: &DMatrix<f64>) -> Result<DVector<f64>, Eige
     Ok(values * scaled.scale)
 }
 
-/// Checks a matrix as [`symmetric_eigen`] does and returns its symmetric part `(A + Aᵀ) / 2`, symmetric to the last
-/// bit.
-///
-/// # Errors
-///
-/// [`EigenError`] when the matrix is empty, not square, not finite or not symmetric.
-pub fn symmetric_part(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>, EigenError> {
-    check_symmetry(matrix, largest_entry(matrix)?)?;
-    Ok(half_sum_with_transpose(matrix, 1.0))
-}
-
 /// The symmetric part of a checked matrix, divided by a power of two so that its largest entry lies in `[1, 2)`.
 struct ScaledMatrix {
     entries: DMatrix<f64>,
@@ -130,7 +119,7 @@ struct ScaledMatrix {
 impl ScaledMatrix {
     fn new(matrix: &DMatrix<f64>) -> Result<Self, EigenError> {
         let largest = largest_entry(matrix)?;
-        check_symmetry(matrix, largest)?;
+        check_symmetry(matrix, SYMMETRY_TOLERANCE * largest)?;
         let scale = power_of_two_below(largest);
         Ok(Self { entries: half_sum_with_transpose(matrix, scale), scale })
     }
@@ -195,27 +184,45 @@ fn diagonal_mut(values: &mut DVector<f64>) -> DiagMut<'_, f64> {
 }
 
 /// Largest absolute entry, once the shape and every entry are known to be valid.
-fn largest_entry(matrix: &DMatrix<f64>) -> Result<f64, EigenError> {
+pub(super) fn largest_entry<T: Scalar + Copy + Into<f64>>(matrix: &DMatrix<T>) -> Result<f64, EigenError> {
     if matrix.is_empty() {
         return Err(EigenError::Empty);
     }
     if !matrix.is_square() {
         return Err(EigenError::NotSquare { rows: matrix.nrows(), columns: matrix.ncols() });
     }
-    if let Some(position) = matrix.iter().position(|entry| !entry.is_finite()) {
-        let (row, column) = (position % matrix.nrows(), position / matrix.nrows());
-        return Err(EigenError::NotFinite { row, column, value: matrix[(row, column)] });
+    let mut largest = 0.0f64;
+    for (position, entry) in matrix.iter().enumerate() {
+        let value: f64 = (*entry).into();
+        if !value.is_finite() {
+            return Err(EigenError::NotFinite {
+                row: position % matrix.nrows(),
+                column: position / matrix.nrows(),
+                value,
+            });
+        }
+        largest = largest.max(value.abs());
     }
-    Ok(matrix.amax())
+    Ok(largest)
 }
 
-fn check_symmetry(matrix: &DMatrix<f64>, largest: f64) -> Result<(), EigenError> {
-    for column in 0..matrix.ncols() {
-        for row in 0..column {
-            let (value, mirror) = (matrix[(row, column)], matrix[(column, row)]);
-            // Halves cannot overflow.
-            if (0.5 * value - 0.5 * mirror).abs() > 0.5 * SYMMETRY_TOLERANCE * largest {
-                return Err(EigenError::NotSymmetric { row, column, value, mirror });
+/// Refuses mirrored entries that differ by more than `allowed`; in tiles, so that both sides stay in cache.
+pub(super) fn check_symmetry<T: Scalar + Copy + Into<f64>>(
+    matrix: &DMatrix<T>,
+    allowed: f64,
+) -> Result<(), EigenError> {
+    const TILE: usize = 64;
+    let dimension = matrix.ncols();
+    for column_tile in (0..dimension).step_by(TILE) {
+        for row_tile in (0..=column_tile).step_by(TILE) {
+            for column in column_tile..dimension.min(column_tile + TILE) {
+                for row in row_tile..column.min(row_tile + TILE) {
+                    let (value, mirror): (f64, f64) = (matrix[(row, column)].into(), matrix[(column, row)].into());
+                    // Halves cannot overflow.
+                    if (0.5 * value - 0.5 * mirror).abs() > 0.5 * allowed {
+                        return Err(EigenError::NotSymmetric { row, column, value, mirror });
+                    }
+                }
             }
         }
     }

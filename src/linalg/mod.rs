@@ -1,10 +1,20 @@
 //! Numerical kernels on plain matrices, free of every notion of this crate.
 //!
 //! [`symmetric_eigen`] and [`symmetric_eigenvalues`] decompose a symmetric matrix with its eigenvalues in descending
-//! order, on one thread, natively and in WebAssembly alike.
+//! order, on one thread, natively and in WebAssembly alike. [`lanczos`] finds the extreme eigenvalues of a matrix that is
+//! only known by its action, and bounds them.
 
+mod anderson;
 mod eigen;
+mod krylov;
+mod partial;
+mod product;
+mod symmetric;
 
-pub use eigen::{
-    EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, symmetric_part,
-};
+pub(crate) use anderson::Anderson;
+pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
+pub use krylov::{Krylov, lanczos};
+pub(crate) use partial::improve_leading_pairs;
+pub(crate) use product::weighted_gram;
+pub(crate) use symmetric::{ColumnVisitor, Stored};
+pub use symmetric::{SINGLE_SYMMETRY_TOLERANCE, SymmetricMatrix};

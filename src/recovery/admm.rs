@@ -4,9 +4,11 @@ use std::ops::ControlFlow;
 
 use nalgebra::DMatrix;
 
+use super::closed_form::closed_form;
 use super::fantope::{FantopeProjection, project_onto_fantope};
-use super::normalised::{Candidate, Ending, NormalisedProblem};
-use super::outcome::{AdmmStatus, FantopeSolution, Progress};
+use super::normalised::{Candidate, NormalisedProblem};
+use super::outcome::{FantopeSolution, Progress, SolverStatus};
+use super::solver::{ScaledProblem, largest_magnitudes};
 use super::{FantopeProblem, RecoveryError};
 
 /// When to stop and how to step.
@@ -61,13 +63,15 @@ pub fn solve_admm(
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<FantopeSolution, RecoveryError> {
     settings.check()?;
-    let problem = NormalisedProblem::new(problem);
-    if let Some(solution) = problem.closed_form()? {
+    let magnitudes = largest_magnitudes(problem.estimate());
+    let scaled = ScaledProblem::new(problem, magnitudes.centred);
+    if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal)? {
         return Ok(solution);
     }
+    let problem = NormalisedProblem::new(problem, scaled);
     let mut iterate = Iterate::start(&problem, settings)?;
     let mut best = Best::start(&problem, &iterate)?;
-    let mut ending = AdmmStatus::BudgetExhausted;
+    let mut ending = SolverStatus::BudgetExhausted;
     while iterate.count < settings.max_iterations {
         iterate.project()?;
         iterate.threshold();
@@ -78,13 +82,13 @@ pub fn solve_admm(
         let relative_gap = problem.relative_gap(best.objective, best.bound);
         let interrupted = progress(&iterate.report(relative_gap, settings)).is_break();
         if relative_gap <= settings.tolerance {
-            ending = AdmmStatus::Optimal;
+            ending = SolverStatus::Optimal;
             break;
         } else if iterate.stands_still() {
-            ending = AdmmStatus::Stalled;
+            ending = SolverStatus::Stalled;
             break;
         } else if interrupted {
-            ending = AdmmStatus::Cancelled;
+            ending = SolverStatus::Cancelled;
             break;
         }
         if settings.adapt_rho {
@@ -116,7 +120,7 @@ const PRIMAL_WEIGHT: f64 = 5.0;
 
 /// The iterates of the algorithm, in normalised units.
 struct Iterate<'a> {
-    problem: &'a NormalisedProblem,
+    problem: &'a NormalisedProblem<'a>,
     x: FantopeProjection,
     y: DMatrix<f64>,
     u: DMatrix<f64>,
@@ -132,7 +136,7 @@ struct Iterate<'a> {
 
 impl<'a> Iterate<'a> {
     /// Starts at `Z = clip(S, penalty)`, for which `S − Z` is the soft-thresholded estimate, and its projection.
-    fn start(problem: &'a NormalisedProblem, settings: &AdmmSettings) -> Result<Self, RecoveryError> {
+    fn start(problem: &'a NormalisedProblem<'a>, settings: &AdmmSettings) -> Result<Self, RecoveryError> {
         let dual = problem.matrix.map(|entry| entry.clamp(-problem.penalty, problem.penalty));
         let rho = settings.rho * dual.norm() / (problem.rank.value() as f64).sqrt();
         let x = project_onto_fantope(&((&problem.matrix - &dual) / rho), problem.rank)?;
@@ -209,10 +213,10 @@ impl<'a> Iterate<'a> {
         Progress {
             iterations: self.count,
             max_iterations: settings.max_iterations,
+            working_set: self.problem.matrix.nrows(),
             relative_gap,
+            working_set_gap: relative_gap,
             tolerance: settings.tolerance,
-            primal_residual: self.primal_residual,
-            dual_residual: self.problem.in_units(self.rho * self.step),
         }
     }
 }
@@ -226,12 +230,12 @@ struct Best {
 }
 
 impl Best {
-    fn start(problem: &NormalisedProblem, iterate: &Iterate<'_>) -> Result<Self, RecoveryError> {
+    fn start(problem: &NormalisedProblem<'_>, iterate: &Iterate<'_>) -> Result<Self, RecoveryError> {
         let (x, dual) = (iterate.x.clone(), iterate.dual());
         Ok(Self { objective: problem.objective(&x.matrix), x, bound: problem.bound(&dual)?, dual })
     }
 
-    fn improve(&mut self, problem: &NormalisedProblem, iterate: &Iterate<'_>) -> Result<(), RecoveryError> {
+    fn improve(&mut self, problem: &NormalisedProblem<'_>, iterate: &Iterate<'_>) -> Result<(), RecoveryError> {
         let objective = problem.objective(&iterate.x.matrix);
         if objective > self.objective {
             self.objective = objective;
@@ -246,15 +250,8 @@ impl Best {
         Ok(())
     }
 
-    fn into_solution(self, status: AdmmStatus, iterate: Iterate<'_>) -> Result<FantopeSolution, RecoveryError> {
-        let ending = Ending {
-            status,
-            iterations: iterate.count,
-            primal_residual: iterate.primal_residual,
-            dual_residual: iterate.rho * iterate.step,
-        };
+    fn into_solution(self, status: SolverStatus, iterate: Iterate<'_>) -> Result<FantopeSolution, RecoveryError> {
         let candidate = Candidate {
-            feasible: self.x.matrix,
             weights: self.x.weights,
             vectors: self.x.vectors,
             sparse: iterate.y,
@@ -262,154 +259,33 @@ impl Best {
             objective: self.objective,
             bound: self.bound,
         };
-        iterate.problem.solution(candidate, &ending)
+        iterate.problem.solution(candidate, status, iterate.count)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use nalgebra::DVector;
-
     use super::*;
-    use crate::recovery::{Penalty, Rank, principal_components};
-    use crate::subspace::{Subspace, sin_theta_squared};
+    use crate::recovery::laws::{noise, problem, spiked};
 
-    fn problem(matrix: &DMatrix<f64>, rank: usize, penalty: f64) -> FantopeProblem {
-        FantopeProblem::new(matrix, Rank::new(rank).unwrap(), Penalty::new(penalty).unwrap()).unwrap()
-    }
-
-    fn solve(problem: &FantopeProblem) -> FantopeSolution {
-        solve_admm(problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap()
-    }
-
-    /// Two sparse spikes under a deterministic perturbation.
-    fn spiked(dimension: usize) -> DMatrix<f64> {
-        DMatrix::from_fn(dimension, dimension, |i, j| {
-            let spike = if i < 3 && j < 3 { 1.0 } else { 0.0 }
-                + if (3..5).contains(&i) && (3..5).contains(&j) { 0.8 } else { 0.0 };
-            spike + 0.1 * ((i + j) as f64 * 2.3 + (i * j) as f64 * 1.7).sin()
-        })
-    }
-
-    /// No structure at all: slow to solve.
-    fn noise(dimension: usize) -> DMatrix<f64> {
-        DMatrix::from_fn(dimension, dimension, |i, j| ((i * j) as f64 * 1.7 + (i + j) as f64 * 0.3).sin())
-    }
-
-    fn assert_certified(problem: &FantopeProblem, solution: &FantopeSolution) {
-        let scale = problem.matrix().amax().max(problem.penalty().value()).max(f64::MIN_POSITIVE);
-        assert_eq!(solution.status, AdmmStatus::Optimal);
-        assert!(problem.infeasibility(&solution.feasible).unwrap() < 1e-9);
-        assert!((problem.objective(&solution.feasible).unwrap() - solution.objective).abs() <= 1e-10 * scale);
-        assert!(solution.dual_bound >= solution.objective - 1e-12 * scale);
-        assert!(problem.dual_bound(&solution.dual).unwrap() <= solution.dual_bound + 1e-10 * scale);
-        let gram = solution.components.tr_mul(&solution.components);
-        assert!((gram - DMatrix::identity(problem.rank().value(), problem.rank().value())).norm() < 1e-10);
-    }
-
-    #[test]
-    fn sparse_spikes_are_found_with_their_support() {
-        let problem = problem(&spiked(20), 2, 0.2);
-        let solution = solve(&problem);
-        assert_certified(&problem, &solution);
-        assert_eq!(solution.support, [0, 1, 2, 3, 4]);
-        assert!(solution.iterations > 0 && solution.variances[0] >= solution.variances[1]);
-    }
-
-    #[test]
-    fn solution_does_not_depend_on_unit_or_on_multiples_of_the_identity() {
-        let matrix = spiked(20);
-        let base = solve(&problem(&matrix, 2, 0.2));
-        for factor in [1e-200, 1e-3, 1000.0, 1e200] {
-            let scaled = solve(&problem(&(&matrix * factor), 2, 0.2 * factor));
-            assert!((&scaled.feasible - &base.feasible).norm() < 1e-6, "factor {factor:e}");
-            assert!((scaled.objective / factor - base.objective).abs() < 1e-7);
-        }
-        for shift in [-50.0, 1e-3, 1e6] {
-            let moved = solve(&problem(&(&matrix + DMatrix::from_diagonal_element(20, 20, shift)), 2, 0.2));
-            assert!((&moved.feasible - &base.feasible).norm() < 1e-6, "shift {shift}");
-            assert!((moved.relative_gap - base.relative_gap).abs() < 1e-7);
-        }
-    }
-
-    #[test]
-    fn without_penalty_the_solution_is_ordinary_principal_components() {
-        let problem = problem(&spiked(20), 2, 0.0);
-        let solution = solve(&problem);
-        assert_certified(&problem, &solution);
-        assert_eq!(solution.iterations, 0);
-        let pca = principal_components(problem.matrix(), problem.rank()).unwrap();
-        assert!((&pca.vectors - &solution.components).norm() < 1e-10);
-        assert!((pca.values - solution.variances).norm() < 1e-12);
-    }
-
-    #[test]
-    fn a_tiny_penalty_continues_the_unpenalised_solution() {
-        let exact = solve(&problem(&spiked(20), 2, 0.0));
-        let near = solve(&problem(&spiked(20), 2, 1e-9));
-        assert!(near.iterations > 0);
-        let of = |solution: &FantopeSolution| Subspace::new(&solution.components).unwrap();
-        assert!(sin_theta_squared(&of(&exact), &of(&near)).unwrap() < 1e-6);
-    }
-
-    #[test]
-    fn full_rank_is_the_identity() {
-        for dimension in [1, 4] {
-            let problem = problem(&spiked(dimension), dimension, 0.3);
-            let solution = solve(&problem);
-            assert_certified(&problem, &solution);
-            assert_eq!(solution.feasible, DMatrix::identity(dimension, dimension));
-            assert_eq!((solution.iterations, solution.support.len()), (0, dimension));
-        }
-    }
-
-    #[test]
-    fn an_overwhelming_penalty_selects_the_largest_diagonal_entries_lower_index_first() {
-        let mut matrix = spiked(4);
-        matrix.set_diagonal(&DVector::from_vec(vec![1.0, 2.0, 2.0, 2.0]));
-        let problem = problem(&matrix, 2, 10.0);
-        let solution = solve(&problem);
-        assert_certified(&problem, &solution);
-        assert_eq!((solution.iterations, solution.support), (0, vec![1, 2]));
-    }
-
-    #[test]
-    fn zero_and_constant_matrices_have_a_defined_solution() {
-        for level in [0.0, 3.0, -3.0] {
-            for penalty in [0.0, 0.5] {
-                let problem = problem(&DMatrix::from_diagonal_element(5, 5, level), 2, penalty);
-                let solution = solve(&problem);
-                assert_certified(&problem, &solution);
-                assert_eq!(solution.support, [0, 1]);
-                assert!((solution.objective - 2.0 * (level - penalty)).abs() < 1e-12);
-            }
-        }
-    }
-
-    #[test]
-    fn eigenvalues_tied_at_the_rank_still_get_a_certificate() {
-        // Two equal blocks compete for one component.
-        let block = |i: usize, j: usize| if i / 3 == j / 3 { 1.0 } else { 0.05 };
-        let problem = problem(&DMatrix::from_fn(6, 6, block), 1, 0.2);
-        assert_certified(&problem, &solve(&problem));
+    fn solve_with(problem: &FantopeProblem, settings: &AdmmSettings) -> FantopeSolution {
+        solve_admm(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 
     #[test]
     fn an_exhausted_budget_is_a_status_with_a_valid_gap() {
-        let settings = AdmmSettings { max_iterations: 3, ..AdmmSettings::default() };
         let problem = problem(&noise(20), 2, 0.3);
-        let rough = solve_admm(&problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
-        assert_eq!((rough.status, rough.iterations), (AdmmStatus::BudgetExhausted, 3));
+        let rough = solve_with(&problem, &AdmmSettings { max_iterations: 3, ..AdmmSettings::default() });
+        assert_eq!((rough.status, rough.iterations), (SolverStatus::BudgetExhausted, 3));
         assert!(rough.relative_gap > 1e-7);
-        assert!(rough.dual_bound >= solve(&problem).objective);
+        assert!(rough.dual_bound >= solve_with(&problem, &AdmmSettings::default()).objective);
     }
 
     #[test]
     fn zero_tolerance_ends_in_a_stall_once_rounding_is_reached() {
         let settings = AdmmSettings { tolerance: 0.0, ..AdmmSettings::default() };
-        let solution =
-            solve_admm(&problem(&spiked(20), 2, 0.2), &settings, &mut |_| ControlFlow::Continue(())).unwrap();
-        assert_eq!(solution.status, AdmmStatus::Stalled);
+        let solution = solve_with(&problem(&spiked(20), 2, 0.2), &settings);
+        assert_eq!(solution.status, SolverStatus::Stalled);
         assert!(solution.relative_gap < 1e-12);
     }
 
@@ -422,7 +298,7 @@ mod tests {
             if gaps.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .unwrap();
-        assert_eq!((solution.status, solution.iterations, gaps.len()), (AdmmStatus::Cancelled, 6, 3));
+        assert_eq!((solution.status, solution.iterations, gaps.len()), (SolverStatus::Cancelled, 6, 3));
         assert_eq!(gaps.last(), Some(&solution.relative_gap));
         assert!(gaps.is_sorted_by(|before, after| before >= after));
     }

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{Penalty, Rank, RecoveryError};
-use crate::linalg::{symmetric_eigen, symmetric_eigenvalues, symmetric_part};
+use crate::linalg::{SymmetricMatrix, symmetric_eigen, symmetric_eigenvalues};
 
 /// The sparse principal subspace problem, with its arguments checked once.
 ///
@@ -15,7 +15,7 @@ use crate::linalg::{symmetric_eigen, symmetric_eigenvalues, symmetric_part};
 /// (Vu, Cho, Lei & Rohe 2013; Wang & Xu 2019, equation 5.)
 #[derive(Clone, Debug, PartialEq)]
 pub struct FantopeProblem {
-    matrix: DMatrix<f64>,
+    estimate: SymmetricMatrix,
     rank: Rank,
     penalty: Penalty,
 }
@@ -30,19 +30,33 @@ impl FantopeProblem {
     /// [`RecoveryError::Eigen`] when the matrix is empty, not square, not finite or not symmetric,
     /// [`RecoveryError::RankExceedsDimension`].
     pub fn new(matrix: &DMatrix<f64>, rank: Rank, penalty: Penalty) -> Result<Self, RecoveryError> {
-        let matrix = symmetric_part(matrix)?;
-        rank.check(matrix.nrows())?;
-        Ok(Self { matrix, rank, penalty })
+        Self::of_estimate(SymmetricMatrix::new(matrix.clone())?, rank, penalty)
+    }
+
+    /// Poses the problem for an estimate already checked, without a copy of it: for large ones, and in single precision.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::RankExceedsDimension`].
+    pub fn of_estimate(estimate: SymmetricMatrix, rank: Rank, penalty: Penalty) -> Result<Self, RecoveryError> {
+        rank.check(estimate.dimension())?;
+        Ok(Self { estimate, rank, penalty })
+    }
+
+    /// The same estimate and rank with another penalty.
+    #[must_use]
+    pub fn with_penalty(self, penalty: Penalty) -> Self {
+        Self { penalty, ..self }
     }
 
     /// The estimate `S`, `d × d`, symmetric to the last bit.
-    pub fn matrix(&self) -> &DMatrix<f64> {
-        &self.matrix
+    pub fn estimate(&self) -> &SymmetricMatrix {
+        &self.estimate
     }
 
     /// Dimension `d` of the estimate.
     pub fn dimension(&self) -> usize {
-        self.matrix.nrows()
+        self.estimate.dimension()
     }
 
     /// Number `k` of components.
@@ -64,7 +78,7 @@ impl FantopeProblem {
     /// [`RecoveryError::ShapeMismatch`].
     pub fn objective(&self, x: &DMatrix<f64>) -> Result<f64, RecoveryError> {
         self.check_shape(x)?;
-        Ok(penalised_value(&self.matrix, x, self.penalty.value()))
+        Ok(penalised_value(&self.estimate.to_double(), x, self.penalty.value()))
     }
 
     /// How far a symmetric matrix is from the Fantope: 0 inside, absolute (eigenvalues and trace of a projector are of size 1).
@@ -95,7 +109,7 @@ impl FantopeProblem {
             let (row, column) = (position % z.nrows(), position / z.nrows());
             return Err(RecoveryError::DualInfeasible { row, column, value: z[(row, column)], penalty });
         }
-        dual_bound(&self.matrix, z, self.rank)
+        dual_bound(&self.estimate.to_double(), z, self.rank)
     }
 
     fn check_shape(&self, x: &DMatrix<f64>) -> Result<(), RecoveryError> {
@@ -174,7 +188,7 @@ pub struct FantopeProjection {
 pub fn project_onto_fantope(matrix: &DMatrix<f64>, rank: Rank) -> Result<FantopeProjection, RecoveryError> {
     let eigen = symmetric_eigen(matrix)?;
     rank.check(matrix.nrows())?;
-    let (weights, threshold) = fantope_weights(&eigen.values, rank);
+    let (weights, threshold) = fantope_weights(&eigen.values, rank.value());
     Ok(FantopeProjection {
         matrix: weighted_projectors(&eigen.vectors, &weights),
         weights,
@@ -194,10 +208,10 @@ pub fn soft_threshold(matrix: &DMatrix<f64>, amount: Penalty) -> DMatrix<f64> {
 }
 
 /// Weights `min(1, max(0, λ_i − θ))` summing to `k`, and `θ`, for eigenvalues in descending order.
-pub(super) fn fantope_weights(values: &DVector<f64>, rank: Rank) -> (DVector<f64>, f64) {
-    let target = rank.value() as f64;
+pub(super) fn fantope_weights(values: &DVector<f64>, rank: usize) -> (DVector<f64>, f64) {
+    let target = rank as f64;
     // Relative to the k-th eigenvalue the threshold lies in [−1, 0]: no digits are lost to a large common shift.
-    let pivot = values[rank.value() - 1];
+    let pivot = values[rank - 1];
     let shifted = values.map(|value| value - pivot);
     let total = |threshold: f64| shifted.iter().map(|value| (value - threshold).clamp(0.0, 1.0)).sum::<f64>();
 
@@ -263,7 +277,7 @@ mod tests {
     }
 
     fn weights(values: &[f64], k: usize) -> Vec<f64> {
-        fantope_weights(&DVector::from_column_slice(values), rank(k)).0.as_slice().to_vec()
+        fantope_weights(&DVector::from_column_slice(values), k).0.as_slice().to_vec()
     }
 
     #[test]

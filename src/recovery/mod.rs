@@ -21,17 +21,22 @@
 //! forms are errors.
 
 mod admm;
+mod closed_form;
 mod fantope;
+#[cfg(test)]
+mod laws;
 mod normalised;
 mod outcome;
 mod pca;
 mod penalty;
+mod solver;
 
 pub use admm::{AdmmSettings, solve_admm};
 pub use fantope::{FantopeProblem, FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
-pub use outcome::{AdmmStatus, FantopeSolution, Progress};
+pub use outcome::{Certificate, DualMatrix, FantopeSolution, HistoryEntry, Progress, SolverStatus};
 pub use pca::{Components, principal_components};
 pub use penalty::{DEFAULT_PENALTY_FACTOR, default_penalty};
+pub use solver::{FantopeSolver, SolverSettings};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

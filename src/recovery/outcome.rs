@@ -1,19 +1,36 @@
-//! What the sparse solver hands back, on the way and at the end.
+//! What the sparse solvers hand back, on the way and at the end.
 
 use nalgebra::{DMatrix, DVector};
+
+use super::{FantopeProblem, RecoveryError};
+use crate::linalg::symmetric_eigen;
+use crate::subspace::orient_columns_in_place;
 
 /// How the solver ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum AdmmStatus {
+pub enum SolverStatus {
     /// The relative duality gap is at most the tolerance.
     Optimal,
-    /// The iterates stopped moving, to rounding, before the gap reached the tolerance: it asks for more than doubles hold.
+    /// The gap stopped shrinking before it reached the tolerance. The solution is feasible and its gap is certified.
     Stalled,
     /// The iterations ran out. The solution is feasible and its gap is certified, only wider than asked for.
     BudgetExhausted,
     /// The progress callback asked to stop. The solution is feasible and its gap is certified.
     Cancelled,
+}
+
+/// What the dual bound rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Certificate {
+    /// All eigenvalues were computed: the bound holds, up to the rounding that is added to it.
+    Exact,
+    /// The eigenvalues beyond the working set were bounded from random vectors: the bound is wrong with at most this probability.
+    Probable {
+        /// The probability, over the choice of the solver's seed.
+        failure: f64,
+    },
 }
 
 /// What the solver reports at every certificate.
@@ -23,27 +40,38 @@ pub struct Progress {
     pub iterations: usize,
     /// Most iterations allowed.
     pub max_iterations: usize,
-    /// Relative duality gap of the best solution and the best bound so far.
+    /// Rows in the working set.
+    pub working_set: usize,
+    /// Certified relative gap of the best solution and the best bound so far; infinite before the first bound.
     pub relative_gap: f64,
+    /// Relative gap within the working set: what the gap would be if no other row mattered.
+    pub working_set_gap: f64,
     /// The gap at which the solver stops.
     pub tolerance: f64,
-    /// `‖X − Y‖_F`: disagreement of the feasible and the sparse iterate.
-    pub primal_residual: f64,
-    /// `ρ ‖Y − Y_previous‖_F`, in the units of the estimate.
-    pub dual_residual: f64,
+}
+
+/// One certificate of the whole problem, as it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HistoryEntry {
+    /// Iterations done.
+    pub iterations: usize,
+    /// Rows in the working set.
+    pub working_set: usize,
+    /// Best objective so far, in the units of the estimate.
+    pub objective: f64,
+    /// Best bound so far, in the units of the estimate.
+    pub dual_bound: f64,
+    /// The certified relative gap between them.
+    pub relative_gap: f64,
 }
 
 /// A feasible solution, its sparse twin, and the proof of how good they are.
+///
+/// All rows and columns beyond [`FantopeSolution::rows`] are zero in `X` and `Y`, so both are stored on those rows alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FantopeSolution {
     /// How the solver ended.
-    pub status: AdmmStatus,
-    /// Feasible `X`, `d × d`: `0 ⪯ X ⪯ I`, `tr X = k` to rounding. Small where [`FantopeSolution::sparse`] is zero.
-    pub feasible: DMatrix<f64>,
-    /// Sparse iterate `Y`, `d × d`, with exact zeros; feasible only in the limit.
-    pub sparse: DMatrix<f64>,
-    /// Dual matrix `Z`, `d × d`, `|Z_ij| ≤ penalty`: [`FantopeProblem::dual_bound`](super::FantopeProblem::dual_bound) of it is the bound.
-    pub dual: DMatrix<f64>,
+    pub status: SolverStatus,
     /// Objective of the feasible `X`, in the units of the estimate.
     pub objective: f64,
     /// Upper bound on the objective of every feasible point, in the units of the estimate.
@@ -58,20 +86,175 @@ pub struct FantopeSolution {
     /// taken above that of the uninformative `X = (k/d) I` without penalty, `k c`. Since that difference can be 0, it is
     /// not let below `k penalty`, the least penalty any feasible point pays. When both are 0, so is the gap.
     pub relative_gap: f64,
-    /// `‖X − Y‖_F` of the last iterates.
-    pub primal_residual: f64,
-    /// `ρ ‖Y − Y_previous‖_F` of the last iterates, in the units of the estimate.
-    pub dual_residual: f64,
+    /// What the bound rests on.
+    pub certificate: Certificate,
     /// Iterations done; 0 when the solution was known in closed form.
     pub iterations: usize,
-    /// Rows with a nonzero diagonal entry of `Y`, ascending from 0 (Theorem 5 of Wang & Xu 2019).
+    /// Every certificate of the whole problem, in order.
+    pub history: Vec<HistoryEntry>,
+    /// The dimension, `d`.
+    pub dimension: usize,
+    /// The rows of the working set, ascending from 0.
+    pub rows: Vec<usize>,
+    /// Eigenvectors of `X` with positive eigenvalue, on the working set: `|rows| × r`, orthonormal, `r ≥ k`.
+    pub vectors: DMatrix<f64>,
+    /// Their eigenvalues, descending, in `(0, 1]`, summing to `k`: `k` ones when the relaxation is tight.
+    pub weights: DVector<f64>,
+    /// Sparse iterate `Y` on the working set, `|rows| × |rows|`, with exact zeros off the diagonal; feasible only in the limit.
+    pub sparse_block: DMatrix<f64>,
+    /// The dual matrix that proves the bound.
+    pub dual: DualMatrix,
+    /// Rows on which `X` lives, ascending from 0 (Theorem 5 of Wang & Xu 2019): those with a nonzero entry of `Y` off the diagonal, or
+    /// with more than 1e-4 on it.
     pub support: Vec<usize>,
+    /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components explain.
+    pub leverages: Vec<f64>,
     /// The `k`-PCA of `X`, `d × k`, column-major, orthonormal, oriented, most variance first.
     ///
     /// Within the subspace the basis is the one that diagonalises `S`, since `X` itself often ties all its eigenvalues.
     pub components: DMatrix<f64>,
     /// Variances `v_jᵀ S v_j` of the `k` components, descending, in the units of the estimate.
     pub variances: DVector<f64>,
-    /// All `d` eigenvalues of `X`, descending, in `[0, 1]`: `k` ones and zeros otherwise when the relaxation is tight.
-    pub weights: DVector<f64>,
+}
+
+/// A dual matrix `Z`, `|Z_ij| ≤ penalty`, stored where it is not simply the clipped estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DualMatrix {
+    pub(super) rows: Vec<usize>,
+    /// `Z` on the rows, in the units of the estimate.
+    pub(super) block: DMatrix<f64>,
+    /// `S − Z` between other rows and these, where it is not what soft-thresholding leaves.
+    pub(super) cross: Vec<(usize, DVector<f64>)>,
+}
+
+/// A diagonal entry of `Y` above this counts as support even when nothing is beside it.
+const ISOLATED: f64 = 1e-4;
+
+/// What a solver found, in the units of the estimate.
+pub(super) struct Found {
+    pub(super) status: SolverStatus,
+    pub(super) certificate: Certificate,
+    pub(super) objective: f64,
+    pub(super) dual_bound: f64,
+    pub(super) relative_gap: f64,
+    pub(super) iterations: usize,
+    pub(super) history: Vec<HistoryEntry>,
+    pub(super) rows: Vec<usize>,
+    pub(super) vectors: DMatrix<f64>,
+    pub(super) weights: DVector<f64>,
+    pub(super) sparse_block: DMatrix<f64>,
+    pub(super) dual: DualMatrix,
+}
+
+impl FantopeSolution {
+    /// Works out components and support.
+    pub(super) fn new(problem: &FantopeProblem, found: Found) -> Result<Self, RecoveryError> {
+        let rank = problem.rank().value();
+        let y = &found.sparse_block;
+        let on_support = |row: &usize| {
+            let beside = (0..y.ncols()).any(|column| column != *row && y[(*row, column)] != 0.0);
+            beside || y[(*row, *row)] > ISOLATED
+        };
+        let places: Vec<usize> = (0..found.rows.len()).filter(on_support).collect();
+        let leverage = |place: &usize| {
+            let entries = found.vectors.row(*place);
+            entries.iter().zip(found.weights.iter()).map(|(entry, weight)| weight * entry * entry).sum()
+        };
+        let (components, variances) = components(problem, &found.rows, &found.vectors.columns(0, rank).into_owned())?;
+        Ok(Self {
+            leverages: places.iter().map(leverage).collect(),
+            support: places.iter().map(|place| found.rows[*place]).collect(),
+            components,
+            variances,
+            dimension: problem.dimension(),
+            status: found.status,
+            certificate: found.certificate,
+            objective: found.objective,
+            dual_bound: found.dual_bound,
+            relative_gap: found.relative_gap,
+            iterations: found.iterations,
+            history: found.history,
+            rows: found.rows,
+            vectors: found.vectors,
+            weights: found.weights,
+            sparse_block: found.sparse_block,
+            dual: found.dual,
+        })
+    }
+
+    /// The feasible `X`, `d × d`: `0 ⪯ X ⪯ I`, `tr X = k` to rounding.
+    #[must_use]
+    pub fn feasible(&self) -> DMatrix<f64> {
+        let scaled = DMatrix::from_fn(self.vectors.nrows(), self.weights.len(), |row, column| {
+            self.vectors[(row, column)] * self.weights[column].sqrt()
+        });
+        let mut block = &scaled * scaled.transpose();
+        block.fill_lower_triangle_with_upper_triangle();
+        self.embedded(&block)
+    }
+
+    /// The sparse iterate `Y`, `d × d`.
+    #[must_use]
+    pub fn sparse(&self) -> DMatrix<f64> {
+        self.embedded(&self.sparse_block)
+    }
+
+    fn embedded(&self, block: &DMatrix<f64>) -> DMatrix<f64> {
+        let mut whole = DMatrix::zeros(self.dimension, self.dimension);
+        for (column, at_column) in self.rows.iter().enumerate() {
+            for (row, at_row) in self.rows.iter().enumerate() {
+                whole[(*at_row, *at_column)] = block[(row, column)];
+            }
+        }
+        whole
+    }
+}
+
+impl DualMatrix {
+    /// `Z`, `d × d`, in the units of the estimate, for the problem that was solved:
+    /// [`FantopeProblem::dual_bound`] of it is the bound, decomposed anew.
+    #[must_use]
+    pub fn matrix(&self, problem: &FantopeProblem) -> DMatrix<f64> {
+        let (estimate, penalty) = (problem.estimate(), problem.penalty().value());
+        let mut whole = estimate.to_double();
+        whole.apply(|entry| *entry = entry.clamp(-penalty, penalty));
+        whole.fill_diagonal(penalty);
+        for (row, left) in &self.cross {
+            for (column, left) in self.rows.iter().zip(left.iter()) {
+                // Clipped because the difference may round past the penalty.
+                let entry = (estimate.entry(*row, *column) - left).clamp(-penalty, penalty);
+                whole[(*row, *column)] = entry;
+                whole[(*column, *row)] = entry;
+            }
+        }
+        for (column, at_column) in self.rows.iter().enumerate() {
+            for (row, at_row) in self.rows.iter().enumerate() {
+                whole[(*at_row, *at_column)] = self.block[(row, column)];
+            }
+        }
+        whole
+    }
+}
+
+/// The basis of the span that diagonalises `S`, most variance first, on all rows, and those variances.
+fn components(
+    problem: &FantopeProblem,
+    rows: &[usize],
+    basis: &DMatrix<f64>,
+) -> Result<(DMatrix<f64>, DVector<f64>), RecoveryError> {
+    let estimate = problem.estimate();
+    // Centred, so that a large multiple of the identity does not drown the differences.
+    let shift = estimate.mean_diagonal();
+    let mut block = estimate.submatrix(rows, rows);
+    (0..rows.len()).for_each(|index| block[(index, index)] -= shift);
+    let mut seen = basis.tr_mul(&(block * basis));
+    seen.fill_lower_triangle_with_upper_triangle();
+    let eigen = symmetric_eigen(&seen)?;
+    let inside = basis * eigen.vectors;
+    let mut components = DMatrix::zeros(problem.dimension(), basis.ncols());
+    for (place, row) in rows.iter().enumerate() {
+        components.set_row(*row, &inside.row(place));
+    }
+    orient_columns_in_place(&mut components);
+    Ok((components, eigen.values.map(|value| value + shift)))
 }

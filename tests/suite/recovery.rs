@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use ldp_pca::recovery::{
-    AdmmSettings, AdmmStatus, FantopeProblem, Penalty, Rank, project_onto_fantope, soft_threshold, solve_admm,
+    AdmmSettings, FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus, project_onto_fantope,
+    soft_threshold, solve_admm,
 };
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
@@ -95,10 +96,15 @@ proptest! {
         seeds in prop::collection::vec(-2.0..2.0, 81),
     ) {
         let problem = FantopeProblem::new(&matrix, Rank::new(rank).unwrap(), Penalty::new(penalty).unwrap()).unwrap();
-        let solution = solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap();
-        prop_assert_eq!(solution.status, AdmmStatus::Optimal);
-        prop_assert!(problem.infeasibility(&solution.feasible).unwrap() <= 1e-9);
-        prop_assert!(problem.dual_bound(&solution.dual).is_ok());
+        let solver = FantopeSolver::new(SolverSettings { tolerance: 1e-7, ..SolverSettings::default() }).unwrap();
+        let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        prop_assert_eq!(solution.status, SolverStatus::Optimal);
+        prop_assert!(problem.infeasibility(&solution.feasible()).unwrap() <= 1e-9);
+        let bound = problem.dual_bound(&solution.dual.matrix(&problem)).unwrap();
+        prop_assert!((bound - solution.dual_bound).abs() <= 1e-9 * (1.0 + bound.abs()));
+        let reference = solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+        prop_assert!(reference.status == SolverStatus::Optimal && reference.objective <= solution.dual_bound + 1e-12);
+        prop_assert!(solution.objective <= reference.dual_bound + 1e-12);
         for other in [symmetric(matrix.nrows(), &seeds), matrix.clone(), soft_threshold(&matrix, problem.penalty()) * 1e6] {
             let feasible = project_onto_fantope(&other, problem.rank()).unwrap().matrix;
             prop_assert!(problem.objective(&feasible).unwrap() <= solution.dual_bound + 1e-12);

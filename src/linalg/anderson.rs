@@ -1,0 +1,107 @@
+//! Anderson acceleration of a fixed-point iteration.
+
+use nalgebra::{DMatrix, DVector};
+
+/// Extrapolates the fixed point of `t ↦ G(t)` from the last few pairs of residual `G(t) − t` and image `G(t)`.
+///
+/// Of all affine combinations of the last images it takes the one whose residuals, combined alike, are smallest (type II:
+/// Anderson 1965; Walker & Ni 2011). It is exact for a linear map once it remembers as many steps as the map has
+/// dimensions, and needs no derivative. Whether the result is better is for the caller to check.
+pub(crate) struct Anderson {
+    memory: usize,
+    /// Differences of successive residuals and images, newest overwriting the oldest.
+    residual_steps: Vec<Vec<f64>>,
+    image_steps: Vec<Vec<f64>>,
+    /// `⟨residual_steps[i], residual_steps[j]⟩`.
+    gram: DMatrix<f64>,
+    newest: usize,
+    last: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+/// Relative weight of the regularisation, against dependent differences.
+const REGULARISATION: f64 = 1e-10;
+
+impl Anderson {
+    pub(crate) fn new(memory: usize) -> Self {
+        Self {
+            memory,
+            residual_steps: Vec::new(),
+            image_steps: Vec::new(),
+            gram: DMatrix::zeros(memory, memory),
+            newest: 0,
+            last: None,
+        }
+    }
+
+    /// Forgets everything: the map has changed, or led astray.
+    pub(crate) fn reset(&mut self) {
+        self.residual_steps.clear();
+        self.image_steps.clear();
+        self.last = None;
+    }
+
+    /// Takes the residual and the image of the last point; writes the extrapolated point over `image` and returns true, or
+    /// leaves it when there are too few pairs yet.
+    pub(crate) fn extrapolate(&mut self, residual: &[f64], image: &mut [f64]) -> bool {
+        self.remember(residual, image);
+        let count = self.residual_steps.len();
+        if count < 2 {
+            return false;
+        }
+        let projections = DVector::from_iterator(count, self.residual_steps.iter().map(|step| dot(step, residual)));
+        let mut gram = self.gram.view((0, 0), (count, count)).into_owned();
+        let ridge = REGULARISATION * gram.trace();
+        (0..count).for_each(|index| gram[(index, index)] += ridge);
+        let Some(factor) = gram.cholesky() else {
+            self.reset();
+            return false;
+        };
+        let coefficients = factor.solve(&projections);
+        for (coefficient, step) in coefficients.iter().zip(&self.image_steps) {
+            image.iter_mut().zip(step).for_each(|(point, step)| *point -= coefficient * step);
+        }
+        true
+    }
+
+    fn remember(&mut self, residual: &[f64], image: &[f64]) {
+        let Some((last_residual, last_image)) = &mut self.last else {
+            self.last = Some((residual.to_vec(), image.to_vec()));
+            return;
+        };
+        let slot = if self.residual_steps.len() < self.memory {
+            self.residual_steps.push(vec![0.0; residual.len()]);
+            self.image_steps.push(vec![0.0; residual.len()]);
+            self.residual_steps.len() - 1
+        } else {
+            (self.newest + 1) % self.memory
+        };
+        self.newest = slot;
+        replace_by_difference(&mut self.residual_steps[slot], last_residual, residual);
+        replace_by_difference(&mut self.image_steps[slot], last_image, image);
+        for (other, step) in self.residual_steps.iter().enumerate() {
+            let product = dot(step, &self.residual_steps[slot]);
+            self.gram[(slot, other)] = product;
+            self.gram[(other, slot)] = product;
+        }
+    }
+}
+
+/// `step ← now − last`, `last ← now`.
+fn replace_by_difference(step: &mut [f64], last: &mut [f64], now: &[f64]) {
+    for ((step, last), now) in step.iter_mut().zip(last).zip(now) {
+        *step = now - *last;
+        *last = *now;
+    }
+}
+
+/// The inner product, in eight running sums so that it vectorises.
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    let (mut sums, split) = ([0.0; 8], left.len() / 8 * 8);
+    for (left, right) in left[..split].chunks_exact(8).zip(right[..split].chunks_exact(8)) {
+        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
+            *sum += left * right;
+        }
+    }
+    let rest: f64 = left[split..].iter().zip(&right[split..]).map(|(left, right)| left * right).sum();
+    sums.iter().sum::<f64>() + rest
+}

@@ -1,0 +1,82 @@
+//! A few leading eigenpairs of a dense symmetric matrix, from a good guess.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use nalgebra::DMatrix;
+
+use super::{EigenError, symmetric_eigen};
+
+/// Leading eigenpairs as a block of Ritz pairs.
+pub(crate) struct LeadingPairs {
+    /// Descending.
+    pub(crate) values: Vec<f64>,
+    /// `d × m`, orthonormal.
+    pub(crate) vectors: DMatrix<f64>,
+}
+
+/// Improves `guess`, `d × m` orthonormal, towards the `m` leading eigenvectors of the symmetric `matrix` (both triangles):
+/// the best vectors in the span of the guess and of its image.
+///
+/// It is one step of block Lanczos, which is what a sequence of slowly changing matrices needs: each step squares down the part of
+/// the error that the last change brought in.
+pub(crate) fn improve_leading_pairs(matrix: &DMatrix<f64>, guess: &DMatrix<f64>) -> Result<LeadingPairs, EigenError> {
+    let (dimension, count) = guess.shape();
+    let image = product(matrix, guess);
+    let basis = orthonormal(guess, &image);
+    let added = basis.columns(count, basis.ncols() - count).into_owned();
+    let added_image = product(matrix, &added);
+    let mut images = DMatrix::zeros(dimension, basis.ncols());
+    images.columns_mut(0, count).copy_from(&image);
+    images.columns_mut(count, added.ncols()).copy_from(&added_image);
+    let mut seen = transposed_product(&basis, &images);
+    seen.fill_lower_triangle_with_upper_triangle();
+    let eigen = symmetric_eigen(&seen)?;
+    let coordinates = eigen.vectors.columns(0, count).into_owned();
+    Ok(LeadingPairs {
+        values: eigen.values.rows(0, count).iter().copied().collect(),
+        vectors: product(&basis, &coordinates),
+    })
+}
+
+/// The guess, and beside it an orthonormal basis of what the image adds to it.
+fn orthonormal(guess: &DMatrix<f64>, image: &DMatrix<f64>) -> DMatrix<f64> {
+    let (dimension, count) = guess.shape();
+    let mut rest = image - product(guess, &transposed_product(guess, image));
+    for mut column in rest.column_iter_mut() {
+        let norm = column.norm();
+        if norm > 0.0 {
+            column /= norm;
+        }
+    }
+    rest -= product(guess, &transposed_product(guess, &rest));
+    let both = faer::Mat::from_fn(dimension, 2 * count, |row, column| {
+        if column < count { guess[(row, column)] } else { rest[(row, column - count)] }
+    });
+    let q = both.qr().compute_thin_Q();
+    DMatrix::from_fn(dimension, q.ncols(), |row, column| {
+        // The first columns are the guess up to sign: keep the guess, for which the image is known.
+        if column < count { guess[(row, column)] } else { q[(row, column)] }
+    })
+}
+
+/// `left right`.
+pub(crate) fn product(left: &DMatrix<f64>, right: &DMatrix<f64>) -> DMatrix<f64> {
+    multiply(view(left), view(right))
+}
+
+/// `leftᵀ right`.
+fn transposed_product(left: &DMatrix<f64>, right: &DMatrix<f64>) -> DMatrix<f64> {
+    multiply(view(left).transpose(), view(right))
+}
+
+fn view(matrix: &DMatrix<f64>) -> MatRef<'_, f64> {
+    MatRef::from_column_major_slice(matrix.as_slice(), matrix.nrows(), matrix.ncols())
+}
+
+fn multiply(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> DMatrix<f64> {
+    let mut out = DMatrix::zeros(left.nrows(), right.ncols());
+    let shape = out.shape();
+    let out_view = MatMut::from_column_major_slice_mut(out.as_mut_slice(), shape.0, shape.1);
+    matmul(out_view, Accum::Replace, left, right, 1.0, Par::Seq);
+    out
+}

@@ -1,0 +1,152 @@
+//! Laws that every way of solving the sparse problem obeys, on inputs with ties, zeros and extreme ranks.
+
+use std::ops::ControlFlow;
+
+use nalgebra::{DMatrix, DVector};
+
+use super::{
+    AdmmSettings, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus,
+    principal_components, solve_admm,
+};
+use crate::subspace::{Subspace, sin_theta_squared};
+
+pub(super) fn problem(matrix: &DMatrix<f64>, rank: usize, penalty: f64) -> FantopeProblem {
+    FantopeProblem::new(matrix, Rank::new(rank).unwrap(), Penalty::new(penalty).unwrap()).unwrap()
+}
+
+/// Both solvers, to the same tolerance.
+fn solve_by_both(problem: &FantopeProblem) -> [FantopeSolution; 2] {
+    [solve(problem), solve_admm(problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap()]
+}
+
+pub(super) fn solve(problem: &FantopeProblem) -> FantopeSolution {
+    let settings = SolverSettings { tolerance: 1e-7, ..SolverSettings::default() };
+    FantopeSolver::new(settings).unwrap().solve(problem, None, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// Two sparse spikes under a deterministic perturbation.
+pub(super) fn spiked(dimension: usize) -> DMatrix<f64> {
+    DMatrix::from_fn(dimension, dimension, |i, j| {
+        let spike =
+            if i < 3 && j < 3 { 1.0 } else { 0.0 } + if (3..5).contains(&i) && (3..5).contains(&j) { 0.8 } else { 0.0 };
+        spike + 0.1 * ((i + j) as f64 * 2.3 + (i * j) as f64 * 1.7).sin()
+    })
+}
+
+/// No structure at all: slow to solve.
+pub(super) fn noise(dimension: usize) -> DMatrix<f64> {
+    DMatrix::from_fn(dimension, dimension, |i, j| ((i * j) as f64 * 1.7 + (i + j) as f64 * 0.3).sin())
+}
+
+pub(super) fn assert_certified(problem: &FantopeProblem, solution: &FantopeSolution) {
+    let scale = problem.estimate().to_double().amax().max(problem.penalty().value()).max(f64::MIN_POSITIVE);
+    assert_eq!(solution.status, SolverStatus::Optimal);
+    assert!(problem.infeasibility(&solution.feasible()).unwrap() < 1e-9);
+    assert!((problem.objective(&solution.feasible()).unwrap() - solution.objective).abs() <= 1e-10 * scale);
+    assert!(solution.dual_bound >= solution.objective - 1e-12 * scale);
+    assert!(problem.dual_bound(&solution.dual.matrix(problem)).unwrap() <= solution.dual_bound + 1e-10 * scale);
+    let gram = solution.components.tr_mul(&solution.components);
+    assert!((gram - DMatrix::identity(problem.rank().value(), problem.rank().value())).norm() < 1e-10);
+}
+
+#[test]
+fn sparse_spikes_are_found_with_their_support() {
+    let problem = problem(&spiked(20), 2, 0.2);
+    for solution in solve_by_both(&problem) {
+        assert_certified(&problem, &solution);
+        assert_eq!(solution.support, [0, 1, 2, 3, 4]);
+        assert!(solution.iterations > 0 && solution.variances[0] >= solution.variances[1]);
+        let leverages: f64 = solution.leverages.iter().sum();
+        assert!(
+            (leverages - 2.0).abs() < 1e-3
+                && solution.leverages.iter().all(|share| (0.0..=1.0 + 1e-12).contains(share))
+        );
+    }
+}
+
+#[test]
+fn solution_does_not_depend_on_unit_or_on_multiples_of_the_identity() {
+    // On every row, and on a working set of a larger matrix.
+    for dimension in [20, 60] {
+        let matrix = spiked(dimension);
+        let bases = solve_by_both(&problem(&matrix, 2, 0.2));
+        for factor in [1e-200, 1e-3, 1000.0, 1e200] {
+            let scaled = solve_by_both(&problem(&(&matrix * factor), 2, 0.2 * factor));
+            for (scaled, base) in scaled.iter().zip(&bases) {
+                assert!((scaled.feasible() - base.feasible()).norm() < 1e-6, "factor {factor:e}");
+                assert!((scaled.objective / factor - base.objective).abs() < 1e-7);
+            }
+        }
+        for shift in [-50.0, 1e-3, 1e6] {
+            let shifted = &matrix + DMatrix::from_diagonal_element(dimension, dimension, shift);
+            let moved = solve_by_both(&problem(&shifted, 2, 0.2));
+            for (moved, base) in moved.iter().zip(&bases) {
+                assert!((moved.feasible() - base.feasible()).norm() < 1e-6, "shift {shift}");
+                assert!((moved.relative_gap - base.relative_gap).abs() < 1e-7);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_penalty_the_solution_is_ordinary_principal_components() {
+    let problem = problem(&spiked(20), 2, 0.0);
+    let solution = solve(&problem);
+    assert_certified(&problem, &solution);
+    assert_eq!(solution.iterations, 0);
+    let pca = principal_components(&problem.estimate().to_double(), problem.rank()).unwrap();
+    assert!((&pca.vectors - &solution.components).norm() < 1e-10);
+    assert!((pca.values - solution.variances).norm() < 1e-12);
+}
+
+#[test]
+fn a_tiny_penalty_continues_the_unpenalised_solution() {
+    let exact = solve(&problem(&spiked(20), 2, 0.0));
+    let of = |solution: &FantopeSolution| Subspace::new(&solution.components).unwrap();
+    for near in solve_by_both(&problem(&spiked(20), 2, 1e-9)) {
+        assert!(near.iterations > 0);
+        assert!(sin_theta_squared(&of(&exact), &of(&near)).unwrap() < 1e-6);
+    }
+}
+
+#[test]
+fn full_rank_is_the_identity() {
+    for dimension in [1, 4] {
+        let problem = problem(&spiked(dimension), dimension, 0.3);
+        let solution = solve(&problem);
+        assert_certified(&problem, &solution);
+        assert_eq!(solution.feasible(), DMatrix::identity(dimension, dimension));
+        assert_eq!((solution.iterations, solution.support.len()), (0, dimension));
+    }
+}
+
+#[test]
+fn an_overwhelming_penalty_selects_the_largest_diagonal_entries_lower_index_first() {
+    let mut matrix = spiked(4);
+    matrix.set_diagonal(&DVector::from_vec(vec![1.0, 2.0, 2.0, 2.0]));
+    let problem = problem(&matrix, 2, 10.0);
+    let solution = solve(&problem);
+    assert_certified(&problem, &solution);
+    assert_eq!((solution.iterations, solution.support), (0, vec![1, 2]));
+}
+
+#[test]
+fn zero_and_constant_matrices_have_a_defined_solution() {
+    for level in [0.0, 3.0, -3.0] {
+        for penalty in [0.0, 0.5] {
+            let problem = problem(&DMatrix::from_diagonal_element(5, 5, level), 2, penalty);
+            let solution = solve(&problem);
+            assert_certified(&problem, &solution);
+            assert_eq!(solution.support, [0, 1]);
+            assert!((solution.objective - 2.0 * (level - penalty)).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn eigenvalues_tied_at_the_rank_still_get_a_certificate() {
+    // Two equal blocks compete for one component.
+    let block = |i: usize, j: usize| if i / 3 == j / 3 { 1.0 } else { 0.05 };
+    let problem = problem(&DMatrix::from_fn(6, 6, block), 1, 0.2);
+    solve_by_both(&problem).iter().for_each(|solution| assert_certified(&problem, solution));
+}

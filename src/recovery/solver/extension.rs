@@ -1,0 +1,287 @@
+//! The dual matrix beyond the working set, and what it proves there.
+
+use chacha20::ChaCha8Rng;
+use nalgebra::{DMatrix, DVector};
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::cross::cancel_against;
+use super::scaled::ScaledProblem;
+use super::thresholded::Thresholded;
+use crate::linalg::{Krylov, SymmetricEigen, lanczos, symmetric_eigenvalues};
+use crate::recovery::RecoveryError;
+use crate::recovery::outcome::{Certificate, DualMatrix};
+
+/// `S − Z` on the whole problem, for a dual matrix found on the working set `J` and extended beyond it.
+///
+/// ```text
+///            J        rest
+///     J   [ M_J       Cᵀ  ]      C: per row the Z that makes C Q vanish, if the penalty allows (`cancel_against`)
+///  rest   [ C         T   ]      T: what soft-thresholding leaves of S
+/// ```
+///
+/// `Q` spans the leading eigenvectors of `M_J`. Where `C Q` vanishes, and every eigenvalue of the matrix on the complement of `Q`
+/// lies below the `k`-th of `M_J`, the sum of the `k` largest is that of `M_J`: what is optimal on `J` is optimal.
+pub(super) struct Extension<'a> {
+    thresholded: &'a Thresholded<'a>,
+    rows: &'a [usize],
+    rank: usize,
+    /// `M_J` and its eigendecomposition.
+    block: &'a DMatrix<f64>,
+    spectrum: &'a SymmetricEigen,
+    /// The leading eigenvectors `Q`, `|J| × r`.
+    leading: DMatrix<f64>,
+    /// The rows of `C` that are not zero.
+    pub(super) cross: Vec<(usize, DVector<f64>)>,
+    /// `(C Q)ᵀ C Q`, `r × r`.
+    coupling: DMatrix<f64>,
+    /// Rows that cannot be cancelled, with what is left of them: `‖Qᵀ C_i‖`.
+    violations: Vec<(usize, f64)>,
+}
+
+/// What an extension proves, in the units of the scaled problem.
+pub(super) struct Evidence {
+    /// Upper bound on the optimum.
+    pub(super) bound: f64,
+    /// Where the bound would be with the eigenvalues of the complement as they seem, rather than as bounded.
+    pub(super) estimate: f64,
+    pub(super) certificate: Certificate,
+    pub(super) dual: DualMatrix,
+    /// Rows to add to the working set, most wanted first.
+    pub(super) growth: Vec<usize>,
+}
+
+/// How much to spend on a bound.
+pub(super) struct Effort<'a> {
+    pub(super) seed: u64,
+    pub(super) failure: f64,
+    pub(super) exact_dimension: usize,
+    /// Whether a bound would be good enough.
+    pub(super) wanted: &'a dyn Fn(f64) -> bool,
+}
+
+/// Rounding in eigenvalues of a matrix of this dimension and Frobenius norm, from above.
+///
+/// Householder reduction and the QR iteration return the exact eigenvalues of a matrix within `4 d u ‖A‖_F` (`u = 2⁻⁵²`; the proofs
+/// allow a larger constant, practice shows a far smaller one), and by Weyl's theorem no eigenvalue moves further than that.
+pub(in crate::recovery) fn eigenvalue_rounding(dimension: usize, norm: f64) -> f64 {
+    4.0 * dimension as f64 * f64::EPSILON * norm
+}
+
+/// Up to this dimension the last certificate is of all eigenvalues, since it costs little.
+const CHEAP: usize = 400;
+
+/// Lanczos steps to see the largest eigenvalue beyond the working set, and most steps to bound it.
+const FIRST_STEPS: usize = 40;
+const MOST_STEPS: usize = 320;
+
+impl<'a> Extension<'a> {
+    /// Extends `M_J`, of which the first `positive` eigenvectors carry the solution.
+    pub(super) fn new(
+        problem: &ScaledProblem<'_>,
+        thresholded: &'a Thresholded<'a>,
+        rows: &'a [usize],
+        block: &'a DMatrix<f64>,
+        spectrum: &'a SymmetricEigen,
+        positive: usize,
+    ) -> Self {
+        let leading = spectrum.vectors.columns(0, leading_count(&spectrum.values, problem.rank, positive)).into_owned();
+        let mut extension = Self {
+            thresholded,
+            rows,
+            rank: problem.rank,
+            block,
+            spectrum,
+            coupling: DMatrix::zeros(leading.ncols(), leading.ncols()),
+            leading,
+            cross: Vec::new(),
+            violations: Vec::new(),
+        };
+        let mut inside = rows.iter().copied().peekable();
+        for row in 0..problem.dimension() {
+            if inside.next_if_eq(&row).is_none() {
+                extension.add_row(problem, row);
+            }
+        }
+        extension
+    }
+
+    fn add_row(&mut self, problem: &ScaledProblem<'_>, row: usize) {
+        let entries =
+            DVector::from_iterator(self.rows.len(), self.rows.iter().map(|column| problem.entry(*column, row)));
+        if entries.amax() <= problem.penalty {
+            return;
+        }
+        let (left, coupling) = cancel_against(&entries, &self.leading, problem.penalty);
+        let size = coupling.norm();
+        if size > NEGLIGIBLE * problem.penalty {
+            self.violations.push((row, size));
+        }
+        self.coupling.ger(1.0, &coupling, &coupling, 1.0);
+        self.cross.push((row, left));
+    }
+
+    /// Bounds the sum of the `k` largest eigenvalues of the whole matrix.
+    pub(super) fn evidence(&self, problem: &ScaledProblem<'_>, effort: &Effort<'_>) -> Result<Evidence, RecoveryError> {
+        let rounding = self.rank as f64 * eigenvalue_rounding(self.rows.len(), self.block.norm());
+        let mut steps = FIRST_STEPS;
+        let (krylov, estimate, mut bound) = loop {
+            let krylov = self.complement(effort.seed, steps)?;
+            let estimate = self.sum_of_largest(krylov.values[0])? + rounding;
+            let bound = self.sum_of_largest(krylov.upper_bound(effort.failure))? + rounding;
+            // More steps only where they can decide something.
+            let undecided = (effort.wanted)(estimate) && !(effort.wanted)(bound);
+            let more = steps < MOST_STEPS && krylov.values.len() == steps;
+            if !(undecided && more) {
+                break (krylov, estimate, bound);
+            }
+            steps *= 2;
+        };
+        let mut certificate = Certificate::Probable { failure: effort.failure };
+        let close = (effort.wanted)(estimate);
+        let undecided = close && !(effort.wanted)(bound);
+        if close && problem.dimension() <= CHEAP || undecided && problem.dimension() <= effort.exact_dimension {
+            let exact = self.exact_bound(problem)?;
+            // A bound without a doubt is worth more than one that is smaller by a rounding margin.
+            if exact < bound || (effort.wanted)(exact) {
+                (bound, certificate) = (exact, Certificate::Exact);
+            }
+        }
+        let dual = DualMatrix { rows: self.rows.to_vec(), block: self.dual_block(problem), cross: self.cross.clone() };
+        Ok(Evidence { bound, estimate, certificate, dual, growth: self.growth(&krylov) })
+    }
+
+    /// `Z` on the working set.
+    fn dual_block(&self, problem: &ScaledProblem<'_>) -> DMatrix<f64> {
+        let penalty = problem.penalty;
+        let mut block = problem.block(self.rows) - self.block;
+        // Clipped because the difference may round past the penalty.
+        block.apply(|entry| *entry = entry.clamp(-penalty, penalty));
+        block.fill_diagonal(penalty);
+        block
+    }
+
+    /// The sum of the `k` largest eigenvalues of the whole matrix, decomposed in full.
+    pub(super) fn exact_bound(&self, problem: &ScaledProblem<'_>) -> Result<f64, RecoveryError> {
+        let dimension = problem.dimension();
+        let mut whole = DMatrix::from_fn(dimension, dimension, |row, column| {
+            let entry = problem.entry(row, column);
+            if row == column { entry } else { entry - entry.clamp(-problem.penalty, problem.penalty) }
+        });
+        for place in self.rows {
+            whole.column_mut(*place).fill(0.0);
+            whole.row_mut(*place).fill(0.0);
+        }
+        for (column, at_column) in self.rows.iter().enumerate() {
+            for (row, at_row) in self.rows.iter().enumerate() {
+                whole[(*at_row, *at_column)] = self.block[(row, column)];
+            }
+        }
+        for (row, left) in &self.cross {
+            for (column, at_column) in self.rows.iter().enumerate() {
+                whole[(*row, *at_column)] = left[column];
+                whole[(*at_column, *row)] = left[column];
+            }
+        }
+        let rounding = eigenvalue_rounding(dimension, whole.norm());
+        let values = symmetric_eigenvalues(&whole)?;
+        Ok(values.rows(0, self.rank).sum() + self.rank as f64 * rounding)
+    }
+
+    /// The sum of the `k` largest eigenvalues when those of the complement are at most `beta`.
+    ///
+    /// For every `δ > 0` the matrix is at most `diag(Λ + (CQ)ᵀCQ / δ, B + δ)` in the order of symmetric matrices, `Λ` the leading
+    /// eigenvalues of `M_J` and `B` the complement, so its eigenvalues are too.
+    fn sum_of_largest(&self, beta: f64) -> Result<f64, RecoveryError> {
+        if beta.is_infinite() {
+            return Ok(f64::INFINITY);
+        }
+        let threshold = self.spectrum.values[self.rank - 1];
+        let size = self.coupling.trace();
+        let mut candidates = vec![size.sqrt().max(f64::MIN_POSITIVE)];
+        if threshold > beta {
+            candidates.push(threshold - beta);
+        }
+        let mut least = f64::INFINITY;
+        for delta in candidates {
+            let count = self.leading.ncols();
+            let mut block = &self.coupling / delta;
+            (0..count).for_each(|index| block[(index, index)] += self.spectrum.values[index]);
+            block.fill_lower_triangle_with_upper_triangle();
+            let mut values = symmetric_eigenvalues(&block)?.as_slice().to_vec();
+            if size > 0.0 || beta > threshold {
+                values.extend(std::iter::repeat_n(beta + if size > 0.0 { delta } else { 0.0 }, self.rank));
+            }
+            values.sort_by(|left, right| right.total_cmp(left));
+            least = least.min(values[..self.rank].iter().sum());
+        }
+        Ok(least)
+    }
+
+    /// Krylov space of the matrix on the complement of `Q`, from a random start.
+    fn complement(&self, seed: u64, steps: usize) -> Result<Krylov, RecoveryError> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut start = DVector::from_fn(self.thresholded.dimension(), |_, _| StandardNormal.sample(&mut rng));
+        self.project_out(&mut start);
+        let mut inner = start.clone();
+        let mut apply = |x: &DVector<f64>, y: &mut DVector<f64>| {
+            inner.copy_from(x);
+            self.project_out(&mut inner);
+            self.multiply(&mut inner, y);
+            self.project_out(y);
+        };
+        Ok(lanczos(&mut apply, &start, steps)?)
+    }
+
+    /// Takes the part in the span of `Q` out of a vector.
+    fn project_out(&self, vector: &mut DVector<f64>) {
+        let inside = DVector::from_iterator(self.rows.len(), self.rows.iter().map(|row| vector[*row]));
+        let part = &self.leading * self.leading.tr_mul(&inside);
+        self.rows.iter().zip(part.iter()).for_each(|(row, part)| vector[*row] -= part);
+    }
+
+    /// `y ← (S − Z) x`; leaves `x` with zeros on the working set.
+    fn multiply(&self, x: &mut DVector<f64>, y: &mut DVector<f64>) {
+        let inside = DVector::from_iterator(self.rows.len(), self.rows.iter().map(|row| x[*row]));
+        self.rows.iter().for_each(|row| x[*row] = 0.0);
+        self.thresholded.multiply(x, y);
+        let mut image = self.block * &inside;
+        for (row, left) in &self.cross {
+            y[*row] += left.dot(&inside);
+            image.axpy(x[*row], left, 1.0);
+        }
+        self.rows.iter().zip(image.iter()).for_each(|(row, image)| y[*row] = *image);
+    }
+
+    /// Rows that cannot be cancelled, then rows of the eigenvectors of the complement that reach above the threshold.
+    fn growth(&self, krylov: &Krylov) -> Vec<usize> {
+        let threshold = self.spectrum.values[self.rank - 1];
+        let mut violations = self.violations.clone();
+        violations.sort_by(|left, right| right.1.total_cmp(&left.1));
+        let mut growth: Vec<usize> = violations.into_iter().map(|(row, _)| row).collect();
+        let above = krylov.values.iter().take_while(|value| **value > threshold).count().min(2 * self.rank);
+        if above > 0 {
+            let vectors = krylov.vectors(above);
+            let mut leverage: Vec<(usize, f64)> =
+                vectors.row_iter().enumerate().map(|(row, entries)| (row, entries.norm_squared())).collect();
+            self.rows.iter().for_each(|row| leverage[*row].1 = 0.0);
+            leverage.sort_by(|left, right| right.1.total_cmp(&left.1));
+            let least = 0.05 * leverage[0].1;
+            growth.extend(leverage.iter().take_while(|(_, size)| *size > least).map(|(row, _)| *row));
+        }
+        let mut seen = std::collections::HashSet::new();
+        growth.retain(|row| seen.insert(*row));
+        growth
+    }
+}
+
+/// Coupling below this share of the penalty is rounding.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// The number of leading eigenvectors to keep apart: at least `k`, up to the widest gap among those that may carry the solution.
+fn leading_count(values: &DVector<f64>, rank: usize, positive: usize) -> usize {
+    let last = (positive + 2).max(rank).min(values.len());
+    let gap = |count: usize| values.get(count).map_or(f64::INFINITY, |next| values[count - 1] - next);
+    let widest = |best: usize, count: usize| if gap(count) > gap(best) { count } else { best };
+    (rank + 1..=last).fold(rank, widest)
+}

@@ -1,0 +1,378 @@
+//! The sparse solver: operator splitting on a working set, certified on the whole problem.
+//!
+//! 1. The leading eigenvectors of the soft-thresholded estimate suggest a working set of rows ([`working_set`]).
+//! 2. The problem is solved there by an accelerated form of Algorithm 2, block by block where the thresholded graph falls
+//!    apart ([`splitting`], [`part`]).
+//! 3. The dual matrix is extended to all rows ([`extension`]). Where that certifies the gap, the solution is optimal on the whole
+//!    problem. Otherwise the rows that stand in the way join the working set.
+
+mod cross;
+mod extension;
+mod part;
+mod scaled;
+mod splitting;
+#[cfg(test)]
+mod tests;
+mod thresholded;
+mod working_set;
+
+use std::ops::ControlFlow;
+
+use nalgebra::{DMatrix, DVector};
+
+pub(super) use self::extension::eigenvalue_rounding;
+use self::extension::{Effort, Evidence};
+pub(super) use self::scaled::ScaledProblem;
+use self::splitting::{Splitting, Stepping};
+use self::thresholded::Thresholded;
+pub(super) use self::thresholded::largest_magnitudes;
+use self::working_set::WorkingSet;
+use super::closed_form::closed_form;
+use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
+use super::{FantopeProblem, RecoveryError};
+
+/// When to stop and how to step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolverSettings {
+    /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default 1e-6.
+    pub tolerance: f64,
+    /// Most iterations, each one eigendecomposition of the working set. Default 20,000.
+    pub max_iterations: usize,
+    /// Iterations between two certificates of the working set, each of which costs its eigenvalues. Default 10.
+    pub check_every: usize,
+    /// Over-relaxation of the step, in `(0, 2)`. Default 1.6.
+    pub relaxation: f64,
+    /// Steps that Anderson acceleration remembers; 0 turns it off. Default 10.
+    pub memory: usize,
+    /// Probability that a bound on the eigenvalues beyond the working set is wrong ([`Certificate::Probable`]), in `(0, 1)`.
+    /// Default 1e-15.
+    pub failure: f64,
+    /// Largest dimension at which a certificate that asks for it decomposes the whole matrix, at a cost of `d³`. Default 1,500.
+    ///
+    /// At this dimension or below, eigenvalues that tie beyond the working set can still be told apart.
+    pub exact_dimension: usize,
+    /// Seed of the random vectors that eigenvalue bounds start from. Chosen without regard to the estimate. Default 0.
+    pub seed: u64,
+}
+
+impl Default for SolverSettings {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-6,
+            max_iterations: 20_000,
+            check_every: 10,
+            relaxation: 1.6,
+            memory: 10,
+            failure: 1e-15,
+            exact_dimension: 1500,
+            seed: 0,
+        }
+    }
+}
+
+/// Solves the sparse problem ([`FantopeProblem`]) with a certified gap.
+///
+/// The solution for `a S + c I` with penalty `a penalty` is the same for every `a > 0` and `c`, up to rounding: the estimate is
+/// centred and scaled first. Nothing `d × d` is stored beside the estimate unless the working set demands it. No iteration is
+/// spent where the solution is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`.
+///
+/// Memory and time follow the working set, which is the support and its surroundings while the signal stands clear of the noise,
+/// and everything when it does not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FantopeSolver {
+    settings: SolverSettings,
+}
+
+impl FantopeSolver {
+    /// A solver with these settings.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::InvalidSetting`].
+    pub fn new(settings: SolverSettings) -> Result<Self, RecoveryError> {
+        settings.check()?;
+        Ok(Self { settings })
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &SolverSettings {
+        &self.settings
+    }
+
+    /// Solves a problem, from the solution of a similar one (of the same dimension) when given.
+    ///
+    /// `progress` is called at every certificate and may stop the solver, which is how a budget of time is set. Running out of
+    /// budget is a status, not an error.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::ShapeMismatch`] when the start has another dimension, [`RecoveryError::Eigen`] when an
+    /// eigendecomposition fails.
+    pub fn solve(
+        &self,
+        problem: &FantopeProblem,
+        start: Option<&FantopeSolution>,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<FantopeSolution, RecoveryError> {
+        let dimension = problem.dimension();
+        if let Some(start) = start.filter(|start| start.dimension != dimension) {
+            return Err(RecoveryError::ShapeMismatch { rows: start.dimension, columns: start.dimension, dimension });
+        }
+        let magnitudes = largest_magnitudes(problem.estimate());
+        let scaled = ScaledProblem::new(problem, magnitudes.centred);
+        if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal)? {
+            return Ok(solution);
+        }
+        let thresholded = Thresholded::new(&scaled);
+        let stepping = Stepping { relaxation: self.settings.relaxation, memory: self.settings.memory };
+        let (working, splitting) = match start {
+            Some(start) => WorkingSet::resume(&scaled, start, stepping)?,
+            None => WorkingSet::choose(&scaled, &thresholded, stepping, self.settings.seed)?,
+        };
+        let mut run = Run {
+            settings: &self.settings,
+            scaled,
+            thresholded,
+            working,
+            splitting,
+            iterations: 0,
+            best: Best::default(),
+            progress,
+        };
+        let status = run.finish()?;
+        FantopeSolution::new(problem, run.found(status))
+    }
+}
+
+impl SolverSettings {
+    fn check(&self) -> Result<(), RecoveryError> {
+        let require = |holds: bool, name, value, requirement| {
+            if holds { Ok(()) } else { Err(RecoveryError::InvalidSetting { name, value, requirement }) }
+        };
+        let relaxed = self.relaxation > 0.0 && self.relaxation < 2.0;
+        require(self.tolerance >= 0.0, "tolerance", self.tolerance, "a number of at least 0")?;
+        require(self.max_iterations >= 1, "max_iterations", self.max_iterations as f64, "at least 1")?;
+        require(self.check_every >= 1, "check_every", self.check_every as f64, "at least 1")?;
+        require(relaxed, "relaxation", self.relaxation, "above 0 and below 2")?;
+        require(self.memory <= 1000, "memory", self.memory as f64, "at most 1000")?;
+        require(self.failure > 0.0 && self.failure < 1.0, "failure", self.failure, "above 0 and below 1")
+    }
+}
+
+/// The best feasible point and the best bound so far, in scaled units; they need not come from the same iteration.
+#[derive(Default)]
+struct Best {
+    primal: Option<Primal>,
+    dual: Option<Dual>,
+    history: Vec<HistoryEntry>,
+}
+
+struct Primal {
+    value: f64,
+    rows: Vec<usize>,
+    vectors: DMatrix<f64>,
+    weights: DVector<f64>,
+}
+
+struct Dual {
+    bound: f64,
+    certificate: Certificate,
+    matrix: DualMatrix,
+}
+
+/// How the iteration on one working set ended.
+enum Pause {
+    /// The gap within the working set is small enough for now.
+    Solved,
+    Ended(SolverStatus),
+}
+
+/// Everything that changes while a problem is solved.
+struct Run<'a> {
+    settings: &'a SolverSettings,
+    scaled: ScaledProblem<'a>,
+    thresholded: Thresholded<'a>,
+    working: WorkingSet,
+    splitting: Splitting,
+    iterations: usize,
+    best: Best,
+    progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+/// The gap that the first working sets are solved to: they are only to show which rows are missing.
+const FIRST_TOLERANCE: f64 = 1e-2;
+
+/// A working set on which an iteration costs less than a certificate of the whole problem.
+const FEW_ROWS: usize = 100;
+
+/// Iterations without progress, at least and in relation to those done, that count as a standstill.
+const PATIENCE: (usize, f64) = (1000, 0.5);
+
+impl Run<'_> {
+    fn finish(&mut self) -> Result<SolverStatus, RecoveryError> {
+        let mut inner = FIRST_TOLERANCE.max(self.settings.tolerance);
+        loop {
+            if self.working.is_everything(&self.scaled) {
+                inner = self.settings.tolerance;
+            }
+            let (pause, block) = self.solve_block(inner)?;
+            let evidence = self.certify(&block)?;
+            if self.relative_gap() <= self.settings.tolerance {
+                return Ok(SolverStatus::Optimal);
+            }
+            if let Pause::Ended(status) = pause {
+                return Ok(status);
+            }
+            let block_gap = self.scaled.relative_gap(block.value, block.bound);
+            let expected = self.scaled.relative_gap(block.value, evidence.estimate);
+            if expected > 2.0 * block_gap && !evidence.growth.is_empty() {
+                self.splitting = self.working.grow(&self.scaled, &self.splitting, &evidence.growth);
+            } else if block_gap > 0.5 * self.settings.tolerance {
+                // On few rows iterations are cheaper than certificates.
+                let step = if self.working.rows.len() <= FEW_ROWS { 0.0 } else { 0.1 * block_gap };
+                inner = step.max(0.5 * self.settings.tolerance);
+            } else if evidence.growth.is_empty() {
+                return Ok(SolverStatus::Stalled);
+            } else {
+                self.splitting = self.working.grow(&self.scaled, &self.splitting, &evidence.growth);
+            }
+        }
+    }
+
+    /// Iterates on the working set until its own gap is at most `tolerance`.
+    fn solve_block(&mut self, tolerance: f64) -> Result<(Pause, Block), RecoveryError> {
+        let mut block = Block { value: f64::NEG_INFINITY, bound: f64::INFINITY, dual: Vec::new() };
+        let (mut least_gap, mut last_progress) = (f64::INFINITY, self.iterations);
+        loop {
+            self.splitting.advance()?;
+            self.iterations += 1;
+            let exhausted = self.iterations >= self.settings.max_iterations;
+            if !self.splitting.iterations.is_multiple_of(self.settings.check_every) && !exhausted {
+                continue;
+            }
+            self.improve(&mut block)?;
+            let gap = self.scaled.relative_gap(block.value, block.bound);
+            if gap < 0.9 * least_gap {
+                (least_gap, last_progress) = (gap, self.iterations);
+            }
+            let report = self.report(gap);
+            let interrupted = (self.progress)(&report).is_break();
+            let patience = PATIENCE.0.max((PATIENCE.1 * self.iterations as f64) as usize);
+            if interrupted {
+                return Ok((Pause::Ended(SolverStatus::Cancelled), block));
+            } else if exhausted {
+                return Ok((Pause::Ended(SolverStatus::BudgetExhausted), block));
+            } else if gap <= tolerance {
+                return Ok((Pause::Solved, block));
+            } else if self.iterations - last_progress >= patience || self.splitting.stands_still() {
+                return Ok((Pause::Ended(SolverStatus::Stalled), block));
+            }
+            self.splitting.adapt_rho();
+        }
+    }
+
+    /// Takes the iterate's value and bound where they are better.
+    fn improve(&mut self, block: &mut Block) -> Result<(), RecoveryError> {
+        let value = self.splitting.value();
+        block.value = block.value.max(value);
+        if self.best.primal.as_ref().is_none_or(|best| value > best.value) {
+            let (vectors, weights) = self.working.factor(&self.splitting);
+            self.best.primal = Some(Primal { value, rows: self.working.rows.clone(), vectors, weights });
+        }
+        let dual = self.splitting.dual();
+        let bound = self.working.block_bound(&self.splitting, &dual, self.scaled.rank)?;
+        if bound < block.bound {
+            block.bound = bound;
+            block.dual = dual;
+        }
+        Ok(())
+    }
+
+    /// Extends the dual matrix of the working set to all rows.
+    fn certify(&mut self, block: &Block) -> Result<Evidence, RecoveryError> {
+        let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
+        let effort = Effort {
+            seed: self.settings.seed,
+            failure: self.settings.failure,
+            exact_dimension: self.settings.exact_dimension,
+            wanted: &|bound| self.scaled.relative_gap(value, bound) <= self.settings.tolerance,
+        };
+        let evidence = if self.working.is_everything(&self.scaled) {
+            self.working.whole(&self.scaled, &self.splitting, block)
+        } else {
+            self.working.extend(&self.scaled, &self.thresholded, &self.splitting, &block.dual, &effort)?
+        };
+        if self.best.dual.as_ref().is_none_or(|best| evidence.bound < best.bound) {
+            let (bound, certificate, matrix) = (evidence.bound, evidence.certificate, evidence.dual.clone());
+            self.best.dual = Some(Dual { bound, certificate, matrix });
+        }
+        self.best.history.push(HistoryEntry {
+            iterations: self.iterations,
+            working_set: self.working.rows.len(),
+            objective: self.scaled.in_units(value),
+            dual_bound: self.scaled.in_units(self.best_bound()),
+            relative_gap: self.relative_gap(),
+        });
+        Ok(evidence)
+    }
+
+    fn best_bound(&self) -> f64 {
+        self.best.dual.as_ref().map_or(f64::INFINITY, |best| best.bound)
+    }
+
+    fn relative_gap(&self) -> f64 {
+        let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
+        self.scaled.relative_gap(value, self.best_bound())
+    }
+
+    fn report(&self, working_set_gap: f64) -> Progress {
+        Progress {
+            iterations: self.iterations,
+            max_iterations: self.settings.max_iterations,
+            working_set: self.working.rows.len(),
+            relative_gap: self.relative_gap(),
+            working_set_gap,
+            tolerance: self.settings.tolerance,
+        }
+    }
+
+    fn found(self, status: SolverStatus) -> Found {
+        let relative_gap = self.relative_gap();
+        let sparse_block = self.working.assembled(&self.splitting, &self.splitting.sparse());
+        let rows = self.working.rows;
+        let (primal, dual) = match (self.best.primal, self.best.dual) {
+            (Some(primal), Some(dual)) => (primal, dual),
+            // A run ends only after a certificate, which sets both.
+            _ => unreachable!("the run ended without a certificate"),
+        };
+        // The working set only grows: what was found on fewer rows is zero on the others.
+        let mut vectors = DMatrix::zeros(rows.len(), primal.vectors.ncols());
+        for (place, row) in primal.rows.iter().enumerate() {
+            let at = rows.binary_search(row).unwrap_or_else(|at| at);
+            vectors.set_row(at, &primal.vectors.row(place));
+        }
+        Found {
+            status,
+            certificate: dual.certificate,
+            objective: self.scaled.in_units(primal.value),
+            dual_bound: self.scaled.in_units(dual.bound),
+            relative_gap,
+            iterations: self.iterations,
+            history: self.best.history,
+            vectors,
+            weights: primal.weights,
+            sparse_block,
+            dual: dual.matrix.in_units(&self.scaled),
+            rows,
+        }
+    }
+}
+
+/// The best value and bound on one working set.
+struct Block {
+    value: f64,
+    bound: f64,
+    /// `Z` of every part, zero on the diagonal.
+    dual: Vec<DMatrix<f64>>,
+}

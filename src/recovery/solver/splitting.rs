@@ -1,0 +1,214 @@
+//! Operator splitting on a working set: the iteration of Algorithm 2 in one variable, accelerated.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::part::Part;
+use crate::linalg::Anderson;
+use crate::recovery::RecoveryError;
+use crate::recovery::fantope::fantope_weights;
+
+/// How the iteration steps.
+#[derive(Clone, Copy)]
+pub(super) struct Stepping {
+    pub(super) relaxation: f64,
+    pub(super) memory: usize,
+}
+
+/// Douglas–Rachford splitting of the problem on the rows of a working set.
+///
+/// Algorithm 2 of Wang & Xu (2019) is ADMM, and ADMM is this iteration in the one variable `T = X̂ + U`: its clipped part is
+/// `U`, the rest is `Y`.
+///
+/// ```text
+/// U ← clip(T, penalty/ρ),  Y ← T − U
+/// X ← P_Fantope(Y − U + S/ρ)
+/// T ← T + α (X − Y)
+/// ```
+///
+/// One variable is what Anderson acceleration needs. A step that makes the residual `‖X − Y‖` grow is taken back.
+pub(super) struct Splitting {
+    rank: usize,
+    penalty: f64,
+    pub(super) stepping: Stepping,
+    pub(super) parts: Vec<Part>,
+    pub(super) rho: f64,
+    /// `T` of all parts, each in the isometric coordinates of [`Part`].
+    t: Vec<f64>,
+    y: Vec<f64>,
+    x: Vec<f64>,
+    step: Vec<f64>,
+    anderson: Anderson,
+    /// The plain step that an extrapolation replaced.
+    plain: Vec<f64>,
+    extrapolated: bool,
+    residual: f64,
+    pub(super) iterations: usize,
+    next_adaptation: usize,
+}
+
+/// How many times smaller than the dual residual the primal one is kept, both relative.
+///
+/// The gap suffers first from the disagreement of `X` and `Y`, entry by entry.
+const PRIMAL_WEIGHT: f64 = 5.0;
+
+impl Splitting {
+    /// Starts at `X` and `Z` of all parts, in their coordinates.
+    pub(super) fn new(
+        rank: usize,
+        penalty: f64,
+        parts: Vec<Part>,
+        start: &[(DMatrix<f64>, DMatrix<f64>)],
+        rho: f64,
+        stepping: Stepping,
+    ) -> Self {
+        let length = parts.last().map_or(0, |part| part.range().end);
+        let mut t = vec![0.0; length];
+        for (part, (x, z)) in parts.iter().zip(start) {
+            part.pack(&(x + z / rho), &mut t);
+        }
+        Self {
+            rank,
+            penalty,
+            stepping,
+            parts,
+            rho,
+            y: vec![0.0; length],
+            x: vec![0.0; length],
+            step: vec![0.0; length],
+            plain: vec![0.0; length],
+            t,
+            anderson: Anderson::new(stepping.memory),
+            extrapolated: false,
+            residual: f64::INFINITY,
+            iterations: 0,
+            next_adaptation: 20,
+        }
+    }
+
+    /// One iteration.
+    pub(super) fn advance(&mut self) -> Result<(), RecoveryError> {
+        self.iterations += 1;
+        self.threshold();
+        self.project()?;
+        let mut norm = 0.0;
+        for ((step, x), y) in self.step.iter_mut().zip(&self.x).zip(&self.y) {
+            *step = self.stepping.relaxation * (x - y);
+            norm += *step * *step;
+        }
+        let residual = norm.sqrt();
+        if self.extrapolated && residual > self.residual {
+            self.t.copy_from_slice(&self.plain);
+            self.extrapolated = false;
+            self.anderson.reset();
+            return Ok(());
+        }
+        self.residual = residual;
+        self.t.iter_mut().zip(&self.step).for_each(|(t, step)| *t += step);
+        if self.stepping.memory > 0 {
+            self.plain.copy_from_slice(&self.t);
+            self.extrapolated = self.anderson.extrapolate(&self.step, &mut self.t);
+        }
+        Ok(())
+    }
+
+    /// `U ← clip(T, penalty/ρ)`, `Y ← T − U`.
+    fn threshold(&mut self) {
+        for part in &self.parts {
+            let range = part.range();
+            part.threshold(&self.t[range.clone()], self.penalty / self.rho, &mut self.y[range]);
+        }
+    }
+
+    /// `X ← P_Fantope(Y − U + S/ρ)`: the eigenvalues of all parts share one threshold.
+    fn project(&mut self) -> Result<(), RecoveryError> {
+        let mut merged: Vec<(f64, usize, usize)> = Vec::new();
+        for (index, part) in self.parts.iter_mut().enumerate() {
+            let range = part.range();
+            let values = part.decompose(&self.y[range.clone()], &self.t[range], self.rho)?;
+            merged.extend(values.iter().enumerate().map(|(place, value)| (*value, index, place)));
+        }
+        merged.sort_by(|left, right| right.0.total_cmp(&left.0));
+        let values = DVector::from_iterator(merged.len(), merged.iter().map(|(value, _, _)| *value));
+        let (weights, _) = fantope_weights(&values, self.rank);
+        self.parts.iter_mut().for_each(|part| part.weights.clear());
+        for ((_, part, place), weight) in merged.iter().zip(weights.iter()).take_while(|(_, weight)| **weight > 0.0) {
+            // Descending within a part too, so the places come in order.
+            debug_assert_eq!(self.parts[*part].weights.len(), *place);
+            self.parts[*part].weights.push(*weight);
+        }
+        for part in &mut self.parts {
+            let range = part.range();
+            part.project(&mut self.x[range]);
+        }
+        Ok(())
+    }
+
+    /// `⟨S, X⟩ − penalty Σ_{i≠j} |X_ij|`.
+    pub(super) fn value(&self) -> f64 {
+        self.parts.iter().map(|part| part.value(&self.x[part.range()], self.penalty)).sum()
+    }
+
+    /// `Z = ρU` of every part, zero on the diagonal.
+    pub(super) fn dual(&self) -> Vec<DMatrix<f64>> {
+        let of = |part: &Part| {
+            let range = part.range();
+            part.dual(&self.t[range.clone()], &self.y[range], self.rho, self.penalty)
+        };
+        self.parts.iter().map(of).collect()
+    }
+
+    /// `Y` of every part.
+    pub(super) fn sparse(&self) -> Vec<DMatrix<f64>> {
+        self.parts.iter().map(|part| part.unpack(&self.y[part.range()])).collect()
+    }
+
+    /// `‖X − Y‖_F`.
+    pub(super) fn residual(&self) -> f64 {
+        self.residual / self.stepping.relaxation
+    }
+
+    /// Whether the residual has sunk into the rounding of the projection.
+    pub(super) fn stands_still(&self) -> bool {
+        let size = self.parts.iter().map(|part| part.estimate.norm()).fold(0.0, f64::max);
+        self.residual() <= 4.0 * f64::EPSILON * (size / self.rho + (self.rank as f64).sqrt())
+    }
+
+    /// `‖Y⁺ − Y‖_F` for the `Y⁺` of the plain step, whatever the extrapolation made of it.
+    fn dual_step(&mut self) -> f64 {
+        let plain = if self.extrapolated { &self.plain } else { &self.t };
+        let next = &mut self.step;
+        next.copy_from_slice(&self.y);
+        let mut change = 0.0;
+        for part in &self.parts {
+            let range = part.range();
+            change += part.threshold(&plain[range.clone()], self.penalty / self.rho, &mut next[range]);
+        }
+        change.sqrt()
+    }
+
+    /// Balances the residuals, each relative to what it must vanish against; ever more rarely, so that convergence holds.
+    pub(super) fn adapt_rho(&mut self) {
+        if self.iterations < self.next_adaptation {
+            return;
+        }
+        self.next_adaptation = self.iterations + (self.iterations / 2).max(20);
+        let norm = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let dual_size = self.t.iter().zip(&self.y).map(|(t, y)| (t - y).powi(2)).sum::<f64>().sqrt();
+        let primal = self.residual() / norm(&self.y).max(norm(&self.x));
+        let dual = self.dual_step().max(f64::MIN_POSITIVE) / dual_size.max(f64::MIN_POSITIVE);
+        let factor = (PRIMAL_WEIGHT * primal / dual).sqrt().clamp(0.2, 5.0);
+        if (1.0 / ADAPTATION..=ADAPTATION).contains(&factor) || !factor.is_finite() {
+            return;
+        }
+        // Y and Z = ρU stay.
+        self.threshold();
+        self.rho *= factor;
+        self.t.iter_mut().zip(&self.y).for_each(|(t, y)| *t = y + (*t - y) / factor);
+        self.anderson.reset();
+        self.extrapolated = false;
+        self.residual = f64::INFINITY;
+    }
+}
+
+/// The factor by which `ρ` must be off before it is moved.
+const ADAPTATION: f64 = 1.6;

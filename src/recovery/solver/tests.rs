@@ -1,0 +1,141 @@
+//! The solver on working sets, parts, warm starts and budgets.
+
+use std::ops::ControlFlow;
+
+use nalgebra::DMatrix;
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::linalg::SymmetricMatrix;
+use crate::recovery::laws::{assert_certified, noise, problem, solve, spiked};
+use crate::recovery::{
+    Certificate, FantopeProblem, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings, SolverStatus, solve_admm,
+};
+
+/// A component on the first `sparsity` rows with a gap of 1 above 0, under symmetric noise of this deviation.
+fn spike_in_noise(dimension: usize, sparsity: usize, deviation: f64, seed: u64) -> DMatrix<f64> {
+    let mut rng = chacha20::ChaCha8Rng::seed_from_u64(seed);
+    let mut matrix = DMatrix::from_fn(dimension, dimension, |i, j| {
+        let noise: f64 = StandardNormal.sample(&mut rng);
+        deviation * noise + if i < sparsity && j < sparsity { 1.0 / sparsity as f64 } else { 0.0 }
+    });
+    matrix.fill_lower_triangle_with_upper_triangle();
+    matrix
+}
+
+#[test]
+fn a_clear_signal_is_solved_on_few_rows_and_certified_on_all() {
+    for (dimension, probable) in [(200, false), (600, true)] {
+        let deviation = 0.1 / (dimension as f64).sqrt();
+        let problem = problem(&spike_in_noise(dimension, 6, deviation, 3), 1, 2.0 * deviation);
+        let solution = solve(&problem);
+        assert_certified(&problem, &solution);
+        assert_eq!(solution.support, (0..6).collect::<Vec<_>>());
+        assert!(solution.rows.len() <= 24, "{}", solution.rows.len());
+        assert_eq!(matches!(solution.certificate, Certificate::Probable { .. }), probable);
+        // The bound on all rows, from all eigenvalues.
+        let bound = problem.dual_bound(&solution.dual.matrix(&problem)).unwrap();
+        assert!((bound - solution.dual_bound).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn rows_that_the_first_look_missed_join_the_working_set() {
+    // Noise as strong as the signal: the optimum spreads over many rows.
+    let problem = problem(&spike_in_noise(120, 6, 0.08, 5), 2, 0.06);
+    let solution = solve(&problem);
+    assert_certified(&problem, &solution);
+    assert!(solution.history.len() > 1);
+    assert!(solution.history.first().unwrap().working_set < solution.rows.len());
+    assert!(solution.history.is_sorted_by(|before, after| before.relative_gap >= after.relative_gap));
+    let reference = solve_admm(&problem, &Default::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+    assert!((reference.objective - solution.objective).abs() < 1e-6 * reference.objective);
+}
+
+#[test]
+fn parts_that_fall_apart_are_solved_apart() {
+    // Two blocks whose cross entries the penalty takes away, in interleaved rows.
+    let block = |i: usize, j: usize| match (i % 2 == j % 2, i % 2) {
+        (true, 0) => 1.0,
+        (true, _) => 0.7,
+        (false, _) => 0.05,
+    };
+    let problem = problem(&DMatrix::from_fn(12, 12, block), 2, 0.1);
+    let solution = solve(&problem);
+    assert_certified(&problem, &solution);
+    let feasible = solution.feasible();
+    assert!((0..12).all(|row| (0..12).all(|column| row % 2 == column % 2 || feasible[(row, column)] == 0.0)));
+    assert!((feasible[(0, 2)] - 1.0 / 6.0).abs() < 1e-6 && (feasible[(1, 3)] - 1.0 / 6.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_warm_start_reaches_the_same_solution_in_fewer_iterations() {
+    let matrix = spike_in_noise(150, 8, 0.02, 7);
+    let (first, second) = (problem(&matrix, 2, 0.05), problem(&matrix, 2, 0.045));
+    let solver = FantopeSolver::new(SolverSettings { tolerance: 1e-7, ..SolverSettings::default() }).unwrap();
+    let start = solve(&first);
+    let warm = solver.solve(&second, Some(&start), &mut |_| ControlFlow::Continue(())).unwrap();
+    let cold = solve(&second);
+    assert_certified(&second, &warm);
+    assert!((warm.objective - cold.objective).abs() < 1e-6 * cold.objective);
+    assert!(warm.iterations < cold.iterations, "{} {}", warm.iterations, cold.iterations);
+    let other = solver.solve(&problem(&spiked(20), 2, 0.2), Some(&start), &mut |_| ControlFlow::Continue(()));
+    assert!(matches!(other, Err(RecoveryError::ShapeMismatch { dimension: 20, .. })));
+}
+
+#[test]
+fn single_precision_storage_gives_the_solution_of_the_rounded_estimate() {
+    let matrix = spike_in_noise(80, 5, 0.02, 9);
+    let single = SymmetricMatrix::from_single(matrix.map(|entry| entry as f32)).unwrap();
+    let rounded = problem(&single.to_double(), 1, 0.05);
+    let stored = FantopeProblem::of_estimate(single, Rank::new(1).unwrap(), Penalty::new(0.05).unwrap()).unwrap();
+    let (rounded, stored) = (solve(&rounded), solve(&stored));
+    assert_eq!((&rounded.vectors, rounded.objective), (&stored.vectors, stored.objective));
+}
+
+#[test]
+fn budgets_and_callbacks_end_with_a_valid_certificate() {
+    let problem = problem(&noise(60), 3, 0.3);
+    let exact = solve(&problem);
+    for most in [1, 7, 25] {
+        let settings = SolverSettings { max_iterations: most, ..SolverSettings::default() };
+        let solver = FantopeSolver::new(settings).unwrap();
+        let rough = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!((rough.status, rough.iterations), (SolverStatus::BudgetExhausted, most));
+        assert!(rough.relative_gap > 1e-6 && rough.dual_bound >= exact.objective);
+        assert!(problem.infeasibility(&rough.feasible()).unwrap() < 1e-9);
+        assert!(rough.objective <= exact.dual_bound);
+    }
+    let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
+    let mut calls = 0;
+    let cancelled = solver.solve(&problem, None, &mut |_| {
+        calls += 1;
+        if calls == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let cancelled = cancelled.unwrap();
+    assert_eq!((cancelled.status, cancelled.iterations), (SolverStatus::Cancelled, 20));
+    assert!(cancelled.dual_bound >= exact.objective);
+}
+
+#[test]
+fn a_tolerance_beyond_rounding_ends_in_a_stall() {
+    let solver = FantopeSolver::new(SolverSettings { tolerance: 0.0, ..SolverSettings::default() }).unwrap();
+    let solution = solver.solve(&problem(&spiked(20), 2, 0.2), None, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(solution.status, SolverStatus::Stalled);
+    assert!(solution.relative_gap < 1e-9);
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let default = SolverSettings::default();
+    for settings in [
+        SolverSettings { tolerance: f64::NAN, ..default },
+        SolverSettings { max_iterations: 0, ..default },
+        SolverSettings { check_every: 0, ..default },
+        SolverSettings { relaxation: 2.0, ..default },
+        SolverSettings { failure: 0.0, ..default },
+        SolverSettings { memory: 1001, ..default },
+    ] {
+        assert!(matches!(FantopeSolver::new(settings), Err(RecoveryError::InvalidSetting { .. })), "{settings:?}");
+    }
+}

@@ -1,0 +1,141 @@
+//! The soft-thresholded estimate: what is left of `S` when the dual matrix takes as much of every entry as it may.
+
+use nalgebra::DVector;
+
+use super::scaled::ScaledProblem;
+use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix};
+
+/// `T = S − clip(S, penalty)` off the diagonal, `S` on it, in the units of the [`ScaledProblem`].
+pub(super) struct Thresholded<'a> {
+    pub(super) diagonal: Vec<f64>,
+    off_diagonal: OffDiagonal<'a>,
+}
+
+/// The off-diagonal part.
+enum OffDiagonal<'a> {
+    /// By rows, both triangles.
+    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
+    /// Thresholded anew at every product: where most entries are left, a second matrix would cost as much memory as `S`.
+    Dense { estimate: &'a SymmetricMatrix, scale: f64, penalty: f64 },
+}
+
+/// From this dimension a dense estimate is not stored a second time.
+const LARGE: usize = 5000;
+
+impl<'a> Thresholded<'a> {
+    pub(super) fn new(problem: &ScaledProblem<'a>) -> Self {
+        let dimension = problem.dimension();
+        let mut rows = Rows {
+            penalty: problem.penalty * problem.scale,
+            scale: problem.scale,
+            limit: if dimension > LARGE { dimension * (dimension / 8) } else { usize::MAX },
+            starts: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+        };
+        problem.estimate.visit_columns(&mut rows);
+        let off_diagonal = if rows.columns.len() > rows.limit {
+            OffDiagonal::Dense { estimate: problem.estimate, scale: rows.scale, penalty: rows.penalty }
+        } else {
+            OffDiagonal::Sparse { starts: rows.starts, columns: rows.columns, values: rows.values }
+        };
+        let diagonal = (0..dimension).map(|index| problem.entry(index, index)).collect();
+        Self { diagonal, off_diagonal }
+    }
+
+    pub(super) fn dimension(&self) -> usize {
+        self.diagonal.len()
+    }
+
+    /// `y ← T x`.
+    pub(super) fn multiply(&self, x: &DVector<f64>, y: &mut DVector<f64>) {
+        match &self.off_diagonal {
+            OffDiagonal::Sparse { starts, columns, values } => {
+                let x = x.as_slice();
+                for (row, out) in y.iter_mut().enumerate() {
+                    let range = starts[row]..starts[row + 1];
+                    let entries = columns[range.clone()].iter().zip(&values[range]);
+                    *out = entries.map(|(column, value)| value * x[*column as usize]).sum();
+                }
+            }
+            OffDiagonal::Dense { estimate, scale, penalty } => {
+                let mut product =
+                    DenseProduct { penalty: *penalty, scale: *scale, x: x.as_slice(), y: y.as_mut_slice() };
+                estimate.visit_columns(&mut product);
+            }
+        }
+        for ((out, diagonal), x) in y.iter_mut().zip(&self.diagonal).zip(x.iter()) {
+            *out += diagonal * x;
+        }
+    }
+}
+
+/// Collects what is left of every column, which is what is left of every row.
+struct Rows {
+    penalty: f64,
+    scale: f64,
+    limit: usize,
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl ColumnVisitor for Rows {
+    fn visit<T: Stored>(&mut self, index: usize, column: &[T]) {
+        if self.columns.len() > self.limit {
+            return;
+        }
+        for (row, entry) in column.iter().enumerate() {
+            let entry: f64 = (*entry).into();
+            if entry.abs() > self.penalty && row != index {
+                self.columns.push(row as u32);
+                self.values.push((entry - self.penalty.copysign(entry)) / self.scale);
+            }
+        }
+        self.starts.push(self.columns.len());
+    }
+}
+
+struct DenseProduct<'a> {
+    penalty: f64,
+    scale: f64,
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl ColumnVisitor for DenseProduct<'_> {
+    fn visit<T: Stored>(&mut self, index: usize, column: &[T]) {
+        let mut sum = 0.0;
+        for (row, (entry, x)) in column.iter().zip(self.x).enumerate() {
+            let entry: f64 = (*entry).into();
+            let left = entry - entry.clamp(-self.penalty, self.penalty);
+            sum += if row == index { 0.0 } else { left * x };
+        }
+        self.y[index] = sum / self.scale;
+    }
+}
+
+/// The largest off-diagonal magnitude and the largest magnitude, in the units of the estimate.
+pub(in crate::recovery) fn largest_magnitudes(estimate: &SymmetricMatrix) -> Magnitudes {
+    let mut magnitudes = Magnitudes { off_diagonal: 0.0, shift: estimate.mean_diagonal(), centred: 0.0 };
+    estimate.visit_columns(&mut magnitudes);
+    magnitudes
+}
+
+/// What [`largest_magnitudes`] finds.
+pub(in crate::recovery) struct Magnitudes {
+    /// Largest `|S_ij|`, `i ≠ j`.
+    pub(in crate::recovery) off_diagonal: f64,
+    shift: f64,
+    /// Largest entry of `S − c I`, `c = tr S / d`.
+    pub(in crate::recovery) centred: f64,
+}
+
+impl ColumnVisitor for Magnitudes {
+    fn visit<T: Stored>(&mut self, index: usize, column: &[T]) {
+        let largest = |entries: &[T]| entries.iter().fold(0.0f64, |largest, entry| largest.max((*entry).into().abs()));
+        self.off_diagonal = self.off_diagonal.max(largest(&column[..index]));
+        let diagonal: f64 = column[index].into();
+        self.centred = self.centred.max(self.off_diagonal).max((diagonal - self.shift).abs());
+    }
+}

@@ -1,0 +1,276 @@
+//! The rows that the problem is solved on.
+
+use chacha20::ChaCha8Rng;
+use nalgebra::{DMatrix, DVector};
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::Block;
+use super::extension::{Effort, Evidence, Extension, eigenvalue_rounding};
+use super::part::Part;
+use super::scaled::ScaledProblem;
+use super::splitting::{Splitting, Stepping};
+use super::thresholded::Thresholded;
+use crate::linalg::{SymmetricEigen, lanczos, symmetric_eigen, symmetric_eigenvalues};
+use crate::recovery::RecoveryError;
+use crate::recovery::fantope::{fantope_weights, weighted_projectors};
+use crate::recovery::outcome::{Certificate, DualMatrix, FantopeSolution};
+
+/// Rows in ascending order.
+pub(super) struct WorkingSet {
+    pub(super) rows: Vec<usize>,
+}
+
+/// Problems of this dimension are solved whole.
+const SMALL: usize = 32;
+
+/// Most rows to begin with, per component.
+const FIRST_ROWS: usize = 12;
+
+/// Up to this dimension all rows are taken at once where many are wanted.
+const MODERATE: usize = 4000;
+
+impl WorkingSet {
+    /// The rows with most leverage in the leading eigenvectors of the thresholded estimate, and the iteration on them.
+    pub(super) fn choose(
+        problem: &ScaledProblem<'_>,
+        thresholded: &Thresholded<'_>,
+        stepping: Stepping,
+        seed: u64,
+    ) -> Result<(Self, Splitting), RecoveryError> {
+        let (dimension, rank) = (problem.dimension(), problem.rank);
+        let mut rows: Vec<usize> = (0..dimension).collect();
+        if dimension > SMALL && 2 * rank < dimension {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let start = DVector::from_fn(dimension, |_, _| StandardNormal.sample(&mut rng));
+            let krylov = lanczos(&mut |x, y| thresholded.multiply(x, y), &start, 40 + 4 * rank)?;
+            let vectors = krylov.vectors(rank.min(krylov.values.len()));
+            let leverage: Vec<f64> = vectors.row_iter().map(|entries| entries.norm_squared()).collect();
+            rows.sort_by(|left, right| leverage[*right].total_cmp(&leverage[*left]));
+            let least = 0.01 * leverage[rows[0]];
+            let count = rows.iter().take_while(|row| leverage[**row] >= least).count();
+            rows.truncate(count.clamp(rank + 1, FIRST_ROWS * rank.max(2)));
+            rows.sort_unstable();
+        }
+        let block = problem.block(&rows);
+        let dual = clipped(&block, problem.penalty);
+        let rho = natural_rho(&dual, rank);
+        let eigen = symmetric_eigen(&((&block - &dual) / rho))?;
+        let (weights, _) = fantope_weights(&eigen.values, rank);
+        let x = weighted_projectors(&eigen.vectors, &weights);
+        let splitting = split(problem, &block, &x, &dual, rho, stepping);
+        Ok((Self { rows }, splitting))
+    }
+
+    /// The rows of the solution of a similar problem, and the iteration from there.
+    pub(super) fn resume(
+        problem: &ScaledProblem<'_>,
+        start: &FantopeSolution,
+        stepping: Stepping,
+    ) -> Result<(Self, Splitting), RecoveryError> {
+        let rows = start.rows.clone();
+        let block = problem.block(&rows);
+        let mut dual = clipped(&block, problem.penalty);
+        if start.dual.rows == rows {
+            dual = start.dual.block.map(|entry| (entry / problem.scale).clamp(-problem.penalty, problem.penalty));
+            dual.fill_diagonal(0.0);
+        }
+        let rho = natural_rho(&dual, problem.rank);
+        let splitting = split(problem, &block, &start.sparse_block, &dual, rho, stepping);
+        Ok((Self { rows }, splitting))
+    }
+
+    /// Whether every row is in the set.
+    pub(super) fn is_everything(&self, problem: &ScaledProblem<'_>) -> bool {
+        self.rows.len() == problem.dimension()
+    }
+
+    /// Adds the most wanted rows and goes on from where the iteration stands.
+    pub(super) fn grow(&mut self, problem: &ScaledProblem<'_>, splitting: &Splitting, wanted: &[usize]) -> Splitting {
+        let dimension = problem.dimension();
+        let old = std::mem::take(&mut self.rows);
+        let mut rows = old.clone();
+        rows.extend(wanted.iter().take((old.len() / 2).max(8)));
+        rows.sort_unstable();
+        let crowded = 10 * rows.len() >= 7 * dimension || wanted.len() > 4 * old.len() + 16;
+        if crowded && dimension <= MODERATE {
+            rows = (0..dimension).collect();
+        }
+        let place = |row: &usize| rows.binary_search(row).unwrap_or_else(|place| place);
+        let places: Vec<usize> = old.iter().map(place).collect();
+        let block = problem.block(&rows);
+        let mut dual = clipped(&block, problem.penalty);
+        let mut x = DMatrix::zeros(rows.len(), rows.len());
+        for ((part, z), y) in splitting.parts.iter().zip(splitting.dual()).zip(splitting.sparse()) {
+            for (column, at_column) in part.rows.iter().enumerate() {
+                for (row, at_row) in part.rows.iter().enumerate() {
+                    let position = (places[*at_row], places[*at_column]);
+                    dual[position] = z[(row, column)];
+                    x[position] = y[(row, column)];
+                }
+            }
+        }
+        self.rows = rows;
+        split(problem, &block, &x, &dual, splitting.rho, splitting.stepping)
+    }
+
+    /// The matrix on the working set that has these blocks on the parts.
+    pub(super) fn assembled(&self, splitting: &Splitting, blocks: &[DMatrix<f64>]) -> DMatrix<f64> {
+        let mut whole = DMatrix::zeros(self.rows.len(), self.rows.len());
+        for (part, block) in splitting.parts.iter().zip(blocks) {
+            for (column, at_column) in part.rows.iter().enumerate() {
+                for (row, at_row) in part.rows.iter().enumerate() {
+                    whole[(*at_row, *at_column)] = block[(row, column)];
+                }
+            }
+        }
+        whole
+    }
+
+    /// The eigenvectors of `X` with positive weight, on the working set, and their weights, descending.
+    pub(super) fn factor(&self, splitting: &Splitting) -> (DMatrix<f64>, DVector<f64>) {
+        let mut pairs: Vec<(f64, &Part, usize)> = Vec::new();
+        for part in &splitting.parts {
+            pairs.extend(part.weights.iter().enumerate().map(|(index, weight)| (*weight, part, index)));
+        }
+        pairs.sort_by(|left, right| right.0.total_cmp(&left.0));
+        let mut vectors = DMatrix::zeros(self.rows.len(), pairs.len());
+        for (column, (_, part, index)) in pairs.iter().enumerate() {
+            let entries = part.vectors.column(*index);
+            part.rows.iter().zip(entries.iter()).for_each(|(row, entry)| vectors[(*row, column)] = *entry);
+        }
+        let weights = DVector::from_iterator(pairs.len(), pairs.iter().map(|(weight, _, _)| *weight));
+        (vectors, weights)
+    }
+
+    /// The sum of the `k` largest eigenvalues of `S − Z` on the working set, rounded up.
+    pub(super) fn block_bound(
+        &self,
+        splitting: &Splitting,
+        dual: &[DMatrix<f64>],
+        rank: usize,
+    ) -> Result<f64, RecoveryError> {
+        let mut values = Vec::new();
+        let mut rounding = 0.0f64;
+        for (part, dual) in splitting.parts.iter().zip(dual) {
+            let difference = &part.estimate - dual;
+            rounding = rounding.max(eigenvalue_rounding(difference.nrows(), difference.norm()));
+            values.extend(symmetric_eigenvalues(&difference)?.iter().copied());
+        }
+        values.sort_by(|left, right| right.total_cmp(left));
+        Ok(values[..rank].iter().sum::<f64>() + rank as f64 * rounding)
+    }
+
+    /// What the dual matrix proves when the working set is everything.
+    pub(super) fn whole(&self, problem: &ScaledProblem<'_>, splitting: &Splitting, block: &Block) -> Evidence {
+        // Between the parts every entry is within the penalty, and Z takes all of it.
+        let mut dual = clipped(&problem.block(&self.rows), problem.penalty);
+        let inside = self.assembled(splitting, &block.dual);
+        for part in &splitting.parts {
+            for column in &part.rows {
+                part.rows.iter().for_each(|row| dual[(*row, *column)] = inside[(*row, *column)]);
+            }
+        }
+        dual.fill_diagonal(problem.penalty);
+        Evidence {
+            bound: block.bound,
+            estimate: block.bound,
+            certificate: Certificate::Exact,
+            dual: DualMatrix { rows: self.rows.clone(), block: dual, cross: Vec::new() },
+            growth: Vec::new(),
+        }
+    }
+
+    /// What the dual matrix of the parts proves for the whole problem.
+    pub(super) fn extend(
+        &self,
+        problem: &ScaledProblem<'_>,
+        thresholded: &Thresholded<'_>,
+        splitting: &Splitting,
+        dual: &[DMatrix<f64>],
+        effort: &Effort<'_>,
+    ) -> Result<Evidence, RecoveryError> {
+        let count = self.rows.len();
+        let differences: Vec<DMatrix<f64>> =
+            splitting.parts.iter().zip(dual).map(|(part, dual)| &part.estimate - dual).collect();
+        let mut pairs: Vec<(f64, DVector<f64>)> = Vec::new();
+        for (part, difference) in splitting.parts.iter().zip(&differences) {
+            let eigen = symmetric_eigen(difference)?;
+            for (value, vector) in eigen.values.iter().zip(eigen.vectors.column_iter()) {
+                let mut whole = DVector::zeros(count);
+                part.rows.iter().zip(vector.iter()).for_each(|(row, entry)| whole[*row] = *entry);
+                pairs.push((*value, whole));
+            }
+        }
+        pairs.sort_by(|left, right| right.0.total_cmp(&left.0));
+        let spectrum = SymmetricEigen {
+            values: DVector::from_iterator(count, pairs.iter().map(|(value, _)| *value)),
+            vectors: DMatrix::from_columns(&pairs.into_iter().map(|(_, vector)| vector).collect::<Vec<_>>()),
+        };
+        let block = self.assembled(splitting, &differences);
+        let positive = splitting.parts.iter().map(|part| part.weights.len()).sum();
+        Extension::new(problem, thresholded, &self.rows, &block, &spectrum, positive).evidence(problem, effort)
+    }
+}
+
+/// The iteration on a block of the estimate, part by part.
+fn split(
+    problem: &ScaledProblem<'_>,
+    block: &DMatrix<f64>,
+    x: &DMatrix<f64>,
+    dual: &DMatrix<f64>,
+    rho: f64,
+    stepping: Stepping,
+) -> Splitting {
+    let mut offset = 0;
+    let (mut parts, mut starts) = (Vec::new(), Vec::new());
+    for rows in connected_parts(block, problem.penalty) {
+        let of = |matrix: &DMatrix<f64>| matrix.select_rows(&rows).select_columns(&rows);
+        starts.push((of(x), of(dual)));
+        let estimate = of(block);
+        let part = Part::new(rows, estimate, offset);
+        offset = part.range().end;
+        parts.push(part);
+    }
+    Splitting::new(problem.rank, problem.penalty, parts, &starts, rho, stepping)
+}
+
+/// The scale of `ρ` that means the same for an estimate in any unit: `‖Z‖_F / √k`.
+fn natural_rho(dual: &DMatrix<f64>, rank: usize) -> f64 {
+    let size = dual.norm();
+    if size > 0.0 { size / (rank as f64).sqrt() } else { 1.0 }
+}
+
+/// `clip(S, penalty)` off the diagonal, zero on it.
+fn clipped(block: &DMatrix<f64>, penalty: f64) -> DMatrix<f64> {
+    let mut dual = block.map(|entry| entry.clamp(-penalty, penalty));
+    dual.fill_diagonal(0.0);
+    dual
+}
+
+/// The connected components of the graph of entries above the penalty, as ascending lists of positions.
+fn connected_parts(block: &DMatrix<f64>, penalty: f64) -> Vec<Vec<usize>> {
+    let count = block.nrows();
+    let mut seen = vec![false; count];
+    let mut parts = Vec::new();
+    for first in 0..count {
+        if seen[first] {
+            continue;
+        }
+        seen[first] = true;
+        let mut part = vec![first];
+        let mut next = 0;
+        while next < part.len() {
+            for other in 0..count {
+                if !seen[other] && block[(other, part[next])].abs() > penalty {
+                    seen[other] = true;
+                    part.push(other);
+                }
+            }
+            next += 1;
+        }
+        part.sort_unstable();
+        parts.push(part);
+    }
+    parts
+}
