@@ -70,12 +70,14 @@ pub(super) fn penalty(text: &str) -> core::result::Result<Penalty, String> {
 }
 
 impl SolverArguments {
+    pub(super) fn settings(self) -> AdmmSettings {
+        AdmmSettings { tolerance: self.tolerance, max_iterations: self.max_iterations, ..AdmmSettings::default() }
+    }
+
     /// Solves, with progress on a terminal.
     pub(super) fn solve(self, problem: &FantopeProblem) -> Result<FantopeSolution> {
-        let settings =
-            AdmmSettings { tolerance: self.tolerance, max_iterations: self.max_iterations, ..AdmmSettings::default() };
         let spinner = spinner("solving");
-        let solution = solve_admm(problem, &settings, &mut |progress| {
+        let solution = solve_admm(problem, &self.settings(), &mut |progress| {
             spinner
                 .set_message(format!("solving: iteration {}, gap {:.1e}", progress.iterations, progress.relative_gap));
             ControlFlow::Continue(())

@@ -8,8 +8,8 @@ use crate::covariance::Covariance;
 use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank};
 use crate::task::Task;
 
-/// The factors `c` of `c τ √(ln d)` that are tried by default: a quarter to 2, each `√2` times the one before.
-pub const CROSS_VALIDATION_FACTORS: [f64; 7] = [0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
+/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
+pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
 
 /// How every penalty did, and which one did best.
 #[derive(Clone, Debug, PartialEq)]
