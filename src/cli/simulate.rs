@@ -300,10 +300,10 @@ impl SimulateResult {
             let figures = &method.sin_theta_squared;
             // One method needs no name.
             let name = if self.methods.len() == 1 { "private" } else { method.method };
-            text += &format!("  {name:<14}{:.4}   ({})\n", figures.mean, listed(&figures.values));
+            text += &format!("  {name:<15}{:.4}   ({})\n", figures.mean, listed(&figures.values));
         }
-        text += &format!("  {:<14}{:.4}\n", "non-private", self.non_private.mean);
-        text += &format!("  knows nothing {:.4}\n", self.random_subspace);
+        text += &format!("  {:<15}{:.4}\n", "non-private", self.non_private.mean);
+        text += &format!("  {:<15}{:.4}\n", "knows nothing", self.random_subspace);
         if let Some(guarantee) = &self.guarantee {
             text += &format!("guarantee       {guarantee}\n");
         }
