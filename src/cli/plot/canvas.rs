@@ -45,12 +45,16 @@ pub(super) fn printable(content: &str) -> String {
         .collect()
 }
 
-/// At most so many characters, the last one an ellipsis where some are missing.
+/// At most so many characters, with an ellipsis before the last third where some are missing: names often differ at their
+/// end, as those of a column's categories do.
 pub(super) fn shortened(content: &str, most: usize) -> String {
-    if content.chars().count() <= most {
+    let characters: Vec<char> = content.chars().collect();
+    if characters.len() <= most {
         return content.to_owned();
     }
-    content.chars().take(most - 1).chain(['…']).collect()
+    let last = most / 3;
+    let first = most - 1 - last;
+    characters[..first].iter().chain(&['…']).chain(&characters[characters.len() - last..]).collect()
 }
 
 pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
@@ -105,4 +109,16 @@ pub(super) fn vertical_axis(mut group: Group, scale: &Scale, left: f64, right: f
 /// Two decimals are a hundredth of a pixel, and keep the file small.
 pub(super) fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn long_names_keep_their_start_and_their_end() {
+        assert_eq!(shortened("protocol=tcp", 12), "protocol=tcp");
+        assert_eq!(shortened("dst_host_rate=high", 12), "dst_hos…high");
+        assert_eq!(shortened("äöüäöüäöü", 6), "äöü…öü");
+    }
 }

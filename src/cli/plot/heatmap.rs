@@ -14,7 +14,7 @@ const ROW: f64 = 21.0;
 const LEFT: f64 = MARGIN + 220.0;
 /// Space for the leverages at the right.
 const LEVERAGES: f64 = 170.0;
-const NAME_LENGTH: usize = 30;
+const NAME_LENGTH: usize = 28;
 /// A cell this wide has room for its number.
 const NUMBERED: f64 = 40.0;
 

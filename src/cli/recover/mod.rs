@@ -59,6 +59,13 @@ pub(super) struct Recover {
     format: Format,
 }
 
+/// Components by either method, with the whole spectrum of the estimate where it was computed.
+struct Recovered {
+    result: RecoverResult,
+    vectors: DMatrix<f64>,
+    spectrum: Option<Components>,
+}
+
 impl Recover {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
@@ -71,8 +78,9 @@ impl Recover {
         let bytes = std::fs::read(&self.aggregate).map_err(|error| CliError::file(&self.aggregate, error))?;
         let aggregate = Aggregate::from_bytes(&bytes, &task).map_err(|error| CliError::file(&self.aggregate, error))?;
         let covariance = Covariance::estimate(&aggregate, &task)?;
-        let (mut result, vectors, spectrum) = if self.sparse.sparse {
-            self.sparse.recover(&aggregate, &covariance, &task, self.rank)?
+        let Recovered { mut result, vectors, spectrum } = if self.sparse.sparse {
+            let compare = self.plot.is_some() || self.reference.is_some();
+            self.sparse.recover(&aggregate, &covariance, &task, self.rank, compare)?
         } else {
             dense(&covariance, &task, self.rank)?
         };
@@ -82,8 +90,8 @@ impl Recover {
         if let Some(loadings) = &loadings {
             loadings.write(&vectors, &result.feature_names)?;
         }
-        if let Some(path) = &self.plot {
-            files::write(path, plot::svg(&figure(&result, &spectrum)).as_bytes())?;
+        if let (Some(path), Some(spectrum)) = (&self.plot, &spectrum) {
+            files::write(path, plot::svg(&figure(&result, spectrum)).as_bytes())?;
         }
         result.output = self.output;
         result.plot = self.plot;
@@ -112,10 +120,10 @@ fn check_plot(path: &Path) -> Result<()> {
 }
 
 /// Plain PCA of a covariance.
-fn dense(covariance: &Covariance, task: &Task, rank: Rank) -> Result<(RecoverResult, DMatrix<f64>, Components)> {
+fn dense(covariance: &Covariance, task: &Task, rank: Rank) -> Result<Recovered> {
     let components = principal_components(covariance.matrix(), rank)?;
     let result = RecoverResult::new(covariance, task, &components.vectors, &components.values);
-    Ok((result, components.vectors.clone(), components))
+    Ok(Recovered { result, vectors: components.vectors.clone(), spectrum: Some(components) })
 }
 
 fn figure<'a>(result: &'a RecoverResult, spectrum: &'a Components) -> Figure<'a> {

@@ -65,6 +65,14 @@ pub(in crate::cli) struct SparseResult {
     pub(super) noise_edge: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cross_validation: Option<Vec<CrossValidationResult>>,
+    /// Absent for many features, where nothing else asks for whole decompositions.
+    #[serde(flatten)]
+    pub(super) baselines: Option<Baselines>,
+}
+
+/// Simpler methods on the same estimate.
+#[derive(Serialize)]
+pub(super) struct Baselines {
     pub(super) soft_threshold: BaselineResult,
     pub(super) pca: BaselineResult,
 }
@@ -160,8 +168,8 @@ impl RecoverResult {
         let theirs = Subspace::new(&best.vectors)?;
         let total = reference.matrix.trace();
         self.sin_theta_squared = Some(sin_theta_squared(&ours, &theirs)?);
-        if let Some(sparse) = &mut self.sparse {
-            for baseline in [&mut sparse.soft_threshold, &mut sparse.pca] {
+        if let Some(baselines) = self.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
+            for baseline in [&mut baselines.soft_threshold, &mut baselines.pca] {
                 baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, &theirs)?);
             }
         }

@@ -5,21 +5,26 @@ use std::ops::ControlFlow;
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::linalg::symmetric_eigenvalues;
 use ldp_pca::recovery::{
     AdmmSettings, CROSS_VALIDATION_FACTORS, Components, DEFAULT_PENALTY_FACTOR, FantopeProblem, Penalty, PenaltyChoice,
-    PenaltyPath, PenaltySelection, Rank, default_penalty, principal_components, soft_threshold, sparse_noise_edge,
+    PenaltyPath, PenaltySelection, Rank, RecoveryError, default_penalty, principal_components, soft_threshold,
+    sparse_noise_edge,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::Task;
-use nalgebra::{DMatrix, DVectorView};
 
-use super::result::{BaselineResult, CrossValidationResult, PathResult, RecoverResult, SparseResult};
+use super::Recovered;
+use super::result::{BaselineResult, Baselines, CrossValidationResult, PathResult, RecoverResult, SparseResult};
 use crate::cli::error::Result;
 use crate::cli::output::bar;
 use crate::cli::solve::{self, SolverArguments};
 
 /// The widest gap at which cross-validation and the path stop: neither scores nor sizes of supports need more digits.
 const SEQUENCE_TOLERANCE: f64 = 1e-4;
+
+/// The most features for which all eigenvalues are computed unasked: beyond, that takes longer than the sparse solution.
+const DECOMPOSED: usize = 2_000;
 
 #[derive(Args)]
 pub(super) struct SparseArguments {
@@ -53,22 +58,36 @@ fn penalty_choice(text: &str) -> core::result::Result<PenaltyChoice, String> {
 }
 
 impl SparseArguments {
-    /// Finds sparse components, and the spectrum of the whole estimate on the way.
+    /// Finds sparse components, and what simpler methods give: always when `compare`, otherwise when that is quick.
     pub(super) fn recover(
         &self,
         aggregate: &Aggregate,
         covariance: &Covariance,
         task: &Task,
         rank: Rank,
-    ) -> Result<(RecoverResult, DMatrix<f64>, Components)> {
+        compare: bool,
+    ) -> Result<Recovered> {
         let selection = self.select(aggregate, task, rank)?;
         let penalty = selection.penalty;
         let path = self.path.map(|points| self.solve_path(covariance, rank, points.into())).transpose()?;
         let solution = self.solver.solve(&FantopeProblem::new(covariance.matrix(), rank, penalty)?)?;
         let found = Subspace::new(&solution.components)?;
-        let dense = principal_components(covariance.matrix(), rank)?;
-        let thresholded = principal_components(&soft_threshold(covariance.matrix(), penalty), rank)?;
         let names = task.schema().feature_names();
+        let spectrum = if compare || task.dimension() <= DECOMPOSED {
+            Some(principal_components(covariance.matrix(), rank)?)
+        } else {
+            None
+        };
+        let baselines = match &spectrum {
+            Some(plain) => {
+                let thresholded = principal_components(&soft_threshold(covariance.matrix(), penalty), rank)?;
+                Some(Baselines {
+                    soft_threshold: BaselineResult::new(&thresholded, covariance, &found, &names)?,
+                    pca: BaselineResult::new(plain, covariance, &found, &names)?,
+                })
+            }
+            None => None,
+        };
         let mut result = RecoverResult::new(covariance, task, &solution.components, &solution.variances);
         result.method = "fantope";
         result.sparse = Some(SparseResult {
@@ -90,11 +109,10 @@ impl SparseArguments {
                 covariance.noise_edge(),
             ),
             cross_validation: selection.cross_validation.as_ref().map(CrossValidationResult::of),
-            soft_threshold: BaselineResult::new(&thresholded, covariance, &found, &names)?,
-            pca: BaselineResult::new(&dense, covariance, &found, &names)?,
+            baselines,
         });
         result.path = path.map(|path| path.points().iter().map(PathResult::of).collect());
-        Ok((result, solution.components, dense))
+        Ok(Recovered { result, vectors: solution.components, spectrum })
     }
 
     fn select(&self, aggregate: &Aggregate, task: &Task, rank: Rank) -> Result<PenaltySelection> {
@@ -131,12 +149,14 @@ impl SparseArguments {
 impl BaselineResult {
     fn new(components: &Components, covariance: &Covariance, sparse: &Subspace, names: &[String]) -> Result<Self> {
         // In the estimate itself, which thresholding has changed, so that the methods compare.
-        let variance = |vector: DVectorView<'_, f64>| vector.dot(&(covariance.matrix() * vector));
+        let mut block = components.vectors.tr_mul(&(covariance.matrix() * &components.vectors));
+        block.fill_lower_triangle_with_upper_triangle();
+        let variances = symmetric_eigenvalues(&block).map_err(RecoveryError::from)?;
         // Rows that thresholding has cut off come out of the decomposition as rounding.
         let support = components.vectors.row_iter().zip(names).filter(|(row, _)| row.norm() > 1e-10);
         let subspace = Subspace::new(&components.vectors)?;
         Ok(Self {
-            eigenvalues: components.vectors.column_iter().map(variance).collect(),
+            eigenvalues: variances.iter().copied().collect(),
             support: support.map(|(_, name)| name.clone()).collect(),
             distance: sin_theta_squared(&subspace, sparse)?,
             sin_theta_squared: None,

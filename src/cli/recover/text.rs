@@ -80,7 +80,10 @@ impl RecoverResult {
             .collect();
         let more = if sparse.support.len() > SHOWN_SUPPORT { ", …" } else { "" };
         text += &format!("leverages   {}{more}\n", named.join(", "));
-        for (name, baseline) in [("soft-thresholding", &sparse.soft_threshold), ("plain components", &sparse.pca)] {
+        let baselines = sparse.baselines.iter().flat_map(|baselines| {
+            [("soft-thresholding", &baselines.soft_threshold), ("plain components", &baselines.pca)]
+        });
+        for (name, baseline) in baselines {
             let variances: Vec<String> =
                 baseline.eigenvalues.iter().take(SHOWN).map(|value| format!("{value:.5}")).collect();
             let error = baseline.sin_theta_squared.map(|error| format!(", {error:.4} from the reference"));

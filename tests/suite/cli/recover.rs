@@ -76,7 +76,8 @@ fn the_keys_of_recover_are_as_documented() {
     }
     assert_eq!(result["plot"], "picture.svg");
     let picture = folder.read_text("picture.svg");
-    for part in ["<svg", "role=\"img\"", "<title", "<desc", "Eigenvalues", "noise edge", "Loadings", "Penalty", "\nw\n"] {
+    for part in ["<svg", "role=\"img\"", "<title", "<desc", "Eigenvalues", "noise edge", "Loadings", "Penalty", "\nw\n"]
+    {
         assert!(picture.contains(part), "{part}");
     }
 
