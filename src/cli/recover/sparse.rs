@@ -67,7 +67,7 @@ impl SparseArguments {
         rank: Rank,
         compare: bool,
     ) -> Result<Recovered> {
-        let selection = self.select(aggregate, task, rank)?;
+        let selection = self.select(covariance, aggregate, task, rank)?;
         let penalty = selection.penalty;
         let path = self.path.map(|points| self.solve_path(covariance, rank, points.into())).transpose()?;
         let solution = self.solver.solve(&FantopeProblem::new(covariance.matrix(), rank, penalty)?)?;
@@ -115,13 +115,20 @@ impl SparseArguments {
         Ok(Recovered { result, vectors: solution.components, spectrum })
     }
 
-    fn select(&self, aggregate: &Aggregate, task: &Task, rank: Rank) -> Result<PenaltySelection> {
+    fn select(
+        &self,
+        covariance: &Covariance,
+        aggregate: &Aggregate,
+        task: &Task,
+        rank: Rank,
+    ) -> Result<PenaltySelection> {
         let progress = bar("validating", 0);
-        let selection = self.penalty.select(aggregate, task, rank, &self.sequence_settings(), &mut |state| {
-            progress.set_length(state.total as u64);
-            progress.set_position(state.solved as u64);
-            ControlFlow::Continue(())
-        });
+        let selection =
+            self.penalty.select(covariance, aggregate, task, rank, &self.sequence_settings(), &mut |state| {
+                progress.set_length(state.total as u64);
+                progress.set_position(state.solved as u64);
+                ControlFlow::Continue(())
+            });
         progress.finish_and_clear();
         Ok(selection?)
     }

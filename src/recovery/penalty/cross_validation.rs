@@ -217,12 +217,13 @@ mod tests {
         let row = training.matrix().diagonal().imax();
         assert!((result.points()[0].scores[0] - held_out.matrix()[(row, row)]).abs() < 1e-12);
         // The penalty is for all reports, whose noise is less than that of two thirds of them.
-        let noise = Covariance::estimate(&aggregate, &task).unwrap().noise_deviation();
+        let covariance = Covariance::estimate(&aggregate, &task).unwrap();
         let choice = PenaltyChoice::CrossValidated { factors: vec![1.0] };
         let settings = AdmmSettings::default();
-        let selected =
-            choice.select(&aggregate, &task, rank(1), &settings, &mut |_| ControlFlow::Continue(())).unwrap();
-        assert_eq!(selected.penalty, default_penalty(noise, 12, 1.0).unwrap());
+        let selected = choice
+            .select(&covariance, &aggregate, &task, rank(1), &settings, &mut |_| ControlFlow::Continue(()))
+            .unwrap();
+        assert_eq!(selected.penalty, default_penalty(covariance.noise_deviation(), 12, 1.0).unwrap());
         assert_eq!(selected.cross_validation.unwrap().points().len(), 1);
     }
 

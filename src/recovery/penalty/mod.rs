@@ -67,26 +67,27 @@ pub struct PenaltySelection {
 }
 
 impl PenaltyChoice {
-    /// Finds the penalty for the estimate of a whole aggregate.
+    /// Finds the penalty for `covariance`, the estimate of the whole aggregate.
     ///
-    /// `settings` and `progress` serve cross-validation; the other choices solve nothing.
+    /// The aggregate with its folds, `settings` and `progress` serve cross-validation;
+    /// the other choices solve nothing.
     ///
     /// # Errors
     ///
     /// [`PenaltyError`]: as [`default_penalty`] and [`cross_validate`].
     pub fn select(
         &self,
+        covariance: &Covariance,
         aggregate: &Aggregate,
         task: &Task,
         rank: Rank,
         settings: &AdmmSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
     ) -> Result<PenaltySelection, PenaltyError> {
-        let noise = || Ok::<f64, PenaltyError>(Covariance::estimate(aggregate, task)?.noise_deviation());
         match self {
             Self::Value(penalty) => Ok(PenaltySelection { penalty: *penalty, cross_validation: None }),
             Self::Auto { factor } => {
-                let penalty = default_penalty(noise()?, task.dimension(), *factor)?;
+                let penalty = default_penalty(covariance.noise_deviation(), task.dimension(), *factor)?;
                 Ok(PenaltySelection { penalty, cross_validation: None })
             }
             Self::CrossValidated { factors } => {
