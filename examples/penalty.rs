@@ -35,7 +35,7 @@ const SIGNAL: f64 = 20.0;
 const LARGEST_CROSS_VALIDATED: usize = 100;
 
 /// Features, features with signal, components, epsilon, records.
-const SETTINGS: [(usize, usize, usize, f64, usize); 7] = [
+const SETTINGS: [(usize, usize, usize, f64, usize); 8] = [
     (50, 8, 2, 2.0, 5_000),
     (50, 50, 2, 2.0, 5_000),
     (100, 10, 3, 1.0, 50_000),
@@ -43,6 +43,7 @@ const SETTINGS: [(usize, usize, usize, f64, usize); 7] = [
     (100, 10, 3, 4.0, 3_000),
     (200, 20, 3, 2.0, 20_000),
     (200, 20, 3, 2.0, 50_000),
+    (400, 20, 3, 2.0, 200_000),
 ];
 
 /// Errors of one collection.
