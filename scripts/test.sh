@@ -45,7 +45,7 @@ main() {
 dependency_trees() {
     local host
     host=$(rustc -vV | sed -n 's/^host: //p')
-    absent "$WASM" '^(tokio|axum|hyper|clap|ureq|csv|npyz) '
+    absent "$WASM" '^(tokio|axum|hyper|clap|ureq|csv|npyz|svg) '
     absent "$host" '^(wasm-bindgen|js-sys|web-sys) '
 }
 

@@ -42,6 +42,21 @@ impl Covariance {
         Self::of_sum(sum, aggregate, task)
     }
 
+    /// Debiases all folds but one: what is found in it owes nothing to the reports of the fold left out.
+    ///
+    /// # Errors
+    /// [`CovarianceError`] for another task, a fold that does not exist, or when no other fold has reports.
+    pub fn estimate_without_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
+        let folds = aggregate.folds().len();
+        if fold >= folds {
+            return Err(CovarianceError::Fold { fold, folds });
+        }
+        let mut others = aggregate.folds().iter().enumerate().filter(|(index, _)| *index != fold).map(|(_, sum)| sum);
+        let mut sum = others.next().ok_or(CovarianceError::Empty)?.clone();
+        others.for_each(|other| sum.add(other));
+        Self::of_sum(&sum, aggregate, task)
+    }
+
     /// Debiases one report: what an aggregator reads out of it alone. The mean of these over many reports is the
     /// estimate.
     ///
@@ -145,5 +160,32 @@ mod tests {
                 reports.iter().map(|report| Covariance::of_report(report, &task).unwrap().matrix().clone()).sum();
             assert!((together.matrix() * 20.0 - &alone).norm() < 1e-9 * alone.norm());
         }
+    }
+
+    #[test]
+    fn a_fold_and_the_rest_weigh_up_to_the_whole() {
+        let task = Task::from_json(
+            r#"{"version": 1, "schema": {"columns": [
+                {"name": "a", "type": "numeric", "offset": 0, "scale": 1},
+                {"name": "b", "type": "numeric", "offset": 0, "scale": 1}
+            ]}, "bounding": {"type": "unit-norm"},
+            "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}, "folds": 3}"#,
+        )
+        .unwrap();
+        let record = task.bound(vec![1.0, -2.0]).unwrap();
+        let mut rng = ChaCha20Rng::from_seed([8; 32]);
+        let reports: Vec<Report> = (0..30).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        let mut aggregate = Aggregate::empty(&task);
+        aggregate.accumulate(&task, &reports).unwrap();
+        let whole = Covariance::estimate(&aggregate, &task).unwrap();
+        for fold in 0..3 {
+            let part = Covariance::estimate_fold(&aggregate, &task, fold).unwrap();
+            let rest = Covariance::estimate_without_fold(&aggregate, &task, fold).unwrap();
+            assert_eq!(part.records() + rest.records(), 30);
+            let sum = part.matrix() * part.records() as f64 + rest.matrix() * rest.records() as f64;
+            assert!((sum / 30.0 - whole.matrix()).norm() < 1e-12 * whole.matrix().norm());
+        }
+        let none = Covariance::estimate_without_fold(&aggregate, &task, 3);
+        assert_eq!(none, Err(CovarianceError::Fold { fold: 3, folds: 3 }));
     }
 }

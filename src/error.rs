@@ -6,7 +6,7 @@ use crate::covariance::CovarianceError;
 use crate::mechanism::{MechanismError, RandomizeError};
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::RecoveryError;
+use crate::recovery::{PenaltyError, RecoveryError};
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
@@ -51,6 +51,9 @@ pub enum Error {
     /// Recovering components.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
+    /// Choosing a penalty.
+    #[error(transparent)]
+    Penalty(#[from] PenaltyError),
     /// Comparing subspaces.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),

@@ -25,7 +25,7 @@ use super::output::{bar, grouped};
 use super::parameters;
 use super::randomize::{BATCH, BatchRandomizer};
 use super::records::{self, Header};
-use super::recover::{RecoverResult, Reference};
+use super::recover::{RecoverResult, Reference, leverages};
 use super::schema::infer;
 use super::serve::{runtime, stopped};
 
@@ -213,15 +213,20 @@ impl<'a> Collection<'a> {
             dimension: self.task.dimension(),
             rank: rank.value(),
             eigenvalues: recovery.eigenvalues,
+            total_variance: None,
+            explained_variance: None,
+            leverages: leverages(&recovery.components),
             components: recovery.components,
             feature_names: self.task.schema().feature_names(),
             noise_deviation: recovery.noise_deviation,
             noise_edge: recovery.noise_edge,
             sparse: None,
+            path: None,
             sin_theta_squared: None,
             reference: None,
             seconds: 0.0,
             output: None,
+            plot: None,
         };
         let records = self.reference.records();
         result.compare(&Reference { matrix: self.reference.matrix(), records, skipped: 0 })?;

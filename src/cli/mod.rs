@@ -13,6 +13,7 @@ mod files;
 mod inspect;
 mod output;
 mod parameters;
+mod plot;
 mod randomize;
 mod records;
 mod recover;

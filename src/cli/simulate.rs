@@ -9,10 +9,10 @@ use indicatif::ProgressBar;
 use ldp_pca::mechanism::{Gaussian, LocalRandomizer, Mechanism};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
-use ldp_pca::recovery::Rank;
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::schema::MAX_DIMENSION;
-use ldp_pca::simulation::{SimulationError, SpikedModel, Trial, TrialResult};
+use ldp_pca::simulation::{RecoveryMethod, SimulationError, SpikedModel, Trial, TrialResult};
 use rand::SeedableRng;
 use serde::Serialize;
 
@@ -63,6 +63,12 @@ pub(super) struct Simulate {
     /// Number of features that the components live on [default: all]
     #[arg(long)]
     sparsity: Option<usize>,
+    /// How components are recovered; several methods, separated by commas, see the same reports
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "pca")]
+    method: Vec<MethodName>,
+    /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
+    #[arg(long, value_name = "C", default_value_t = DEFAULT_PENALTY_FACTOR, allow_hyphen_values = true)]
+    penalty_factor: f64,
     #[command(flatten)]
     format: Format,
 }
@@ -79,9 +85,24 @@ enum SimulatedMechanism {
     None,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    /// Principal components of the estimate
+    Pca,
+    /// Principal components of the estimate with all entries moved towards 0 by the penalty
+    SoftThreshold,
+    /// The sparse (Fantope) program
+    Fantope,
+}
+
 #[derive(Serialize)]
 struct SimulateResult {
+    /// By the first method.
     sin_theta_squared: Figures,
+    methods: Vec<MethodFigures>,
+    /// What the penalties were computed with, where there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    penalty_factor: Option<f64>,
     non_private: Figures,
     /// Expected value for a subspace that knows nothing: k (1 - k/d).
     random_subspace: f64,
@@ -104,6 +125,13 @@ struct Figures {
     values: Vec<f64>,
 }
 
+/// The figures of one method.
+#[derive(Serialize)]
+struct MethodFigures {
+    method: &'static str,
+    sin_theta_squared: Figures,
+}
+
 impl Figures {
     fn of(values: Vec<f64>) -> Self {
         Self { mean: values.iter().sum::<f64>() / values.len() as f64, values }
@@ -120,6 +148,11 @@ impl Simulate {
             let problem = format!("--dimension is {}: it must be between 1 and {MAX_DIMENSION}", self.dimension);
             return Err(CliError::Usage(problem));
         }
+        if !(self.penalty_factor.is_finite() && self.penalty_factor >= 0.0) {
+            let problem =
+                format!("--penalty-factor is {}: it must be a finite number of at least 0", self.penalty_factor);
+            return Err(CliError::Usage(problem));
+        }
         let (mechanism, claimed_delta) = self.mechanism()?;
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let results = self.trials(mechanism.as_ref(), &progress).map_err(|error| match error {
@@ -130,6 +163,16 @@ impl Simulate {
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);
         let result = SimulateResult {
             sin_theta_squared: Figures::of(results.iter().map(|result| result.sin_theta_squared).collect()),
+            methods: self
+                .method
+                .iter()
+                .enumerate()
+                .map(|(index, method)| MethodFigures {
+                    method: method.name(),
+                    sin_theta_squared: Figures::of(results.iter().map(|result| result.by_method[index]).collect()),
+                })
+                .collect(),
+            penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
             non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
             random_subspace: k * (1.0 - k / d),
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
@@ -219,8 +262,28 @@ impl Simulate {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(trial);
         let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
-        Trial { population: &population, mechanism, records: self.records, rank: self.rank }
-            .run(&mut rng, |count| progress.inc(count))
+        let trial = Trial { population: &population, mechanism, records: self.records, rank: self.rank };
+        let mut methods = self.method.iter().map(|method| method.with(self.penalty_factor));
+        let first = methods.next().unwrap_or(RecoveryMethod::Pca);
+        trial.run_with_methods(first, &methods.collect::<Vec<_>>(), &mut rng, |count| progress.inc(count))
+    }
+}
+
+impl MethodName {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pca => "pca",
+            Self::SoftThreshold => "soft-threshold",
+            Self::Fantope => "fantope",
+        }
+    }
+
+    fn with(self, factor: f64) -> RecoveryMethod {
+        match self {
+            Self::Pca => RecoveryMethod::Pca,
+            Self::SoftThreshold => RecoveryMethod::SoftThreshold { factor },
+            Self::Fantope => RecoveryMethod::Fantope { factor },
+        }
     }
 }
 
@@ -233,13 +296,14 @@ impl SimulateResult {
             self.rank,
             self.dimension
         );
-        text += &format!(
-            "  private       {:.4}   ({})\n",
-            self.sin_theta_squared.mean,
-            listed(&self.sin_theta_squared.values)
-        );
-        text += &format!("  non-private   {:.4}\n", self.non_private.mean);
-        text += &format!("  knows nothing {:.4}\n", self.random_subspace);
+        for method in &self.methods {
+            let figures = &method.sin_theta_squared;
+            // One method needs no name.
+            let name = if self.methods.len() == 1 { "private" } else { method.method };
+            text += &format!("  {name:<15}{:.4}   ({})\n", figures.mean, listed(&figures.values));
+        }
+        text += &format!("  {:<15}{:.4}\n", "non-private", self.non_private.mean);
+        text += &format!("  {:<15}{:.4}\n", "knows nothing", self.random_subspace);
         if let Some(guarantee) = &self.guarantee {
             text += &format!("guarantee       {guarantee}\n");
         }

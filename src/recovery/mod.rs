@@ -17,6 +17,9 @@
 //! # Ok::<(), ldp_pca::recovery::RecoveryError>(())
 //! ```
 //!
+//! How strong the penalty should be, [`PenaltyChoice`] decides: from the known noise level, by cross-validation over the
+//! folds of an aggregate, or as given; [`PenaltyPath`] shows what every penalty gives.
+//!
 //! A rank or penalty that makes no sense cannot be built: `Rank::new(0)`, `Penalty::new(-1.0)` and their serialized
 //! forms are errors.
 
@@ -35,7 +38,10 @@ pub use admm::{AdmmSettings, solve_admm};
 pub use fantope::{FantopeProblem, FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
 pub use outcome::{Certificate, DualMatrix, FantopeSolution, HistoryEntry, Progress, SolverStatus};
 pub use pca::{Components, principal_components};
-pub use penalty::{DEFAULT_PENALTY_FACTOR, default_penalty};
+pub use penalty::{
+    CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, DEFAULT_PENALTY_FACTOR, PathPoint, PenaltyChoice,
+    PenaltyError, PenaltyPath, PenaltySelection, SequenceProgress, cross_validate, default_penalty, sparse_noise_edge,
+};
 pub use solver::{FantopeSolver, SolverSettings};
 
 use serde::{Deserialize, Serialize};

@@ -6,4 +6,4 @@ mod trial;
 
 pub use population::{PopulationError, SpikedModel};
 pub use survey::LeisureSurvey;
-pub use trial::{SimulationError, Trial, TrialResult};
+pub use trial::{RecoveryMethod, SimulationError, Trial, TrialResult};

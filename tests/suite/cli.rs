@@ -2,5 +2,6 @@
 
 mod flow;
 mod formats;
+mod recover;
 mod refusals;
 mod streams;

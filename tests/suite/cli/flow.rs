@@ -204,9 +204,9 @@ fn sparse_recovery_is_certified_and_names_its_support() {
     assert_eq!(sparse["sparse"]["support"], json!(["w", "x"]));
     assert_eq!(numbers(&sparse["components"][0])[2..], [0.0, 0.0]);
     assert!(sparse["sparse"]["relative_gap"].as_f64().unwrap() <= 1e-6);
-    // The default penalty is 0.75 tau sqrt(ln d).
+    // The default penalty is 0.5 tau sqrt(ln d).
     let default = folder.run("recover a.ldpa -t task.json --rank 1 --sparse --json").json();
-    let expected = 0.75 * default["noise_deviation"].as_f64().unwrap() * 4f64.ln().sqrt();
+    let expected = 0.5 * default["noise_deviation"].as_f64().unwrap() * 4f64.ln().sqrt();
     assert!((default["sparse"]["penalty"].as_f64().unwrap() / expected - 1.0).abs() < 1e-12);
     folder.run("recover a.ldpa -t task.json --rank 1 --penalty 0.1").refused(2, &["--sparse"]);
 }

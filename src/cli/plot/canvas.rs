@@ -1,0 +1,124 @@
+//! Lines, marks and words in the style of the picture.
+
+use svg::node::element::path::Data;
+use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
+
+use super::scale::{Scale, label};
+
+/// Words, secondary words, and lines behind the data.
+pub(super) const INK: &str = "#1f2328";
+pub(super) const MUTED: &str = "#59636e";
+pub(super) const GRID: &str = "#e4e7eb";
+/// What is kept, what is not, and what is compared with: distinct in every common form of colour blindness.
+pub(super) const ACCENT: &str = "#0b5cad";
+pub(super) const PALE: &str = "#9aa5b1";
+pub(super) const WARNING: &str = "#b35900";
+
+/// Where a text stands relative to its position.
+#[derive(Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+pub(super) fn text(x: f64, y: f64, content: &str, anchor: Anchor, color: &str) -> Text {
+    Text::new(printable(content)).set("x", round(x)).set("y", round(y)).set("fill", color).set(
+        "text-anchor",
+        match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        },
+    )
+}
+
+/// Without the characters that no XML document may hold.
+pub(super) fn printable(content: &str) -> String {
+    content
+        .chars()
+        .map(|character| match character {
+            '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+            character if character.is_control() => '\u{fffd}',
+            character => character,
+        })
+        .collect()
+}
+
+/// At most so many characters, with an ellipsis before the last third where some are missing: names often differ at their
+/// end, as those of a column's categories do.
+pub(super) fn shortened(content: &str, most: usize) -> String {
+    let characters: Vec<char> = content.chars().collect();
+    if characters.len() <= most {
+        return content.to_owned();
+    }
+    let last = most / 3;
+    let first = most - 1 - last;
+    characters[..first].iter().chain(&['…']).chain(&characters[characters.len() - last..]).collect()
+}
+
+pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
+    Line::new()
+        .set("x1", round(x1))
+        .set("y1", round(y1))
+        .set("x2", round(x2))
+        .set("y2", round(y2))
+        .set("stroke", color)
+        .set("stroke-width", 1)
+}
+
+pub(super) fn rectangle(x: f64, y: f64, width: f64, height: f64, fill: &str) -> Rectangle {
+    Rectangle::new()
+        .set("x", round(x))
+        .set("y", round(y))
+        .set("width", round(width))
+        .set("height", round(height))
+        .set("fill", fill)
+}
+
+pub(super) fn dot(x: f64, y: f64, radius: f64, color: &str) -> Circle {
+    Circle::new().set("cx", round(x)).set("cy", round(y)).set("r", radius).set("fill", color)
+}
+
+/// A line through points.
+pub(super) fn polyline(points: &[(f64, f64)], color: &str) -> Path {
+    let data = points.iter().enumerate().fold(Data::new(), |data, (index, &(x, y))| {
+        let point = (round(x), round(y));
+        if index == 0 { data.move_to(point) } else { data.line_to(point) }
+    });
+    Path::new().set("d", data).set("fill", "none").set("stroke", color).set("stroke-width", 1.5)
+}
+
+/// The heading of a panel and the line that explains it, which take 44 units.
+pub(super) fn heading(group: Group, title: &str, explanation: &str) -> Group {
+    group
+        .add(text(super::MARGIN, 14.0, title, Anchor::Start, INK).set("font-size", 15).set("font-weight", 600))
+        .add(text(super::MARGIN, 33.0, explanation, Anchor::Start, MUTED))
+}
+
+/// Grid lines and labels of a vertical axis from `left` to `right`.
+pub(super) fn vertical_axis(mut group: Group, scale: &Scale, left: f64, right: f64) -> Group {
+    for tick in scale.ticks() {
+        let y = scale.position(tick);
+        group =
+            group.add(line(left, y, right, y, GRID)).add(text(left - 8.0, y + 4.5, &label(tick), Anchor::End, MUTED));
+    }
+    group
+}
+
+/// Two decimals are a hundredth of a pixel, and keep the file small.
+pub(super) fn round(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn long_names_keep_their_start_and_their_end() {
+        assert_eq!(shortened("protocol=tcp", 12), "protocol=tcp");
+        assert_eq!(shortened("dst_host_rate=high", 12), "dst_hos…high");
+        assert_eq!(shortened("äöüäöüäöü", 6), "äöü…öü");
+    }
+}

@@ -1,0 +1,162 @@
+//! One picture of a recovery, as SVG: the eigenvalues with the noise edge, the loadings, and the penalties tried.
+//!
+//! The `svg` crate escapes and writes the elements; where they go is decided here.
+
+mod canvas;
+mod heatmap;
+mod penalties;
+mod scale;
+mod scree;
+
+use svg::Document;
+use svg::node::element::{Description, Group, Rectangle, Title};
+
+use self::canvas::{Anchor, INK, MUTED, printable, text};
+
+/// What is drawn.
+pub(super) struct Figure<'a> {
+    pub(super) title: String,
+    pub(super) subtitle: String,
+    /// All d eigenvalues of the estimate, descending.
+    pub(super) eigenvalues: &'a [f64],
+    /// How many of them are kept.
+    pub(super) rank: usize,
+    /// The largest eigenvalue that noise alone would give.
+    pub(super) noise_edge: f64,
+    /// One list of d loadings per component.
+    pub(super) components: &'a [Vec<f64>],
+    pub(super) feature_names: &'a [String],
+    /// Of each feature the sum of its squared loadings.
+    pub(super) leverages: &'a [f64],
+    /// The features in descending order of leverage.
+    pub(super) order: Vec<usize>,
+    /// Penalties and the sizes of their supports; empty when only one was solved.
+    pub(super) sizes: Vec<(f64, f64)>,
+    /// Penalties, their cross-validated scores and standard errors; empty without cross-validation.
+    pub(super) scores: Vec<(f64, f64, f64)>,
+    /// The penalty of the components.
+    pub(super) penalty: Option<f64>,
+}
+
+/// Width of the picture; it scales to whatever it is shown in.
+const WIDTH: f64 = 960.0;
+/// Left and right edge of everything drawn.
+const MARGIN: f64 = 40.0;
+/// Space above the first panel and between two.
+const HEADER: f64 = 76.0;
+const GAP: f64 = 44.0;
+
+/// A part of the picture, drawn from its own top down.
+struct Panel {
+    content: Group,
+    height: f64,
+}
+
+/// The whole picture as an SVG document.
+pub(super) fn svg(figure: &Figure<'_>) -> String {
+    let mut panels = vec![scree::panel(figure), heatmap::panel(figure)];
+    panels.extend(penalties::panel(figure));
+    let height = HEADER + panels.iter().map(|panel| panel.height + GAP).sum::<f64>();
+    let mut document = Document::new()
+        .set("viewBox", (0.0, 0.0, WIDTH, height))
+        .set("width", WIDTH)
+        .set("height", height)
+        .set("role", "img")
+        .set("aria-labelledby", "title description")
+        .set("font-family", "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif")
+        .set("font-size", 13)
+        .add(Title::new(figure.title.as_str()).set("id", "title"))
+        .add(Description::new().set("id", "description").add(svg::node::Text::new(description(figure))))
+        .add(Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "#ffffff"))
+        .add(text(MARGIN, 34.0, &figure.title, Anchor::Start, INK).set("font-size", 20).set("font-weight", 600))
+        .add(text(MARGIN, 56.0, &figure.subtitle, Anchor::Start, MUTED));
+    let mut top = HEADER;
+    for panel in panels {
+        document = document.add(panel.content.set("transform", format!("translate(0 {top})")));
+        top += panel.height + GAP;
+    }
+    format!("{document}\n")
+}
+
+/// What the picture says, for those who do not see it.
+fn description(figure: &Figure<'_>) -> String {
+    let above = figure.eigenvalues.iter().filter(|&&value| value > figure.noise_edge).count();
+    let named: Vec<String> = figure
+        .order
+        .iter()
+        .take(5)
+        .map(|&row| format!("{} ({:.2})", printable(&figure.feature_names[row]), figure.leverages[row]))
+        .collect();
+    let mut text = format!(
+        "{above} of {} eigenvalues are above the noise edge {:.4}. The features with the highest leverage: {}.",
+        figure.eigenvalues.len(),
+        figure.noise_edge,
+        named.join(", ")
+    );
+    if let (Some(penalty), false) = (figure.penalty, figure.sizes.is_empty()) {
+        text += &format!(" {} penalties were tried; the components are of penalty {penalty:.3e}.", figure.sizes.len());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(dimension: usize, rank: usize, name: &str, penalties: bool) -> String {
+        let eigenvalues: Vec<f64> = (0..dimension).map(|index| 1.0 / (index + 1) as f64 - 0.1).collect();
+        let components: Vec<Vec<f64>> = (0..rank)
+            .map(|component| (0..dimension).map(|row| f64::from(u8::from(row == component))).collect())
+            .collect();
+        let leverages: Vec<f64> = (0..dimension).map(|row| f64::from(u8::from(row < rank))).collect();
+        svg(&Figure {
+            title: "a <b> & c".into(),
+            subtitle: String::new(),
+            eigenvalues: &eigenvalues,
+            rank,
+            noise_edge: 0.2,
+            components: &components,
+            feature_names: &vec![name.to_owned(); dimension],
+            leverages: &leverages,
+            order: (0..dimension).collect(),
+            sizes: if penalties { vec![(0.1, 3.0), (0.0, 9.0)] } else { vec![] },
+            scores: if penalties { vec![(0.1, 0.5, 0.01), (0.0, 0.4, 0.1)] } else { vec![] },
+            penalty: penalties.then_some(0.1),
+        })
+    }
+
+    /// The value of every attribute of this name that is a plain number.
+    fn numbers(document: &str, attribute: &str) -> Vec<f64> {
+        let start = format!(" {attribute}=\"");
+        document.split(&start).skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()
+    }
+
+    #[test]
+    fn every_size_is_drawn_inside_the_picture_with_finite_numbers() {
+        for (dimension, rank) in [(1, 1), (2, 2), (12, 3), (116, 4), (400, 3), (400, 400)] {
+            for penalties in [false, true] {
+                let document = draw(dimension, rank, "feature", penalties);
+                assert!(!document.contains("NaN") && !document.contains("inf"), "{dimension} {rank}");
+                for attribute in ["x", "x1", "x2", "cx"] {
+                    let outside = numbers(&document, attribute).into_iter().find(|x| !(0.0..=WIDTH).contains(x));
+                    assert_eq!(outside, None, "{attribute} at {dimension}, {rank}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_escaped_shortened_and_stripped_of_control_characters() {
+        let document = draw(2, 1, "a<script>&\u{1}\u{1b}b", false);
+        assert!(document.contains("a&lt;script&gt;&amp;") && !document.contains("<script>"), "{document}");
+        assert!(!document.chars().any(|character| character.is_control() && character != '\n'));
+        assert!(draw(2, 1, &"long".repeat(50), false).contains('…'));
+        assert!(document.contains("role=\"img\"") && document.contains("<title") && document.contains("<desc"));
+    }
+
+    #[test]
+    fn penalties_have_a_panel_only_when_several_were_tried() {
+        assert!(draw(12, 2, "f", true).contains("Penalty"));
+        assert!(!draw(12, 2, "f", false).contains("Penalty"));
+    }
+}

@@ -1,0 +1,122 @@
+//! What the penalties that were tried give: the size of the support, and the cross-validated score.
+
+use svg::node::element::{Group, Title};
+
+use super::canvas::{
+    ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text, vertical_axis,
+};
+use super::scale::Scale;
+use super::{Figure, MARGIN, Panel, WIDTH};
+
+const TOP: f64 = 56.0;
+const HEIGHT: f64 = 150.0;
+const BETWEEN: f64 = 40.0;
+const LEFT: f64 = MARGIN + 60.0;
+const RIGHT: f64 = WIDTH - MARGIN;
+
+/// Nothing when only one penalty was solved.
+pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
+    if figure.sizes.is_empty() {
+        return None;
+    }
+    let (chosen, scored) = (figure.penalty, !figure.scores.is_empty());
+    let axis = PenaltyAxis::of(figure);
+    let explanation = if scored {
+        "Features that take part, and the variance captured in folds not used (bars: standard error of the difference from the best)."
+    } else {
+        "Features that take part, from the penalty where the solution is diagonal downwards."
+    };
+    let mut group = heading(Group::new(), "Penalty", explanation);
+    let mut bottom = TOP + HEIGHT;
+    let y = Scale::around(figure.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
+    group = vertical_axis(group, &y, LEFT, RIGHT);
+    group = group.add(text(LEFT, TOP - 6.0, "Features", Anchor::Start, INK).set("font-size", 12));
+    group = curve(group, &axis, &y, &figure.sizes, "features");
+    if scored {
+        let top = bottom + BETWEEN;
+        bottom = top + HEIGHT;
+        let range = figure.scores.iter().flat_map(|(_, score, error)| [score - error, score + error]);
+        let y = Scale::around(range, bottom, top);
+        group = vertical_axis(group, &y, LEFT, RIGHT);
+        group = group.add(text(LEFT, top - 6.0, "Score", Anchor::Start, INK).set("font-size", 12));
+        for (penalty, score, error) in &figure.scores {
+            let x = axis.position(*penalty);
+            group = group
+                .add(line(x, y.position(score - error), x, y.position(score + error), PALE).set("stroke-width", 2));
+        }
+        let scores: Vec<(f64, f64)> = figure.scores.iter().map(|(penalty, score, _)| (*penalty, *score)).collect();
+        group = curve(group, &axis, &y, &scores, "score");
+    }
+    if let Some(chosen) = chosen {
+        let x = axis.position(chosen);
+        let anchor = if x > (LEFT + RIGHT) / 2.0 { Anchor::End } else { Anchor::Start };
+        let name = format!(" used: {} ", penalty_label(chosen));
+        group = group
+            .add(line(x, TOP, x, bottom, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5))
+            .add(text(x, TOP - 6.0, &name, anchor, WARNING));
+    }
+    for penalty in axis.ticks() {
+        let x = axis.position(penalty);
+        group = group.add(line(x, bottom, x, bottom + 5.0, GRID)).add(text(
+            x,
+            bottom + 20.0,
+            &penalty_label(penalty),
+            Anchor::Middle,
+            MUTED,
+        ));
+    }
+    group = group.add(text((LEFT + RIGHT) / 2.0, bottom + 40.0, "Penalty (logarithmic)", Anchor::Middle, INK));
+    Some(Panel { content: group, height: bottom + 44.0 })
+}
+
+fn curve(mut group: Group, axis: &PenaltyAxis, y: &Scale, points: &[(f64, f64)], what: &str) -> Group {
+    let positions: Vec<(f64, f64)> =
+        points.iter().map(|(penalty, value)| (axis.position(*penalty), y.position(*value))).collect();
+    group = group.add(polyline(&positions, ACCENT));
+    for ((x, y), (penalty, value)) in positions.iter().zip(points) {
+        let name = format!("penalty {}: {value:.5} {what}", penalty_label(*penalty));
+        group = group.add(dot(*x, *y, 3.5, ACCENT).add(Title::new(name)));
+    }
+    group
+}
+
+fn penalty_label(penalty: f64) -> String {
+    if penalty == 0.0 { "0".to_owned() } else { format!("{penalty:.1e}") }
+}
+
+/// A logarithmic axis, on which 0 stands a step left of the smallest other penalty.
+struct PenaltyAxis {
+    scale: Scale,
+    /// Where 0 stands, on the scale of logarithms.
+    zero: f64,
+    penalties: Vec<f64>,
+}
+
+impl PenaltyAxis {
+    fn of(figure: &Figure<'_>) -> Self {
+        let sizes = figure.sizes.iter().map(|point| point.0);
+        let mut penalties: Vec<f64> =
+            sizes.chain(figure.scores.iter().map(|point| point.0)).chain(figure.penalty).collect();
+        penalties.sort_by(f64::total_cmp);
+        penalties.dedup();
+        let smallest = penalties.iter().copied().find(|penalty| *penalty > 0.0).unwrap_or(1.0);
+        let zero = smallest.ln() - std::f64::consts::LN_2;
+        let place = |penalty: &f64| if *penalty > 0.0 { penalty.ln() } else { zero };
+        Self { scale: Scale::around(penalties.iter().map(place), LEFT, RIGHT), zero, penalties }
+    }
+
+    fn position(&self, penalty: f64) -> f64 {
+        self.scale.position(if penalty > 0.0 { penalty.ln() } else { self.zero })
+    }
+
+    /// Penalties that were tried, far enough apart for their names.
+    fn ticks(&self) -> Vec<f64> {
+        let mut ticks: Vec<f64> = vec![];
+        for &penalty in &self.penalties {
+            if ticks.last().is_none_or(|last| self.position(penalty) - self.position(*last) >= 64.0) {
+                ticks.push(penalty);
+            }
+        }
+        ticks
+    }
+}

@@ -1,0 +1,81 @@
+//! From values to positions, and the round values to name on an axis.
+
+/// A straight axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    start: f64,
+    end: f64,
+}
+
+impl Scale {
+    /// An axis from `start` to `end` on which all of `values` (finite ones) fit, with some space around them.
+    pub(super) fn around(values: impl IntoIterator<Item = f64>, start: f64, end: f64) -> Self {
+        let (low, high) = values
+            .into_iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        // Equal values stand in the middle.
+        let space = if high > low { 0.06 * (high - low) } else { high.abs().max(f64::MIN_POSITIVE) };
+        Self { low: low - space, high: high + space, start, end }
+    }
+
+    pub(super) fn position(&self, value: f64) -> f64 {
+        self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+    }
+
+    /// Four to nine round values inside the axis.
+    pub(super) fn ticks(&self) -> Vec<f64> {
+        let rough = (self.high - self.low) / 4.0;
+        let magnitude = 10f64.powf(rough.log10().floor());
+        let step = [5.0, 2.0, 1.0].into_iter().map(|factor| factor * magnitude).find(|step| *step <= rough);
+        let step = step.unwrap_or(rough);
+        let (first, last) = ((self.low / step).ceil(), (self.high / step).floor());
+        // Adding zero turns −0 into 0.
+        (0..=(last - first) as usize).map(|index| (first + index as f64) * step + 0.0).collect()
+    }
+}
+
+/// A number as an axis names it.
+pub(super) fn label(value: f64) -> String {
+    let magnitude = value.abs();
+    if value == 0.0 {
+        "0".to_owned()
+    } else if (1e-3..1e5).contains(&magnitude) {
+        // Multiples of a step carry rounding in their last digits.
+        let rounded = format!("{value:.5}");
+        rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        let text = format!("{value:.1e}");
+        text.replace(".0e", "e")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_fit_and_ticks_are_round() {
+        let scale = Scale::around([0.0, 0.3], 100.0, 0.0);
+        assert!(scale.position(0.3) > 0.0 && scale.position(0.0) < 100.0);
+        let labels: Vec<String> = scale.ticks().into_iter().map(label).collect();
+        assert_eq!(labels, ["0", "0.05", "0.1", "0.15", "0.2", "0.25", "0.3"]);
+    }
+
+    #[test]
+    fn one_value_none_and_extreme_ones_have_an_axis() {
+        for values in [vec![], vec![0.0], vec![3.0, 3.0], vec![-1e-9, 1e-9], vec![-2e7, 5e12]] {
+            let scale = Scale::around(values.iter().copied(), 0.0, 1.0);
+            assert!(values.iter().all(|&value| (0.0..=1.0).contains(&scale.position(value))), "{values:?}");
+            let count = scale.ticks().len();
+            assert!((2..=10).contains(&count), "{values:?}: {count}");
+        }
+    }
+
+    #[test]
+    fn labels_are_short() {
+        assert_eq!([0.1 + 0.2, 1500.0, 2e-5, -0.25, 1e7].map(label), ["0.3", "1500", "2e-5", "-0.25", "1e7"]);
+    }
+}

@@ -1,0 +1,63 @@
+//! The eigenvalues of the estimate, against what noise alone would give.
+
+use svg::node::element::{Group, Title};
+
+use super::canvas::{ACCENT, Anchor, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text, vertical_axis};
+use super::scale::{Scale, label};
+use super::{Figure, MARGIN, Panel, WIDTH};
+
+const TOP: f64 = 50.0;
+const BOTTOM: f64 = 270.0;
+const LEFT: f64 = MARGIN + 60.0;
+const RIGHT: f64 = WIDTH - MARGIN;
+
+pub(super) fn panel(figure: &Figure<'_>) -> Panel {
+    let count = figure.eigenvalues.len();
+    let values = figure.eigenvalues.iter().copied().chain([0.0, figure.noise_edge]);
+    let y = Scale::around(values, BOTTOM, TOP);
+    let x = Scale::around([1.0, count as f64], LEFT, RIGHT);
+    let mut group = heading(
+        Group::new(),
+        "Eigenvalues",
+        &format!(
+            "All {count} of the debiased covariance; above the noise edge is what noise alone would not give. The {} largest are marked.",
+            figure.rank
+        ),
+    );
+    group = vertical_axis(group, &y, LEFT, RIGHT);
+    let edge = y.position(figure.noise_edge);
+    group = group
+        .add(line(LEFT, y.position(0.0), RIGHT, y.position(0.0), PALE))
+        .add(line(LEFT, edge, RIGHT, edge, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5))
+        .add(text(
+            RIGHT,
+            edge - 6.0,
+            &format!("noise edge {}", label_of_edge(figure.noise_edge)),
+            Anchor::End,
+            WARNING,
+        ));
+    let points: Vec<(f64, f64)> = figure
+        .eigenvalues
+        .iter()
+        .enumerate()
+        .map(|(index, &value)| (x.position((index + 1) as f64), y.position(value)))
+        .collect();
+    group = group.add(polyline(&points, PALE));
+    let radius = if count > 150 { 1.8 } else { 3.0 };
+    // Those kept come last, on top of the others.
+    for (index, &(x, y)) in points.iter().enumerate().rev() {
+        let kept = index < figure.rank;
+        let (radius, color) = if kept { (4.5, ACCENT) } else { (radius, PALE) };
+        let name = format!("eigenvalue {}: {:.5}", index + 1, figure.eigenvalues[index]);
+        group = group.add(dot(x, y, radius, color).add(Title::new(name)));
+    }
+    for tick in x.ticks().into_iter().filter(|tick| tick.fract() == 0.0 && (1.0..=count as f64).contains(tick)) {
+        group = group.add(text(x.position(tick), BOTTOM + 20.0, &label(tick), Anchor::Middle, MUTED));
+    }
+    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "Position", Anchor::Middle, INK));
+    Panel { content: group, height: BOTTOM + 44.0 }
+}
+
+fn label_of_edge(value: f64) -> String {
+    if value.abs() >= 1e-3 { format!("{value:.4}") } else { format!("{value:.2e}") }
+}

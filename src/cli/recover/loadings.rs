@@ -1,0 +1,66 @@
+//! Components as files.
+
+use std::path::{Path, PathBuf};
+
+use nalgebra::DMatrix;
+
+use crate::cli::error::{CliError, Result};
+use crate::cli::files;
+
+/// Where components are written, in the format that the extension stands for.
+pub(super) struct LoadingsFile {
+    path: PathBuf,
+    format: LoadingsFormat,
+}
+
+#[derive(Clone, Copy)]
+enum LoadingsFormat {
+    Npy,
+    Csv,
+    Json,
+}
+
+impl LoadingsFile {
+    pub(super) fn new(path: &Path) -> Result<Self> {
+        let format = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => LoadingsFormat::Npy,
+            Some("csv") => LoadingsFormat::Csv,
+            Some("json") => LoadingsFormat::Json,
+            _ => {
+                return Err(CliError::Usage(format!(
+                    "{}: the components can be written as .csv, .npy or .json",
+                    path.display()
+                )));
+            }
+        };
+        Ok(Self { path: path.to_owned(), format })
+    }
+
+    /// Writes d × k components.
+    pub(super) fn write(&self, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
+        match self.format {
+            LoadingsFormat::Npy => files::write_matrix(&self.path, vectors),
+            LoadingsFormat::Csv => self.write_csv(vectors, names),
+            LoadingsFormat::Json => {
+                let columns: Vec<Vec<f64>> =
+                    vectors.column_iter().map(|column| column.iter().copied().collect()).collect();
+                let document = serde_json::json!({ "feature_names": names, "components": columns });
+                files::write(&self.path, format!("{document}\n").as_bytes())
+            }
+        }
+    }
+
+    fn write_csv(&self, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
+        let mut writer = csv::Writer::from_writer(vec![]);
+        let header = (1..=vectors.ncols()).map(|index| format!("component_{index}"));
+        let mut rows = vec![std::iter::once("feature".to_owned()).chain(header).collect::<Vec<_>>()];
+        for (row, name) in vectors.row_iter().zip(names) {
+            rows.push(std::iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
+        }
+        for row in rows {
+            writer.write_record(row).map_err(|error| CliError::file(&self.path, error))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| CliError::file(&self.path, error))?;
+        files::write(&self.path, &bytes)
+    }
+}

@@ -1,0 +1,162 @@
+//! `recover`.
+
+mod loadings;
+mod result;
+mod sparse;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
+use ldp_pca::evaluation::SecondMoment;
+use ldp_pca::recovery::{Components, Rank, principal_components};
+use ldp_pca::task::Task;
+use nalgebra::DMatrix;
+
+use self::loadings::LoadingsFile;
+use self::sparse::SparseArguments;
+use super::error::{CliError, Result};
+use super::files;
+use super::output::Format;
+use super::parameters;
+use super::plot::{self, Figure};
+use super::records::{self, Header};
+
+pub(super) use self::result::{RecoverResult, Reference, leverages};
+
+/// Recover principal components from summed reports.
+#[derive(Args)]
+pub(super) struct Recover {
+    /// The aggregate
+    aggregate: PathBuf,
+    /// The task file
+    #[arg(short, long)]
+    task: PathBuf,
+    /// Number of components, k
+    #[arg(long, value_parser = parameters::rank)]
+    rank: Rank,
+    #[command(flatten)]
+    sparse: SparseArguments,
+    /// Compare with the components of these records, found without privacy
+    #[arg(long, value_name = "RECORDS")]
+    reference: Option<PathBuf>,
+    /// Whether the first line of a CSV reference names its columns
+    #[arg(long, value_enum, default_value_t)]
+    header: Header,
+    /// Leave out invalid rows of the reference
+    #[arg(long)]
+    skip_invalid: bool,
+    /// Where to write the components (d rows, one column each): .csv with feature names, .npy, or .json
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    /// Where to draw the eigenvalues with the noise edge, the loadings, and the penalties tried (.svg)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Components by either method, with the whole spectrum of the estimate where it was computed.
+struct Recovered {
+    result: RecoverResult,
+    vectors: DMatrix<f64>,
+    spectrum: Option<Components>,
+}
+
+impl Recover {
+    pub(super) fn run(self) -> Result<()> {
+        let started = Instant::now();
+        let loadings = self.output.as_deref().map(LoadingsFile::new).transpose()?;
+        if let Some(path) = &self.plot {
+            check_plot(path)?;
+        }
+        let task = files::task(&self.task)?;
+        self.rank.check(task.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
+        let bytes = std::fs::read(&self.aggregate).map_err(|error| CliError::file(&self.aggregate, error))?;
+        let aggregate = Aggregate::from_bytes(&bytes, &task).map_err(|error| CliError::file(&self.aggregate, error))?;
+        let covariance = Covariance::estimate(&aggregate, &task)?;
+        let Recovered { mut result, vectors, spectrum } = if self.sparse.sparse {
+            let compare = self.plot.is_some() || self.reference.is_some();
+            self.sparse.recover(&aggregate, &covariance, &task, self.rank, compare)?
+        } else {
+            dense(&covariance, &task, self.rank)?
+        };
+        if let Some(path) = &self.reference {
+            result.compare(&self.reference(path, &task)?)?;
+        }
+        if let Some(loadings) = &loadings {
+            loadings.write(&vectors, &result.feature_names)?;
+        }
+        if let (Some(path), Some(spectrum)) = (&self.plot, &spectrum) {
+            files::write(path, plot::svg(&figure(&result, spectrum)).as_bytes())?;
+        }
+        result.output = self.output;
+        result.plot = self.plot;
+        result.seconds = started.elapsed().as_secs_f64();
+        self.format.print(&result, RecoverResult::text)
+    }
+
+    fn reference(&self, path: &Path, task: &Task) -> Result<Reference> {
+        let mut moment = SecondMoment::new(task.dimension(), task.bounding().covariance_scale());
+        let counts = records::bounded(path, task, self.header, self.skip_invalid, |record| {
+            moment.add(&record);
+            Ok(())
+        })?;
+        if counts.records == 0 {
+            return Err(CliError::file(path, "the reference has no records to compare with"));
+        }
+        Ok(Reference { matrix: moment.matrix(), records: counts.records, skipped: counts.skipped })
+    }
+}
+
+fn check_plot(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|extension| extension == "svg") {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display())))
+}
+
+/// Plain PCA of a covariance.
+fn dense(covariance: &Covariance, task: &Task, rank: Rank) -> Result<Recovered> {
+    let components = principal_components(covariance.matrix(), rank)?;
+    let result = RecoverResult::new(covariance, task, &components.vectors, &components.values);
+    Ok(Recovered { result, vectors: components.vectors.clone(), spectrum: Some(components) })
+}
+
+fn figure<'a>(result: &'a RecoverResult, spectrum: &'a Components) -> Figure<'a> {
+    let sparse = result.sparse.as_ref();
+    let validated = sparse.and_then(|sparse| sparse.cross_validation.as_ref());
+    let sizes: Vec<(f64, f64)> = match (&result.path, validated) {
+        (Some(path), _) => path.iter().map(|point| (point.penalty, point.support_size as f64)).collect(),
+        (None, Some(points)) => points.iter().map(|point| (point.penalty, point.mean_support)).collect(),
+        (None, None) => vec![],
+    };
+    Figure {
+        title: format!(
+            "{} {} components of {} features",
+            result.rank,
+            if sparse.is_some() { "sparse" } else { "principal" },
+            result.dimension
+        ),
+        subtitle: format!(
+            "{} reports, noise {:.2e} per entry of the covariance",
+            super::output::grouped(result.records),
+            result.noise_deviation
+        ),
+        eigenvalues: spectrum.all_values.as_slice(),
+        rank: result.rank,
+        noise_edge: result.noise_edge,
+        components: &result.components,
+        feature_names: &result.feature_names,
+        leverages: &result.leverages,
+        order: result.by_leverage(),
+        sizes,
+        scores: validated.map_or_else(Vec::new, |points| {
+            points.iter().map(|point| (point.penalty, point.mean_score, point.standard_error)).collect()
+        }),
+        penalty: sparse.map(|sparse| sparse.penalty),
+    }
+}

@@ -1,0 +1,281 @@
+//! Choosing the penalty by what its components are worth on reports they were not found in.
+
+use std::ops::ControlFlow;
+
+use super::{PenaltyError, Sequence, SequenceProgress, default_penalty};
+use crate::aggregate::Aggregate;
+use crate::covariance::Covariance;
+use crate::recovery::{FantopeProblem, Penalty, Rank, SolverSettings};
+use crate::task::Task;
+
+/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
+pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
+
+/// How every penalty did, and which one did best.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrossValidation {
+    points: Vec<CrossValidationPoint>,
+    chosen: usize,
+}
+
+/// One penalty over all folds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrossValidationPoint {
+    /// The factor `c`.
+    pub factor: f64,
+    /// `c τ √(ln d)` at the noise level `τ` of all reports together, in the units of the covariance.
+    pub penalty: Penalty,
+    /// Per fold, the variance that the components found without it capture in it, in the units of the covariance.
+    pub scores: Vec<f64>,
+    /// Mean of the scores.
+    pub mean_score: f64,
+    /// Standard error of the mean difference from the chosen penalty's scores, fold by fold; 0 for the chosen one.
+    ///
+    /// The noise of a fold moves all its scores together, so differences are known better than the scores themselves.
+    pub standard_error: f64,
+    /// Mean size of the support over the folds.
+    pub mean_support: f64,
+}
+
+impl CrossValidation {
+    /// One point per factor, largest penalty first; never empty.
+    #[must_use]
+    pub fn points(&self) -> &[CrossValidationPoint] {
+        &self.points
+    }
+
+    /// The point with the largest mean score, of tied ones the one with the largest penalty.
+    #[must_use]
+    pub fn chosen(&self) -> &CrossValidationPoint {
+        &self.points[self.chosen]
+    }
+}
+
+/// Scores penalties by cross-validation over the folds of an aggregate.
+///
+/// For each fold the sparse problem is solved on the sum of all others, and the projector `V Vᵀ` of its components is
+/// scored on the fold's own estimate:
+///
+/// ```text
+/// score = ⟨S_fold, V Vᵀ⟩
+/// ```
+///
+/// Reports are split by their ids, and every report has noise of its own: given the components, the score is an unbiased
+/// estimate of the variance they capture in the population. Penalties are given as factors `c` of
+/// [`default_penalty`]: the estimate without a fold has more noise than the whole one, and its penalty is larger in the
+/// same proportion. (One penalty in the units of the covariance would be too small for the whole or too large for the parts.)
+///
+/// The largest mean score wins. The one-standard-error rule (the sparsest within a standard error of the best) is for
+/// choosing a small model, not for the smallest error of the subspace; [`CrossValidationPoint::standard_error`] allows it.
+///
+/// `progress` is called whenever the solver certifies its gap, and may end it all.
+///
+/// # Errors
+///
+/// [`PenaltyError::TooFewFolds`], [`PenaltyError::EmptyFold`], [`PenaltyError::NoPenalties`], [`PenaltyError::Cancelled`];
+/// [`PenaltyError::Covariance`] for an aggregate of another task or without reports; [`PenaltyError::Recovery`] for a factor
+/// that is not a finite number of at least 0, or a rank above the dimension.
+pub fn cross_validate(
+    aggregate: &Aggregate,
+    task: &Task,
+    rank: Rank,
+    factors: &[f64],
+    settings: &SolverSettings,
+    progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+) -> Result<CrossValidation, PenaltyError> {
+    let folds = aggregate.folds().len();
+    if folds < 2 {
+        return Err(PenaltyError::TooFewFolds { folds });
+    }
+    let noise = Covariance::estimate(aggregate, task)?.noise_deviation();
+    if let Some(fold) = aggregate.folds().iter().position(|fold| fold.records() == 0) {
+        return Err(PenaltyError::EmptyFold { fold, folds });
+    }
+    let dimension = task.dimension();
+    let mut points = factors
+        .iter()
+        .map(|&factor| Ok(CrossValidationPoint::untried(factor, default_penalty(noise, dimension, factor)?)))
+        .collect::<Result<Vec<_>, PenaltyError>>()?;
+    points.sort_by(|left, right| right.factor.total_cmp(&left.factor));
+
+    let mut sequence = Sequence { settings, progress, solved: 0, total: folds * points.len() };
+    for fold in 0..folds {
+        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
+        let held_out = Covariance::estimate_fold(aggregate, task, fold)?;
+        let mut last = None;
+        for point in &mut points {
+            let penalty = default_penalty(training.noise_deviation(), dimension, point.factor)?;
+            let solution = sequence.solve(&FantopeProblem::new(training.matrix(), rank, penalty)?, last.as_ref())?;
+            let projected = held_out.matrix() * &solution.components;
+            point.scores.push(solution.components.dot(&projected));
+            point.mean_support += solution.support.len() as f64 / folds as f64;
+            last = Some(solution);
+        }
+    }
+    CrossValidation::compare(points)
+}
+
+impl CrossValidationPoint {
+    fn untried(factor: f64, penalty: Penalty) -> Self {
+        Self { factor, penalty, scores: vec![], mean_score: 0.0, standard_error: 0.0, mean_support: 0.0 }
+    }
+}
+
+impl CrossValidation {
+    fn compare(mut points: Vec<CrossValidationPoint>) -> Result<Self, PenaltyError> {
+        for point in &mut points {
+            point.mean_score = mean(&point.scores);
+        }
+        let mut chosen = 0;
+        for (index, point) in points.iter().enumerate() {
+            if point.mean_score > points[chosen].mean_score {
+                chosen = index;
+            }
+        }
+        let best = points.get(chosen).ok_or(PenaltyError::NoPenalties)?.scores.clone();
+        for point in &mut points {
+            let differences: Vec<f64> = best.iter().zip(&point.scores).map(|(best, score)| best - score).collect();
+            point.standard_error = error_of_the_mean(&differences);
+        }
+        Ok(Self { points, chosen })
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn error_of_the_mean(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let center = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - center).powi(2)).sum();
+    (squares / (count * (count - 1.0))).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha20Rng;
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::covariance::CovarianceError;
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::Epsilon;
+    use crate::record::Bounding;
+    use crate::recovery::{PenaltyChoice, RecoveryError};
+    use crate::report::Report;
+    use crate::schema::Schema;
+    use crate::simulation::SpikedModel;
+    use crate::task::Folds;
+
+    fn rank(value: usize) -> Rank {
+        Rank::new(value).unwrap()
+    }
+
+    fn task(dimension: usize, folds: u32) -> Task {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0).unwrap(), candidates: 32, cap: 2 };
+        Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap())
+            .unwrap()
+    }
+
+    /// One spike on 3 of the coordinates, from so many reports.
+    fn collected(task: &Task, records: usize) -> Aggregate {
+        let mut rng = ChaCha20Rng::seed_from_u64(11);
+        let model = SpikedModel::draw(task.dimension(), rank(1), 20.0, Some(3), &mut rng).unwrap();
+        let reports: Vec<Report> = (0..records)
+            .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), &mut rng).unwrap())
+            .collect();
+        let mut aggregate = Aggregate::empty(task);
+        aggregate.accumulate(task, &reports).unwrap();
+        aggregate
+    }
+
+    fn validate(aggregate: &Aggregate, task: &Task, factors: &[f64]) -> Result<CrossValidation, PenaltyError> {
+        let settings = SolverSettings { tolerance: 1e-5, ..SolverSettings::default() };
+        cross_validate(aggregate, task, rank(1), factors, &settings, &mut |_| ControlFlow::Continue(()))
+    }
+
+    #[test]
+    fn scores_are_of_the_folds_left_out_and_the_best_mean_is_chosen() {
+        let task = task(12, 3);
+        let aggregate = collected(&task, 3000);
+        let result = validate(&aggregate, &task, &[0.25, 40.0, 1.0]).unwrap();
+        let factors: Vec<f64> = result.points().iter().map(|point| point.factor).collect();
+        assert_eq!(factors, [40.0, 1.0, 0.25]);
+        for point in result.points() {
+            assert_eq!(point.scores.len(), 3);
+            assert!((point.mean_score - mean(&point.scores)).abs() < 1e-15);
+            assert!(point.mean_score <= result.chosen().mean_score);
+        }
+        // A factor of 40 leaves one coordinate of the three that make the component.
+        assert_eq!(result.points()[0].mean_support, 1.0);
+        assert!(result.chosen().factor < 40.0 && result.points()[0].standard_error > 0.0);
+        assert_eq!(result.chosen().standard_error, 0.0);
+        // The first score, from its definition.
+        let training = Covariance::estimate_without_fold(&aggregate, &task, 0).unwrap();
+        let held_out = Covariance::estimate_fold(&aggregate, &task, 0).unwrap();
+        let row = training.matrix().diagonal().imax();
+        assert!((result.points()[0].scores[0] - held_out.matrix()[(row, row)]).abs() < 1e-12);
+        // The penalty is for all reports, whose noise is less than that of two thirds of them.
+        let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+        let choice = PenaltyChoice::CrossValidated { factors: vec![1.0] };
+        let settings = SolverSettings::default();
+        let selected = choice
+            .select(&covariance, &aggregate, &task, rank(1), &settings, &mut |_| ControlFlow::Continue(()))
+            .unwrap();
+        assert_eq!(selected.penalty, default_penalty(covariance.noise_deviation(), 12, 1.0).unwrap());
+        assert_eq!(selected.cross_validation.unwrap().points().len(), 1);
+    }
+
+    #[test]
+    fn ties_go_to_the_largest_penalty() {
+        // In one dimension every penalty is 0 and every score the same.
+        let task = task(1, 2);
+        let result = validate(&collected_of_one(&task), &task, &[0.5, 2.0, 1.0]).unwrap();
+        assert_eq!((result.chosen().factor, result.chosen().penalty), (2.0, Penalty::ZERO));
+    }
+
+    fn collected_of_one(task: &Task) -> Aggregate {
+        let mut rng = ChaCha20Rng::seed_from_u64(12);
+        let record = task.bound(vec![1.0]).unwrap();
+        let reports: Vec<Report> = (0..50).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        let mut aggregate = Aggregate::empty(task);
+        aggregate.accumulate(task, &reports).unwrap();
+        aggregate
+    }
+
+    #[test]
+    fn what_cannot_be_validated_is_refused_with_the_remedy() {
+        let single = task(4, 1);
+        let error = validate(&collected(&single, 20), &single, &[1.0]).unwrap_err();
+        assert_eq!(error, PenaltyError::TooFewFolds { folds: 1 });
+        assert!(error.to_string().contains("task new --folds"), "{error}");
+
+        // Two reports cannot fill eight folds.
+        let many = task(4, 8);
+        let error = validate(&collected(&many, 2), &many, &[1.0]).unwrap_err();
+        assert!(matches!(error, PenaltyError::EmptyFold { folds: 8, .. }), "{error}");
+        assert!(error.to_string().contains("task new --folds"), "{error}");
+
+        let empty = validate(&Aggregate::empty(&many), &many, &[1.0]);
+        assert_eq!(empty, Err(PenaltyError::Covariance(CovarianceError::Empty)));
+        let task = task(4, 2);
+        let aggregate = collected(&task, 40);
+        assert_eq!(validate(&aggregate, &task, &[]), Err(PenaltyError::NoPenalties));
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let refused = validate(&aggregate, &task, &[1.0, bad]);
+            assert!(matches!(refused, Err(PenaltyError::Recovery(RecoveryError::InvalidSetting { .. }))), "{bad}");
+        }
+        assert!(matches!(validate(&aggregate, &many, &[1.0]), Err(PenaltyError::Covariance(_))));
+    }
+
+    #[test]
+    fn the_callback_can_end_it() {
+        let task = task(12, 2);
+        let stopped =
+            cross_validate(&collected(&task, 500), &task, rank(2), &[0.25], &SolverSettings::default(), &mut |_| {
+                ControlFlow::Break(())
+            });
+        assert_eq!(stopped, Err(PenaltyError::Cancelled { solved: 0, total: 2 }));
+    }
+}

@@ -1,0 +1,182 @@
+//! How strongly to penalise: from the known noise level, by cross-validation over folds, or by looking at a whole path.
+//!
+//! ```
+//! use ldp_pca::recovery::{SolverSettings, Penalty, PenaltyPath, Rank};
+//! use nalgebra::DMatrix;
+//! use std::ops::ControlFlow;
+//!
+//! // One component on rows 0 and 1; the rest is noise of size 0.1.
+//! let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, -0.1, 0.1, -0.1, 0.2]);
+//! let penalties = PenaltyPath::penalties(&estimate, Penalty::new(0.05)?, 3)?;
+//! let path = PenaltyPath::solve(&estimate, Rank::new(1)?, &penalties, &SolverSettings::default(), &mut |_| {
+//!     ControlFlow::Continue(())
+//! })?;
+//! // From one row, where the penalty equals the largest off-diagonal entry, to all of them.
+//! let sizes: Vec<usize> = path.points().iter().map(|point| point.support.len()).collect();
+//! assert_eq!(sizes, [1, 2, 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cross_validation;
+mod level;
+mod path;
+
+pub use cross_validation::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, cross_validate};
+pub use level::{DEFAULT_PENALTY_FACTOR, default_penalty, sparse_noise_edge};
+pub use path::{PathPoint, PenaltyPath};
+
+use std::ops::ControlFlow;
+
+use thiserror::Error;
+
+use super::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, RecoveryError, SolverSettings};
+use crate::aggregate::Aggregate;
+use crate::covariance::{Covariance, CovarianceError};
+use crate::task::Task;
+
+/// How the penalty of the sparse problem is found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PenaltyChoice {
+    /// From the noise level alone: [`default_penalty`] with this factor, usually [`DEFAULT_PENALTY_FACTOR`].
+    Auto {
+        /// The factor `c` of `c τ √(ln d)`.
+        factor: f64,
+    },
+    /// The factor whose components capture most variance in folds they were not found in: [`cross_validate`].
+    CrossValidated {
+        /// The factors to choose among, in any order, usually [`CROSS_VALIDATION_FACTORS`].
+        factors: Vec<f64>,
+    },
+    /// This one, in the units of the covariance.
+    Value(Penalty),
+}
+
+impl Default for PenaltyChoice {
+    fn default() -> Self {
+        Self::Auto { factor: DEFAULT_PENALTY_FACTOR }
+    }
+}
+
+/// A penalty, and how it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PenaltySelection {
+    /// The penalty for the estimate of all folds together.
+    pub penalty: Penalty,
+    /// The scores, where they decided.
+    pub cross_validation: Option<CrossValidation>,
+}
+
+impl PenaltyChoice {
+    /// Finds the penalty for `covariance`, the estimate of the whole aggregate.
+    ///
+    /// The aggregate with its folds, `settings` and `progress` serve cross-validation;
+    /// the other choices solve nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`PenaltyError`]: as [`default_penalty`] and [`cross_validate`].
+    pub fn select(
+        &self,
+        covariance: &Covariance,
+        aggregate: &Aggregate,
+        task: &Task,
+        rank: Rank,
+        settings: &SolverSettings,
+        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    ) -> Result<PenaltySelection, PenaltyError> {
+        match self {
+            Self::Value(penalty) => Ok(PenaltySelection { penalty: *penalty, cross_validation: None }),
+            Self::Auto { factor } => {
+                let penalty = default_penalty(covariance.noise_deviation(), task.dimension(), *factor)?;
+                Ok(PenaltySelection { penalty, cross_validation: None })
+            }
+            Self::CrossValidated { factors } => {
+                let scores = cross_validate(aggregate, task, rank, factors, settings, progress)?;
+                Ok(PenaltySelection { penalty: scores.chosen().penalty, cross_validation: Some(scores) })
+            }
+        }
+    }
+}
+
+/// Where a sequence of problems stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceProgress {
+    /// Problems solved.
+    pub solved: usize,
+    /// Problems in all.
+    pub total: usize,
+    /// How far the solver is with the present one.
+    pub solver: Progress,
+}
+
+/// Why no penalty could be chosen, or no path solved.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum PenaltyError {
+    /// The task keeps one sum of all reports.
+    #[error(
+        "cross-validation compares folds, and the task has {folds}: collect under a task with several \
+         (`task new --folds 5`), or take the penalty from the noise level"
+    )]
+    TooFewFolds {
+        /// Folds of the task.
+        folds: usize,
+    },
+    /// No report fell into a fold.
+    #[error(
+        "fold {fold} of {folds} (counted from 0) has no reports to validate with: collect more reports, make a task with \
+         fewer folds (`task new --folds 2`), or take the penalty from the noise level"
+    )]
+    EmptyFold {
+        /// The fold, from 0.
+        fold: usize,
+        /// Folds of the task.
+        folds: usize,
+    },
+    /// There is nothing to choose among.
+    #[error("there are no penalties to try: give at least one")]
+    NoPenalties,
+    /// The progress callback asked to stop.
+    #[error("cancelled after {solved} of {total} problems")]
+    Cancelled {
+        /// Problems solved.
+        solved: usize,
+        /// Problems in all.
+        total: usize,
+    },
+    /// A sum could not be debiased.
+    #[error(transparent)]
+    Covariance(#[from] CovarianceError),
+    /// A problem could not be posed or solved.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+}
+
+/// Solves problems one after the other, largest penalty first, each started where the last one ended.
+struct Sequence<'a> {
+    settings: &'a SolverSettings,
+    progress: &'a mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    solved: usize,
+    total: usize,
+}
+
+impl Sequence<'_> {
+    fn solve(
+        &mut self,
+        problem: &FantopeProblem,
+        warm_start: Option<&FantopeSolution>,
+    ) -> Result<FantopeSolution, PenaltyError> {
+        let (solved, total) = (self.solved, self.total);
+        let mut cancelled = false;
+        let solution = FantopeSolver::new(*self.settings)?.solve(problem, warm_start, &mut |solver| {
+            let flow = (self.progress)(&SequenceProgress { solved, total, solver: *solver });
+            cancelled |= flow.is_break();
+            flow
+        })?;
+        if cancelled {
+            return Err(PenaltyError::Cancelled { solved, total });
+        }
+        self.solved += 1;
+        Ok(solution)
+    }
+}

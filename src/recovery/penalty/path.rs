@@ -1,0 +1,206 @@
+//! What every penalty of a sequence gives.
+
+use std::ops::ControlFlow;
+
+use nalgebra::{DMatrix, DVector};
+
+use super::{PenaltyError, Sequence, SequenceProgress};
+use crate::linalg::SymmetricMatrix;
+use crate::recovery::solver::largest_magnitudes;
+use crate::recovery::{FantopeProblem, Penalty, Rank, RecoveryError, SolverSettings, SolverStatus};
+
+/// Solutions of the sparse problem for a sequence of penalties, largest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PenaltyPath {
+    points: Vec<PathPoint>,
+}
+
+/// The solution for one penalty, without its matrices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathPoint {
+    /// The penalty, in the units of the estimate.
+    pub penalty: Penalty,
+    /// How the solver ended.
+    pub status: SolverStatus,
+    /// Rows that take part, ascending from 0.
+    pub support: Vec<usize>,
+    /// Objective of the feasible solution, in the units of the estimate.
+    pub objective: f64,
+    /// Certified relative gap (see [`FantopeSolution::relative_gap`](crate::recovery::FantopeSolution::relative_gap)).
+    pub relative_gap: f64,
+    /// Iterations of the solver.
+    pub iterations: usize,
+    /// Variances of the `k` components, descending, in the units of the estimate.
+    pub variances: DVector<f64>,
+}
+
+impl PenaltyPath {
+    /// A geometric sequence of `count` penalties for a symmetric `d × d` estimate, from the largest that changes anything
+    /// down to `smallest`.
+    ///
+    /// The largest is the largest off-diagonal `|S_ij|`: from there up `X` is diagonal and selects the `k` largest diagonal
+    /// entries. Where that is not above `smallest`, as for a diagonal matrix, `smallest` alone is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::Eigen`] when the matrix is empty, not square, not finite or not symmetric;
+    /// [`RecoveryError::InvalidSetting`] when there are less than two points, or `smallest` is 0, which no geometric
+    /// sequence reaches.
+    pub fn penalties(estimate: &DMatrix<f64>, smallest: Penalty, count: usize) -> Result<Vec<Penalty>, RecoveryError> {
+        let invalid = |name, value, requirement| RecoveryError::InvalidSetting { name, value, requirement };
+        if count < 2 {
+            return Err(invalid("count", count as f64, "at least 2, the first and the last"));
+        }
+        let largest = largest_magnitudes(&SymmetricMatrix::new(estimate.clone())?).off_diagonal;
+        if largest <= smallest.value() {
+            return Ok(vec![smallest]);
+        }
+        if smallest == Penalty::ZERO {
+            return Err(invalid("smallest", 0.0, "above 0, for a geometric sequence never reaches 0"));
+        }
+        let step = libm::log(smallest.value() / largest) / (count - 1) as f64;
+        let between = |index: usize| Penalty::new(largest * libm::exp(step * index as f64));
+        let mut penalties = vec![Penalty::new(largest)?];
+        for index in 1..count - 1 {
+            penalties.push(between(index)?);
+        }
+        penalties.push(smallest);
+        Ok(penalties)
+    }
+
+    /// Solves the problem for every penalty, largest first whatever their order, each started from the one before.
+    ///
+    /// `progress` is called whenever the solver certifies its gap, and may end it all.
+    ///
+    /// # Errors
+    ///
+    /// [`PenaltyError::NoPenalties`], [`PenaltyError::Cancelled`], or [`PenaltyError::Recovery`] when the problem cannot be
+    /// posed (see [`FantopeProblem::new`]) or solved.
+    pub fn solve(
+        estimate: &DMatrix<f64>,
+        rank: Rank,
+        penalties: &[Penalty],
+        settings: &SolverSettings,
+        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    ) -> Result<Self, PenaltyError> {
+        if penalties.is_empty() {
+            return Err(PenaltyError::NoPenalties);
+        }
+        let mut penalties = penalties.to_vec();
+        penalties.sort_by(|left, right| right.value().total_cmp(&left.value()));
+        let mut sequence = Sequence { settings, progress, solved: 0, total: penalties.len() };
+        let mut points = Vec::with_capacity(penalties.len());
+        let mut last = None;
+        let mut problem = FantopeProblem::new(estimate, rank, Penalty::ZERO)?;
+        for penalty in penalties {
+            problem = problem.with_penalty(penalty);
+            let solution = sequence.solve(&problem, last.as_ref())?;
+            points.push(PathPoint {
+                penalty,
+                status: solution.status,
+                support: solution.support.clone(),
+                objective: solution.objective,
+                relative_gap: solution.relative_gap,
+                iterations: solution.iterations,
+                variances: solution.variances.clone(),
+            });
+            last = Some(solution);
+        }
+        Ok(Self { points })
+    }
+
+    /// One point per penalty, largest penalty first; never empty.
+    #[must_use]
+    pub fn points(&self) -> &[PathPoint] {
+        &self.points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn penalty(value: f64) -> Penalty {
+        Penalty::new(value).unwrap()
+    }
+
+    /// Two spikes, on rows 0 to 2 and 3 to 4, under a deterministic perturbation.
+    fn spiked() -> DMatrix<f64> {
+        DMatrix::from_fn(12, 12, |i, j| {
+            let spike = if i < 3 && j < 3 { 1.0 } else { 0.0 }
+                + if (3..5).contains(&i) && (3..5).contains(&j) { 0.8 } else { 0.0 };
+            spike + 0.1 * ((i + j) as f64 * 2.3 + (i * j) as f64 * 1.7).sin()
+        })
+    }
+
+    fn path(estimate: &DMatrix<f64>, rank: usize, penalties: &[Penalty]) -> Result<PenaltyPath, PenaltyError> {
+        let settings = SolverSettings::default();
+        PenaltyPath::solve(estimate, Rank::new(rank).unwrap(), penalties, &settings, &mut |_| ControlFlow::Continue(()))
+    }
+
+    #[test]
+    fn the_sequence_runs_from_a_diagonal_solution_to_the_smallest_penalty() {
+        let penalties = PenaltyPath::penalties(&spiked(), penalty(0.05), 6).unwrap();
+        assert_eq!((penalties.len(), penalties[5]), (6, penalty(0.05)));
+        assert_eq!(penalties[0].value(), largest_magnitudes(&SymmetricMatrix::new(spiked()).unwrap()).off_diagonal);
+        let ratio = penalties[1].value() / penalties[0].value();
+        assert!(penalties.windows(2).all(|pair| (pair[1].value() / pair[0].value() - ratio).abs() < 1e-12));
+        let path = path(&spiked(), 2, &penalties).unwrap();
+        assert_eq!((path.points()[0].iterations, path.points()[0].support.len()), (0, 2));
+        for (point, penalty) in path.points().iter().zip(&penalties) {
+            assert_eq!((point.penalty, point.status, point.variances.len()), (*penalty, SolverStatus::Optimal, 2));
+        }
+        // What no feasible point can do: gain by a higher penalty.
+        assert!(path.points().is_sorted_by(|above, below| above.objective <= below.objective + 1e-6));
+        assert!(path.points().iter().any(|point| point.support == [0, 1, 2, 3, 4]));
+    }
+
+    #[test]
+    fn penalties_are_solved_in_descending_order() {
+        let shuffled = path(&spiked(), 2, &[penalty(0.2), penalty(0.0), penalty(9.0)]).unwrap();
+        let order: Vec<f64> = shuffled.points().iter().map(|point| point.penalty.value()).collect();
+        assert_eq!(order, [9.0, 0.2, 0.0]);
+        assert_eq!(shuffled.points()[2].support.len(), 12);
+    }
+
+    #[test]
+    fn matrices_without_off_diagonal_entries_have_a_path_of_one_point() {
+        for estimate in [DMatrix::zeros(3, 3), DMatrix::identity(3, 3), DMatrix::from_element(1, 1, 2.0)] {
+            assert_eq!(PenaltyPath::penalties(&estimate, penalty(0.1), 9).unwrap(), [penalty(0.1)]);
+            assert_eq!(PenaltyPath::penalties(&estimate, Penalty::ZERO, 9).unwrap(), [Penalty::ZERO]);
+            assert_eq!(path(&estimate, 1, &[Penalty::ZERO]).unwrap().points()[0].support, [0]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_sequence_or_no_problem_is_refused() {
+        let setting = |result| matches!(result, Err(RecoveryError::InvalidSetting { .. }));
+        assert!(setting(PenaltyPath::penalties(&spiked(), penalty(0.1), 1)));
+        assert!(setting(PenaltyPath::penalties(&spiked(), Penalty::ZERO, 5)));
+        let skew = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, -1.0, 0.0]);
+        assert!(matches!(PenaltyPath::penalties(&skew, penalty(0.1), 5), Err(RecoveryError::Eigen(_))));
+        assert_eq!(path(&spiked(), 2, &[]), Err(PenaltyError::NoPenalties));
+        assert!(matches!(path(&skew, 1, &[penalty(0.1)]), Err(PenaltyError::Recovery(RecoveryError::Eigen(_)))));
+        let wide = path(&spiked(), 13, &[penalty(0.1)]);
+        let expected = RecoveryError::RankExceedsDimension { rank: 13, dimension: 12 };
+        assert_eq!(wide, Err(PenaltyError::Recovery(expected)));
+    }
+
+    #[test]
+    fn the_callback_can_end_the_path() {
+        let rank = Rank::new(2).unwrap();
+        let mut calls = 0;
+        let stopped = PenaltyPath::solve(
+            &spiked(),
+            rank,
+            &[penalty(9.0), penalty(0.2)],
+            &SolverSettings::default(),
+            &mut |progress| {
+                calls += 1;
+                assert_eq!((progress.solved, progress.total), (1, 2));
+                ControlFlow::Break(())
+            },
+        );
+        assert_eq!((stopped, calls), (Err(PenaltyError::Cancelled { solved: 1, total: 2 }), 1));
+    }
+}

@@ -1,0 +1,192 @@
+//! `recover` with every choice of penalty, its picture, and the inputs at the edge of what has an answer.
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, npy_matrix};
+
+/// Records with a strong component on (w, x), collected by a task of so many folds.
+fn collected(rows: usize, folds: u32) -> Folder {
+    let folder = Folder::new();
+    let records: String = (0..rows)
+        .map(|row| {
+            let phase = (row * 37 % 101) as f64 / 101.0 - 0.5;
+            let (y, z) = ((row * 53 % 89) as f64 / 89.0 - 0.5, (row * 29 % 97) as f64 / 97.0 - 0.5);
+            format!("{},{},{},{}\n", 4.0 * phase, 3.0 * phase, 0.5 * y, 0.4 * z)
+        })
+        .collect();
+    folder.write("records.csv", format!("w,x,y,z\n{records}"));
+    folder.run("schema infer records.csv --scaling none -o schema.json").ok();
+    folder.run(&format!("task new --schema schema.json --epsilon 4 --folds {folds} -o task.json")).ok();
+    folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 5").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+/// Scripts outside this repository read these keys.
+#[test]
+fn the_keys_of_recover_are_as_documented() {
+    let folder = collected(3000, 4);
+    let line = "recover a.ldpa -t task.json --rank 2 --sparse --penalty cv --path=5 --reference records.csv";
+    let result = folder.run(&format!("{line} --plot picture.svg --json")).json();
+    let variances = numbers(&result["eigenvalues"]);
+    let total = result["total_variance"].as_f64().unwrap();
+    let shares = numbers(&result["explained_variance"]);
+    assert!(variances.iter().zip(&shares).all(|(variance, share)| (variance / total - share).abs() < 1e-12));
+    // Records of norm 1 have a total variance of 1; this is 4 noisy diagonal entries of deviation sqrt 2 × noise.
+    let noise = result["noise_deviation"].as_f64().unwrap();
+    assert!((total - 1.0).abs() < 4.9 * (2.0 * 4.0f64).sqrt() * noise, "{total}");
+    let leverages = numbers(&result["leverages"]);
+    assert!(
+        (leverages.iter().sum::<f64>() - 2.0).abs() < 1e-9 && leverages.iter().all(|&l| l > -1e-12 && l < 1.0 + 1e-9)
+    );
+
+    let sparse = &result["sparse"];
+    assert_eq!(sparse["penalty_choice"], "cv");
+    let folds = sparse["cross_validation"].as_array().unwrap();
+    assert_eq!(folds.iter().filter(|point| point["chosen"] == true).count(), 1);
+    let chosen = folds.iter().find(|point| point["chosen"] == true).unwrap();
+    assert_eq!(chosen["penalty"], sparse["penalty"]);
+    assert_eq!((numbers(&chosen["scores"]).len(), &chosen["standard_error"]), (4, &json!(0.0)));
+    let best = chosen["mean_score"].as_f64().unwrap();
+    for point in folds {
+        assert!(point["mean_score"].as_f64().unwrap() <= best);
+        assert!(point["factor"].is_number() && point["mean_support"].is_number());
+    }
+    for baseline in ["soft_threshold", "pca"] {
+        let baseline = &sparse[baseline];
+        assert_eq!(numbers(&baseline["eigenvalues"]).len(), 2);
+        assert!(baseline["support"].is_array());
+        assert!((0.0..=2.0).contains(&baseline["distance"].as_f64().unwrap()));
+        assert!((0.0..=2.0).contains(&baseline["sin_theta_squared"].as_f64().unwrap()));
+    }
+    assert!(sparse["noise_edge"].as_f64().unwrap() <= result["noise_edge"].as_f64().unwrap());
+
+    let path = result["path"].as_array().unwrap();
+    assert_eq!(path.len(), 5);
+    assert_eq!(path[0]["support_size"], 2, "the largest penalty leaves as many features as components");
+    assert!(path.windows(2).all(|pair| pair[0]["penalty"].as_f64() > pair[1]["penalty"].as_f64()));
+    for point in path {
+        assert_eq!((point["status"].as_str(), numbers(&point["eigenvalues"]).len()), (Some("optimal"), 2));
+        assert!(point["objective"].is_number() && point["iterations"].is_u64());
+        assert!(point["relative_gap"].as_f64().unwrap() <= 1e-4);
+    }
+    assert_eq!(result["plot"], "picture.svg");
+    let picture = folder.read_text("picture.svg");
+    for part in ["<svg", "role=\"img\"", "<title", "<desc", "Eigenvalues", "noise edge", "Loadings", "Penalty", "\nw\n"]
+    {
+        assert!(picture.contains(part), "{part}");
+    }
+
+    let text = folder.run(line).ok().stdout;
+    for part in ["cross-validated", "chosen", "path", "soft-thresholding", "leverages", "explained", "reference"] {
+        assert!(text.contains(part), "'{part}' is not in: {text}");
+    }
+    let dense = folder.run("recover a.ldpa -t task.json --rank 2 --json").json();
+    assert!(dense.get("sparse").is_none() && dense.get("path").is_none());
+    assert_eq!(numbers(&dense["leverages"]).len(), 4);
+}
+
+#[test]
+fn penalties_that_cannot_be_chosen_are_refused_with_the_remedy() {
+    let single = collected(40, 1);
+    let line = "recover a.ldpa -t task.json --rank 1";
+    single.run(&format!("{line} --sparse --penalty cv")).refused(1, &["has 1", "task new --folds 5"]);
+    // Forty reports leave some of 64 folds empty.
+    collected(40, 64).run(&format!("{line} --sparse --penalty cv")).refused(1, &["of 64", "no reports", "--folds 2"]);
+    for (options, part) in [
+        ("--sparse --penalty much", "'much' is neither auto, nor cv, nor a number"),
+        ("--sparse --penalty -0.5", "penalty -0.5"),
+        ("--sparse --penalty inf", "penalty inf"),
+        ("--penalty cv", "--sparse"),
+        ("--path", "--sparse"),
+        ("--sparse --path=1", "2..=1000"),
+        ("--sparse --path=x", "x"),
+        ("--plot picture.png", "picture.png: the plot can be written as .svg"),
+    ] {
+        single.run(&format!("{line} {options} -o c.csv")).refused(2, &[part]);
+    }
+    assert!(!single.path("c.csv").exists() && !single.path("picture.png").exists());
+}
+
+#[test]
+fn the_ends_of_the_range_of_penalties_have_their_known_answers() {
+    let folder = collected(500, 1);
+    let recover = |options: &str| folder.run(&format!("recover a.ldpa -t task.json {options} --json")).json();
+    // Without penalty, plain components; the picture of either can be drawn.
+    for rank in 1..=4 {
+        let plain = recover(&format!("--rank {rank} --plot a.svg"));
+        let unpenalised = recover(&format!("--rank {rank} --sparse --penalty 0 --plot a.svg"));
+        for (left, right) in
+            plain["components"].as_array().unwrap().iter().zip(unpenalised["components"].as_array().unwrap())
+        {
+            let pairs = numbers(left).into_iter().zip(numbers(right));
+            // With k = d the solution is all of space, and the basis in it that of the estimate, as always.
+            assert!(pairs.into_iter().all(|(left, right)| (left - right).abs() < 1e-9), "{plain} {unpenalised}");
+        }
+        assert!(unpenalised["sparse"]["pca"]["distance"].as_f64().unwrap() < 1e-12);
+        assert_eq!(unpenalised["sparse"]["status"], "optimal");
+    }
+    // Beyond every entry, X is diagonal: as many features as components.
+    let most = recover("--rank 2 --sparse --penalty 1e6");
+    assert_eq!((most["sparse"]["support"].as_array().unwrap().len(), &most["sparse"]["iterations"]), (2, &json!(0)));
+    let whole = recover("--rank 4 --sparse --path");
+    assert_eq!(whole["sparse"]["support"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn one_feature_and_fewer_reports_than_features_have_a_defined_answer() {
+    let folder = Folder::new();
+    folder.write("one.csv", "x\n1\n-2\n3\n0.5\n");
+    folder.run("schema infer one.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 4 --folds 1 -o task.json").ok();
+    folder.run("randomize one.csv -t task.json -o r.ldpr --insecure-seed 1 --skip-invalid").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    for options in ["", "--sparse", "--sparse --path", "--sparse --penalty 3"] {
+        let line = format!("recover a.ldpa -t task.json --rank 1 --plot one.svg {options} --json");
+        assert_eq!(folder.run(&line).json()["components"], json!([[1.0]]), "{options}");
+    }
+
+    let folder = collected(2, 1);
+    for options in ["", "--sparse"] {
+        let line = format!("recover a.ldpa -t task.json --rank 3 {options} --plot few.svg");
+        let text = folder.run(&line).ok().stdout;
+        assert!(text.contains("cannot be told from noise"), "{text}");
+        let result = folder.run(&format!("{line} --json")).json();
+        assert_eq!((&result["records"], result["components"].as_array().unwrap().len()), (&json!(2), 3));
+    }
+}
+
+#[test]
+fn the_zero_matrix_has_a_solution() {
+    let folder = Folder::new();
+    folder.write("zero.npy", npy_matrix(&[&[0.0; 3], &[0.0; 3], &[0.0; 3]]));
+    for penalty in ["0", "0.5"] {
+        let result = folder.run(&format!("solve zero.npy --rank 2 --penalty {penalty} --json")).json();
+        assert_eq!((&result["status"], &result["support"]), (&json!("optimal"), &json!([0, 1])));
+        assert!(result["relative_gap"].as_f64().unwrap() < 1e-14);
+    }
+}
+
+#[test]
+fn simulate_compares_methods_on_the_same_reports() {
+    let folder = Folder::new();
+    let common = "simulate --epsilon 4 --dimension 20 --sparsity 4 --rank 2 --records 2000 --trials 2 --seed 3";
+    let plain = folder.run(&format!("{common} --json")).json();
+    assert_eq!(plain["methods"][0]["method"], "pca");
+    assert_eq!(plain["methods"][0]["sin_theta_squared"], plain["sin_theta_squared"]);
+    assert!(plain.get("penalty_factor").is_none());
+    let all = folder.run(&format!("{common} --method pca,soft-threshold,fantope --json")).json();
+    assert_eq!(all["sin_theta_squared"], plain["sin_theta_squared"]);
+    assert_eq!((all["methods"].as_array().unwrap().len(), &all["penalty_factor"]), (3, &json!(0.5)));
+    let mean = |index: usize| all["methods"][index]["sin_theta_squared"]["mean"].as_f64().unwrap();
+    assert!(mean(1) < mean(0) && mean(2) < mean(0), "{all}");
+    let text = folder.run(&format!("{common} --method pca,soft-threshold,fantope")).ok().stdout;
+    assert!(text.contains("soft-threshold") && text.contains("fantope"), "{text}");
+    folder.run(&format!("{common} --method magic")).refused(2, &["magic"]);
+    folder.run(&format!("{common} --penalty-factor -1")).refused(2, &["--penalty-factor is -1"]);
+    folder.run(&format!("{common} --penalty-factor nan")).refused(2, &["--penalty-factor is NaN"]);
+}
