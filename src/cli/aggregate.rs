@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
-use super::files;
+use super::files::{self, Output};
 use super::output::{Format, grouped, reading};
 use super::randomize::batch_size;
 
@@ -32,6 +33,9 @@ pub(super) struct AggregateCommand {
     /// Leave out bytes that are not valid reports, and count them, instead of stopping at the first
     #[arg(long)]
     skip_invalid: bool,
+    /// How many threads to use; as many as the machine has when not given
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
     #[command(flatten)]
     format: Format,
 }
@@ -59,12 +63,16 @@ impl AggregateCommand {
             skipped: 0,
             first_skipped: None,
             skip_invalid: self.skip_invalid,
+            threads: self.threads.or(std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN),
             task: &task,
         };
         for input in &self.inputs {
             collection.add_file(input)?;
         }
-        files::write(&self.output, &collection.aggregate.to_bytes())?;
+        let mut output = Output::create(&self.output)?;
+        let written = collection.aggregate.visit_bytes(|part| output.write_all(part));
+        written.map_err(|error| CliError::file(&self.output, error))?;
+        output.finish()?;
         let result = AggregateResult {
             records: collection.aggregate.records(),
             duplicates: collection.duplicates,
@@ -93,6 +101,7 @@ struct Collection<'a> {
     skipped: u64,
     first_skipped: Option<String>,
     skip_invalid: bool,
+    threads: NonZeroUsize,
     task: &'a Task,
 }
 
@@ -135,11 +144,11 @@ impl Collection<'_> {
                 }
             }
             if batch.len() == size {
-                self.aggregate.accumulate(self.task, &batch)?;
+                self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?;
                 batch.clear();
             }
         }
-        Ok(self.aggregate.accumulate(self.task, &batch)?)
+        Ok(self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?)
     }
 }
 

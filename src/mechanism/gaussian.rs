@@ -25,11 +25,14 @@
 //! variance, 0.03 %. The residual bias of rounding a Gaussian of 16 steps is below 10^-2000 steps; that of clamping
 //! below 10^-9 standard deviations, since the payload's width leaves 6 of them on both sides.
 
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 use serde::{Deserialize, Serialize};
 
-use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
+use super::{LocalRandomizer, MechanismError, PayloadError, parallel, triangle};
 use crate::privacy::calibration::{
     COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_rho, paper_sigma,
 };
@@ -209,6 +212,36 @@ fn quantise(coordinates: &[f64]) -> Vec<i64> {
     quantised
 }
 
+/// Entries that are summed over all payloads before the next ones: their sums stay in the first-level cache.
+const PART: usize = 8192;
+
+/// Bytes whose sum fits an `i16`: none is below -128 × 255 = -32,640.
+const BYTES_AT_ONCE: usize = 255;
+
+/// Adds the bytes at `range` of each payload, one to an entry.
+fn add_bytes(payloads: &[(ReportId, &[u8])], range: Range<usize>, sums: &mut [i64]) {
+    let mut partial = vec![0i16; sums.len()];
+    for payloads in payloads.chunks(BYTES_AT_ONCE) {
+        for (_, payload) in payloads {
+            for (sum, &byte) in partial.iter_mut().zip(&payload[range.clone()]) {
+                *sum += i16::from(byte as i8);
+            }
+        }
+        for (sum, partial) in sums.iter_mut().zip(&mut partial) {
+            *sum += i64::from(core::mem::take(partial));
+        }
+    }
+}
+
+/// Adds the bytes at `range` of each payload, two to an entry.
+fn add_pairs(payloads: &[(ReportId, &[u8])], range: Range<usize>, sums: &mut [i64]) {
+    for (_, payload) in payloads {
+        for (sum, &pair) in sums.iter_mut().zip(payload[range.clone()].as_chunks().0) {
+            *sum += i64::from(i16::from_le_bytes(pair));
+        }
+    }
+}
+
 impl LocalRandomizer for Gaussian {
     fn guarantee(&self) -> Guarantee {
         self.guarantee
@@ -268,18 +301,22 @@ impl LocalRandomizer for Gaussian {
         1 << (8 * self.width - 1)
     }
 
-    fn accumulate(&self, _task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
-        for (_, payload) in payloads {
+    fn accumulate_with_threads(
+        &self,
+        _task_key: &[u8; 16],
+        payloads: &[(ReportId, &[u8])],
+        sums: &mut [i64],
+        threads: NonZeroUsize,
+    ) {
+        let starts = (0..sums.len()).step_by(PART);
+        parallel::for_each(starts.zip(sums.chunks_mut(PART)), threads, |(start, sums): (usize, &mut [i64])| {
+            let range = self.width * start..self.width * (start + sums.len());
             if self.width == 1 {
-                for (sum, &byte) in sums.iter_mut().zip(*payload) {
-                    *sum += i64::from(byte as i8);
-                }
+                add_bytes(payloads, range, sums);
             } else {
-                for (sum, bytes) in sums.iter_mut().zip(payload.chunks_exact(2)) {
-                    *sum += i64::from(i16::from_le_bytes([bytes[0], bytes[1]]));
-                }
+                add_pairs(payloads, range, sums);
             }
-        }
+        });
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
