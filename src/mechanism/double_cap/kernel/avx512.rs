@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::super::candidates::TABLE;
 use super::chacha::{CONSTANTS, DOUBLE_ROUND, WORDS};
-use super::{Cell, Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
+use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Proof that the processor has the instructions: only [`Avx512::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ impl Avx512 {
 }
 
 impl Kernel for Avx512 {
+    type Cell = Quads;
+
     const CELLS: usize = 1;
 
     fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
@@ -31,7 +33,7 @@ impl Kernel for Avx512 {
         unsafe { expand(key, lanes, self.0, blocks) }
     }
 
-    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Cell]) {
+    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Quads]) {
         let [first, second, third, fourth] = rows;
         for (index, out) in cells[0].0.iter_mut().enumerate() {
             *out =
@@ -39,11 +41,16 @@ impl Kernel for Avx512 {
         }
     }
 
-    fn multiply(self, left: &[Cell], right: &[Cell], tile: &mut Tile) {
+    fn multiply(self, left: &[Quads], right: &[Quads], tile: &mut Tile) {
         // SAFETY: `self` exists, so the processor has these instructions.
         unsafe { multiply(left, right, tile) }
     }
 }
+
+/// Coordinates of four reports as bytes, side by side, the first report's lowest.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub(super) struct Quads([i32; SIDE]);
 
 /// The table's upper half, i = 2048 + 16 s + t, in a form that fits registers: below 7/8 of it a segment s of 16 entries
 /// holds at most two values.
@@ -204,7 +211,7 @@ fn transposed(words: [__m512i; WORDS]) -> [__m512i; LANES] {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn multiply(left: &[Cell], right: &[Cell], tile: &mut Tile) {
+fn multiply(left: &[Quads], right: &[Quads], tile: &mut Tile) {
     // The instruction multiplies unsigned bytes by signed ones: 128 is added on one side, and what it adds to the sums,
     // 128 times the sum of the other, is taken off at the end.
     let offset = _mm512_set1_epi8(-128);
@@ -218,7 +225,7 @@ fn multiply(left: &[Cell], right: &[Cell], tile: &mut Tile) {
             *sum = _mm512_dpbusd_epi32(*sum, shifted, _mm512_set1_epi32(row));
         }
     }
-    let mut excess = Cell([0; SIDE]);
+    let mut excess = Quads::default();
     store_cell(&mut excess.0, _mm512_slli_epi32::<7>(left_sums));
     for ((row, sum), excess) in tile.0.iter_mut().zip(sums).zip(excess.0) {
         let total = _mm512_add_epi32(load_cell(row), _mm512_sub_epi32(sum, _mm512_set1_epi32(excess)));

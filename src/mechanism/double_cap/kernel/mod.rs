@@ -45,14 +45,16 @@ enum Variant {
 impl Path {
     /// All variants that this machine can run, the fastest last.
     pub fn available() -> impl DoubleEndedIterator<Item = Self> {
-        let mut variants = vec![Variant::Portable(portable::Portable)];
-        #[cfg(target_arch = "x86_64")]
-        variants.extend(
-            [avx2::Avx2::detect().map(Variant::Avx2), avx512::Avx512::detect().map(Variant::Avx512)]
-                .into_iter()
-                .flatten(),
-        );
-        variants.into_iter().map(Self)
+        [
+            Some(Variant::Portable(portable::Portable)),
+            #[cfg(target_arch = "x86_64")]
+            avx2::Avx2::detect().map(Variant::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            avx512::Avx512::detect().map(Variant::Avx512),
+        ]
+        .into_iter()
+        .flatten()
+        .map(Self)
     }
 
     /// The fastest variant that this machine can run.
@@ -105,11 +107,6 @@ const SIDE: usize = 16;
 /// Reports that are packed together.
 const QUAD: usize = 4;
 
-/// Sixteen neighbouring coordinates of four reports as bytes, or of two as 16-bit integers, the first in the lowest bits.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Cell([i32; SIDE]);
-
 /// Sums of products of 16 coordinates with 16.
 #[repr(C, align(64))]
 struct Tile([[i32; SIDE]; SIDE]);
@@ -125,6 +122,9 @@ struct Lanes {
 
 /// What differs between processors.
 trait Kernel: Copy + Sync {
+    /// Sixteen neighbouring coordinates of some reports: 64 bytes.
+    type Cell: Copy + Default + Send + Sync;
+
     /// Cells of sixteen coordinates of four reports.
     const CELLS: usize;
 
@@ -132,11 +132,11 @@ trait Kernel: Copy + Sync {
     fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]);
 
     /// The cells of sixteen coordinates of four reports.
-    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Cell]);
+    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Self::Cell]);
 
     /// Adds to `tile` the products of the coordinates of two panels, summed over their reports. Tiles hold the sums of
     /// up to 65,536 reports.
-    fn multiply(self, left: &[Cell], right: &[Cell], tile: &mut Tile);
+    fn multiply(self, left: &[Self::Cell], right: &[Self::Cell], tile: &mut Tile);
 }
 
 #[cfg(test)]
@@ -214,10 +214,10 @@ mod tests {
         let signs: [[i8; SIDE]; QUAD] =
             core::array::from_fn(|report| core::array::from_fn(|place| if place & 1 << report == 0 { -1 } else { 1 }));
         let rows = signs.map(|signs| signs.map(|sign| sign * largest));
-        let mut cells = vec![Cell([0; SIDE]); K::CELLS];
+        let mut cells = vec![K::Cell::default(); K::CELLS];
         K::pack(rows.each_ref(), &mut cells);
         let quads = 65_536 / QUAD;
-        let panel: Vec<Cell> = (0..quads).flat_map(|_| cells.iter().copied()).collect();
+        let panel: Vec<K::Cell> = (0..quads).flat_map(|_| cells.iter().copied()).collect();
         let mut tile = Tile([[0; SIDE]; SIDE]);
         kernel.multiply(&panel, &panel, &mut tile);
         for (left, row) in tile.0.iter().enumerate() {

@@ -2,24 +2,26 @@
 
 use super::super::candidates::TABLE;
 use super::chacha::{self, WORDS};
-use super::{Cell, Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
+use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Nothing is asked of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portable;
 
 impl Kernel for Portable {
+    type Cell = Pairs;
+
     const CELLS: usize = 2;
 
     fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
         expand::<4>(key, lanes, blocks);
     }
 
-    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Cell]) {
-        pack_pairs(rows, cells);
+    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
+        pack(rows, cells);
     }
 
-    fn multiply(self, left: &[Cell], right: &[Cell], tile: &mut Tile) {
+    fn multiply(self, left: &[Pairs], right: &[Pairs], tile: &mut Tile) {
         multiply(left, right, tile);
     }
 }
@@ -40,31 +42,31 @@ pub(super) fn expand<const WIDTH: usize>(key: &[u32; 4], lanes: &Lanes, blocks: 
     }
 }
 
-#[inline(always)]
-pub(super) fn pack_pairs(rows: [&[i8; SIDE]; QUAD], cells: &mut [Cell]) {
-    for (cell, rows) in cells.iter_mut().zip(rows.chunks_exact(2)) {
-        for ((out, &low), &high) in cell.0.iter_mut().zip(rows[0]).zip(rows[1]) {
-            *out = i32::from(low) & 0xffff | i32::from(high) << 16;
+/// Coordinates of two reports as 16-bit integers, side by side.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub(super) struct Pairs(pub(super) [[i16; 2]; SIDE]);
+
+pub(super) fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
+    for (cell, rows) in cells.iter_mut().zip(rows.as_chunks::<2>().0) {
+        for ((pair, &first), &second) in cell.0.iter_mut().zip(rows[0]).zip(rows[1]) {
+            *pair = [first.into(), second.into()];
         }
     }
 }
 
-fn multiply(left: &[Cell], right: &[Cell], tile: &mut Tile) {
-    for quarter in 0..4 {
-        let mut sums = [[0i32; SIDE]; 4];
+fn multiply(left: &[Pairs], right: &[Pairs], tile: &mut Tile) {
+    // One row at a time: with more, compilers do not see the instruction that multiplies pairs.
+    for (row, totals) in tile.0.iter_mut().enumerate() {
+        let mut sums = [0; SIDE];
         for (left, right) in left.iter().zip(right) {
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let a = left.0[4 * quarter + row];
-                let (low, high) = (a as i16, (a >> 16) as i16);
-                for (sum, &b) in sums.iter_mut().zip(&right.0) {
-                    *sum += i32::from(low) * i32::from(b as i16) + i32::from(high) * i32::from((b >> 16) as i16);
-                }
+            let [first, second] = left.0[row];
+            for (sum, pair) in sums.iter_mut().zip(&right.0) {
+                *sum += i32::from(first) * i32::from(pair[0]) + i32::from(second) * i32::from(pair[1]);
             }
         }
-        for (row, sums) in tile.0[4 * quarter..].iter_mut().zip(sums) {
-            for (total, sum) in row.iter_mut().zip(sums) {
-                *total += sum;
-            }
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            *total += sum;
         }
     }
 }

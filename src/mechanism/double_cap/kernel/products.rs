@@ -3,7 +3,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::{Cell, Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
+use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 use crate::mechanism::parallel::for_each;
 use crate::report::ReportId;
 
@@ -33,7 +33,8 @@ pub(super) fn accumulate<K: Kernel>(
 ) {
     let key = words(task_key);
     let at_once = if rows <= CACHED_ROWS { 1 } else { SLABS };
-    let mut slabs: Vec<Slab> = (0..reports.len().div_ceil(SLAB).min(at_once)).map(|_| Slab::default()).collect();
+    let mut slabs: Vec<Slab<K::Cell>> =
+        (0..reports.len().div_ceil(SLAB).min(at_once)).map(|_| Slab::default()).collect();
     for block in reports.chunks(at_once * SLAB) {
         let slabs = &mut slabs[..block.len().div_ceil(SLAB)];
         for_each(slabs.iter_mut().zip(block.chunks(SLAB)), threads, |(slab, reports)| {
@@ -51,18 +52,18 @@ fn words(bytes: &[u8; 16]) -> [u32; 4] {
 
 /// The candidates of some reports, panel by panel.
 #[derive(Default)]
-struct Slab {
-    cells: Vec<Cell>,
+struct Slab<C> {
+    cells: Vec<C>,
     /// Cells of a panel.
     length: usize,
 }
 
-impl Slab {
-    fn fill<K: Kernel>(&mut self, kernel: K, key: &[u32; 4], rows: usize, reports: &[(ReportId, u32)]) {
+impl<C: Copy + Default> Slab<C> {
+    fn fill<K: Kernel<Cell = C>>(&mut self, kernel: K, key: &[u32; 4], rows: usize, reports: &[(ReportId, u32)]) {
         let panels = rows.div_ceil(SIDE);
         let blocks = rows.div_ceil(PER_BLOCK);
         self.length = reports.len().div_ceil(QUAD) * K::CELLS;
-        self.cells.resize(panels * self.length, Cell([0; SIDE]));
+        self.cells.resize(panels * self.length, C::default());
         // Sixteen reports at a time, whose blocks fill the lanes whatever their number.
         let mut candidates = vec![[0; PER_BLOCK]; LANES * blocks];
         for (reports, first) in reports.chunks(LANES).zip((0..).step_by(LANES / QUAD * K::CELLS)) {
@@ -79,7 +80,7 @@ impl Slab {
     }
 
     /// Puts four reports into cells `place` and following of every panel.
-    fn pack<K: Kernel>(&mut self, rows: [&[i8]; QUAD], panels: usize, place: usize) {
+    fn pack<K: Kernel<Cell = C>>(&mut self, rows: [&[i8]; QUAD], panels: usize, place: usize) {
         let rows = rows.map(<[i8]>::as_chunks::<SIDE>);
         let [first, second, third, fourth] = rows.map(|(whole, _)| whole);
         let places = self.cells[place..].chunks_mut(self.length).take(panels);
@@ -94,7 +95,7 @@ impl Slab {
         }
     }
 
-    fn panel(&self, index: usize) -> &[Cell] {
+    fn panel(&self, index: usize) -> &[C] {
         &self.cells[index * self.length..(index + 1) * self.length]
     }
 }
@@ -161,7 +162,7 @@ fn diagonal(rows: usize, row: usize) -> usize {
 }
 
 impl Band<'_> {
-    fn add_products<K: Kernel>(mut self, kernel: K, rows: usize, slabs: &[Slab]) {
+    fn add_products<K: Kernel>(mut self, kernel: K, rows: usize, slabs: &[Slab<K::Cell>]) {
         for column in self.first..rows.div_ceil(SIDE) {
             for row in self.first..self.end.min(column + 1) {
                 let mut tile = Tile([[0; SIDE]; SIDE]);
