@@ -9,14 +9,13 @@ use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::report::{Report, ReportError, ReportId, report_bytes};
 use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::files::{self, Output};
 use super::output::{Format, grouped, reading};
-use super::randomize::batch_size;
 
 /// Sum reports, and sums of reports. A report that is there twice (by its id) is counted once.
 #[derive(Args)]
@@ -117,39 +116,63 @@ impl Collection<'_> {
             let other = Aggregate::from_bytes(&bytes, self.task).map_err(|error| CliError::file(path, error))?;
             return Ok(self.aggregate.merge(&other)?);
         }
-        let mut bytes = vec![0; report_bytes(self.task)];
-        let size = batch_size(self.task);
+        let length = report_bytes(self.task);
+        let size = (BATCH_BYTES / length).clamp(1, BATCH);
+        let mut bytes = vec![0; size * length];
         let mut batch = Vec::with_capacity(size);
-        for position in 1.. {
+        let mut position = 0u64;
+        loop {
             let held = read_up_to(&mut content, &mut bytes).map_err(|error| CliError::file(path, error))?;
-            if held == 0 && position == 1 {
+            if held == 0 && position == 0 {
                 return Err(CliError::file(path, "the file is empty: give reports or an aggregate"));
             }
             if held == 0 {
-                break;
+                return Ok(());
             }
-            match Report::from_bytes(&bytes[..held], self.task) {
-                Ok(report) if self.seen.insert(report.id()) => batch.push(report),
-                Ok(_) => self.duplicates += 1,
-                Err(problem) if self.skip_invalid => {
-                    self.skipped += 1;
-                    self.first_skipped
-                        .get_or_insert_with(|| format!("in {}, report {position}: {problem}", path.display()));
+            for report in decode(&bytes[..held], self.task, self.threads).into_iter().flatten() {
+                position += 1;
+                match report {
+                    Ok(report) if self.seen.insert(report.id()) => batch.push(report),
+                    Ok(_) => self.duplicates += 1,
+                    Err(problem) if self.skip_invalid => {
+                        self.skipped += 1;
+                        self.first_skipped
+                            .get_or_insert_with(|| format!("in {}, report {position}: {problem}", path.display()));
+                    }
+                    Err(problem) => {
+                        return Err(CliError::Failed(format!(
+                            "{}, report {position}: {problem} (--skip-invalid leaves such reports out)",
+                            path.display()
+                        )));
+                    }
                 }
-                Err(problem) => {
-                    return Err(CliError::Failed(format!(
-                        "{}, report {position}: {problem} (--skip-invalid leaves such reports out)",
-                        path.display()
-                    )));
-                }
             }
-            if batch.len() == size {
-                self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?;
-                batch.clear();
-            }
+            self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?;
+            batch.clear();
         }
-        Ok(self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?)
     }
+}
+
+/// The most reports that are decoded together, and the most bytes they may take (one report may take more).
+const BATCH: usize = 1 << 16;
+const BATCH_BYTES: usize = 32 << 20;
+
+/// Decodes reports that follow each other, each thread a stretch of them. They come out in their order.
+fn decode(bytes: &[u8], task: &Task, threads: NonZeroUsize) -> Vec<Vec<core::result::Result<Report, ReportError>>> {
+    let length = report_bytes(task);
+    let per_thread = bytes.len().div_ceil(length).div_ceil(threads.get());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = bytes
+            .chunks(per_thread * length)
+            .map(|part| {
+                scope.spawn(move || part.chunks(length).map(|report| Report::from_bytes(report, task)).collect())
+            })
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
 }
 
 /// Fills `bytes`, or less at the end of the file.

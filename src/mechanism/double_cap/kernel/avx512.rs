@@ -82,66 +82,52 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     tables
 });
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load<T: Copy>(words: &[T; 64]) -> __m512i {
-    const { assert!(size_of::<T>() == 1) };
-    // SAFETY: 64 bytes can be read there, and the instruction asks for no alignment.
-    unsafe { _mm512_loadu_si512(core::ptr::from_ref(words).cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_words(words: &[u32; 16]) -> __m512i {
-    // SAFETY: 64 bytes can be read there, and the instruction asks for no alignment.
-    unsafe { _mm512_loadu_si512(core::ptr::from_ref(words).cast()) }
-}
-
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn expand(key: &[u32; 4], lanes: &Lanes, tables: &Tables, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
     let keystream = transposed(keystream(key, lanes));
-    let base = tables.base.each_ref().map(|part| load(part));
-    let step = tables.step.each_ref().map(|part| load(part));
-    let tail = tables.tail.each_ref().map(|part| load(part));
-    // Of each 64-bit word bits 12 k + 4 … and 12 k …, eight at a time.
+    let base = tables.base.each_ref().map(|part| load_bytes(part));
+    let step = tables.step.each_ref().map(|part| load_bytes(part));
+    let tail = tables.tail.each_ref().map(|part| load_bytes(part));
+    // Of each 64-bit word the eight bits from 12 k + 4 on, and those from 12 k on, for k = 0 … 4 (and three to spare).
     let upper_bits = _mm512_set1_epi64(i64::from_le_bytes([4, 16, 28, 40, 52, 52, 52, 52]));
     let lower_bits = _mm512_set1_epi64(i64::from_le_bytes([0, 12, 24, 36, 48, 48, 48, 48]));
-    let together = load(&FIVE_OF_EIGHT);
-    let ones = _mm512_set1_epi8(-1);
-    for (word, block) in keystream.into_iter().zip(blocks) {
-        let segment = _mm512_multishift_epi64_epi8(upper_bits, word);
-        let place = _mm512_multishift_epi64_epi8(lower_bits, word);
-        // T[4095 - i] = -T[i]: the lower half is looked up in the upper.
+    let five_of_eight = load_bytes(&FIVE_OF_EIGHT);
+    let minus_one = _mm512_set1_epi8(-1);
+    for (words, block) in keystream.into_iter().zip(blocks) {
+        let segment = _mm512_multishift_epi64_epi8(upper_bits, words);
+        let place = _mm512_multishift_epi64_epi8(lower_bits, words);
+        // T[4095 - i] = -T[i]: the lower half is looked up in the upper, the bits of its numbers inverted.
         let negative = _knot_mask64(_mm512_movepi8_mask(segment));
-        let segment = _mm512_mask_xor(segment, negative, ones);
-        let place = _mm512_mask_xor(place, negative, ones);
+        let segment = inverted(segment, negative);
+        let place = inverted(place, negative);
+        // Lookups use the lower seven bits of a byte.
         let first = _mm512_permutex2var_epi8(base[0], segment, base[1]);
-        let step = _mm512_permutex2var_epi8(step[0], segment, step[1]);
+        let threshold = _mm512_permutex2var_epi8(step[0], segment, step[1]);
         let within = _mm512_and_si512(place, _mm512_set1_epi8(15));
-        let more = _mm512_cmpge_epi8_mask(within, step);
-        let body = _mm512_mask_sub_epi8(first, more, first, ones);
-        let tail = _mm512_mask_blend_epi8(
+        let body = _mm512_mask_sub_epi8(first, _mm512_cmpge_epi8_mask(within, threshold), first, minus_one);
+        let in_tail = _mm512_cmpge_epi8_mask(_mm512_and_si512(segment, _mm512_set1_epi8(127)), _mm512_set1_epi8(TAIL));
+        let one_by_one = _mm512_mask_blend_epi8(
             _mm512_movepi8_mask(place),
             _mm512_permutex2var_epi8(tail[0], place, tail[1]),
             _mm512_permutex2var_epi8(tail[2], place, tail[3]),
         );
-        let in_tail = _mm512_cmpge_epi8_mask(_mm512_and_si512(segment, _mm512_set1_epi8(127)), _mm512_set1_epi8(TAIL));
-        let magnitude = _mm512_mask_blend_epi8(in_tail, body, tail);
+        let magnitude = _mm512_mask_blend_epi8(in_tail, body, one_by_one);
         let value = _mm512_mask_sub_epi8(magnitude, negative, _mm512_setzero_si512(), magnitude);
-        let value = _mm512_permutexvar_epi8(together, value);
-        // SAFETY: 32 bytes and 8 after them can be written there, and the instructions ask for no alignment.
+        let value = _mm512_permutexvar_epi8(five_of_eight, value);
+        let (start, end) = block.split_at_mut(32);
+        // SAFETY: 32 and 8 bytes can be written there, and the instructions ask for no alignment.
         unsafe {
-            let out: *mut i8 = block.as_mut_ptr();
-            _mm256_storeu_si256(out.cast(), _mm512_castsi512_si256(value));
-            _mm_storel_epi64(out.add(32).cast(), _mm512_extracti32x4_epi32::<2>(value));
+            _mm256_storeu_si256(start.as_mut_ptr().cast(), _mm512_castsi512_si256(value));
+            _mm_storel_epi64(end.as_mut_ptr().cast(), _mm512_extracti32x4_epi32::<2>(value));
         }
     }
 }
 
+/// The bytes, with those that the mask names inverted.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn _mm512_mask_xor(a: __m512i, mask: __mmask64, b: __m512i) -> __m512i {
-    _mm512_mask_blend_epi8(mask, a, _mm512_xor_si512(a, b))
+fn inverted(bytes: __m512i, mask: __mmask64) -> __m512i {
+    _mm512_mask_sub_epi8(bytes, mask, _mm512_set1_epi8(-1), bytes)
 }
 
 /// Bytes 0 to 4 of every eight.
@@ -162,10 +148,10 @@ fn keystream(key: &[u32; 4], lanes: &Lanes) -> [__m512i; WORDS] {
     for word in 0..4 {
         start[word] = _mm512_set1_epi32(CONSTANTS[word] as i32);
         start[4 + word] = _mm512_set1_epi32(key[word] as i32);
-        start[8 + word] = load_words(&lanes.id[word]);
+        start[8 + word] = load_unsigned(&lanes.id[word]);
     }
-    start[12] = load_words(&lanes.position[0]);
-    start[13] = load_words(&lanes.position[1]);
+    start[12] = load_unsigned(&lanes.position[0]);
+    start[13] = load_unsigned(&lanes.position[1]);
     let mut state = start;
     for _ in 0..4 {
         for [a, b, c, d] in DOUBLE_ROUND {
@@ -219,30 +205,44 @@ fn multiply(left: &[Quads], right: &[Quads], tile: &mut Tile) {
     let mut sums = [_mm512_setzero_si512(); SIDE];
     let mut left_sums = _mm512_setzero_si512();
     for (left, right) in left.iter().zip(right) {
-        let shifted = _mm512_xor_si512(load_cell(&right.0), offset);
-        left_sums = _mm512_dpbusd_epi32(left_sums, one, load_cell(&left.0));
+        let shifted = _mm512_xor_si512(load(&right.0), offset);
+        left_sums = _mm512_dpbusd_epi32(left_sums, one, load(&left.0));
         for (sum, &row) in sums.iter_mut().zip(&left.0) {
             *sum = _mm512_dpbusd_epi32(*sum, shifted, _mm512_set1_epi32(row));
         }
     }
     let mut excess = Quads::default();
-    store_cell(&mut excess.0, _mm512_slli_epi32::<7>(left_sums));
+    store(&mut excess.0, _mm512_slli_epi32::<7>(left_sums));
     for ((row, sum), excess) in tile.0.iter_mut().zip(sums).zip(excess.0) {
-        let total = _mm512_add_epi32(load_cell(row), _mm512_sub_epi32(sum, _mm512_set1_epi32(excess)));
-        store_cell(row, total);
+        let total = _mm512_add_epi32(load(row), _mm512_sub_epi32(sum, _mm512_set1_epi32(excess)));
+        store(row, total);
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load_cell(words: &[i32; 16]) -> __m512i {
+fn load_bytes(bytes: &[i8; 64]) -> __m512i {
+    // SAFETY: 64 bytes can be read there, and the instruction asks for no alignment.
+    unsafe { _mm512_loadu_si512(core::ptr::from_ref(bytes).cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_unsigned(words: &[u32; 16]) -> __m512i {
     // SAFETY: 64 bytes can be read there, and the instruction asks for no alignment.
     unsafe { _mm512_loadu_si512(core::ptr::from_ref(words).cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store_cell(words: &mut [i32; 16], value: __m512i) {
+fn load(words: &[i32; 16]) -> __m512i {
+    // SAFETY: 64 bytes can be read there, and the instruction asks for no alignment.
+    unsafe { _mm512_loadu_si512(core::ptr::from_ref(words).cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store(words: &mut [i32; 16], value: __m512i) {
     // SAFETY: 64 bytes can be written there, and the instruction asks for no alignment.
     unsafe { _mm512_storeu_si512(core::ptr::from_mut(words).cast(), value) };
 }
