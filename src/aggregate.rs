@@ -110,7 +110,7 @@ impl Aggregate {
             self.add(task, reports, threads);
             return Ok(());
         }
-        let parts = reports.chunks(reports.len().div_ceil(threads.get()));
+        let parts = reports.chunks(reports.len().div_ceil(threads.get()).max(WORTH_A_THREAD / entries));
         let total = Mutex::new(self);
         parallel::for_each(parts, threads, |part: &[Report]| {
             let mut sum = Self::empty(task);

@@ -157,10 +157,13 @@ impl Collection<'_> {
 const BATCH: usize = 1 << 16;
 const BATCH_BYTES: usize = 32 << 20;
 
+/// Bytes of reports whose decoding takes much longer than to start a thread.
+const WORTH_A_THREAD: usize = 1 << 17;
+
 /// Decodes reports that follow each other, each thread a stretch of them. They come out in their order.
 fn decode(bytes: &[u8], task: &Task, threads: NonZeroUsize) -> Vec<Vec<core::result::Result<Report, ReportError>>> {
     let length = report_bytes(task);
-    let per_thread = bytes.len().div_ceil(length).div_ceil(threads.get());
+    let per_thread = bytes.len().div_ceil(length).div_ceil(threads.get()).max(WORTH_A_THREAD.div_ceil(length));
     std::thread::scope(|scope| {
         let workers: Vec<_> = bytes
             .chunks(per_thread * length)

@@ -7,11 +7,13 @@ use std::thread;
 /// Works through `parts` on up to `threads` threads, the calling one among them. Where no more threads can be had, as in
 /// WebAssembly, the calling one does it all.
 pub(crate) fn for_each<T>(
-    parts: impl IntoIterator<IntoIter: Iterator<Item = T> + Send>,
+    parts: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T> + Send>,
     threads: NonZeroUsize,
     work: impl Fn(T) + Sync,
 ) {
-    let parts = Mutex::new(parts.into_iter());
+    let parts = parts.into_iter();
+    let threads = threads.get().min(parts.len());
+    let parts = Mutex::new(parts);
     let run = || {
         loop {
             // Taking a part leaves nothing half-made behind, so a panic in another thread does not matter here.
@@ -23,7 +25,7 @@ pub(crate) fn for_each<T>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads.get() {
+        for _ in 1..threads {
             if thread::Builder::new().spawn_scoped(scope, run).is_err() {
                 break;
             }
