@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use clap::Args;
@@ -33,8 +34,8 @@ pub(super) struct AggregateCommand {
     #[arg(long)]
     skip_invalid: bool,
     /// How many threads to use; as many as the machine has when not given
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     #[command(flatten)]
     format: Format,
 }
@@ -55,14 +56,16 @@ impl AggregateCommand {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let task = files::task(&self.task)?;
+        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        let threads = threads.or(std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let mut collection = Collection {
             aggregate: Aggregate::empty(&task),
-            seen: HashSet::new(),
+            seen: SeenIds::new(threads),
             duplicates: 0,
             skipped: 0,
             first_skipped: None,
             skip_invalid: self.skip_invalid,
-            threads: self.threads.or(std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN),
+            threads,
             task: &task,
         };
         for input in &self.inputs {
@@ -95,7 +98,7 @@ impl AggregateCommand {
 
 struct Collection<'a> {
     aggregate: Aggregate,
-    seen: HashSet<ReportId>,
+    seen: SeenIds,
     duplicates: u64,
     skipped: u64,
     first_skipped: Option<String>,
@@ -132,8 +135,7 @@ impl Collection<'_> {
             for report in decode(&bytes[..held], self.task, self.threads).into_iter().flatten() {
                 position += 1;
                 match report {
-                    Ok(report) if self.seen.insert(report.id()) => batch.push(report),
-                    Ok(_) => self.duplicates += 1,
+                    Ok(report) => batch.push(report),
                     Err(problem) if self.skip_invalid => {
                         self.skipped += 1;
                         self.first_skipped
@@ -147,6 +149,9 @@ impl Collection<'_> {
                     }
                 }
             }
+            let decoded = batch.len();
+            self.seen.retain_new(&mut batch);
+            self.duplicates += (decoded - batch.len()) as u64;
             self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?;
             batch.clear();
         }
@@ -165,17 +170,46 @@ fn decode(bytes: &[u8], task: &Task, threads: NonZeroUsize) -> Vec<Vec<core::res
     let length = report_bytes(task);
     let per_thread = bytes.len().div_ceil(length).div_ceil(threads.get()).max(WORTH_A_THREAD.div_ceil(length));
     std::thread::scope(|scope| {
-        let workers: Vec<_> = bytes
-            .chunks(per_thread * length)
-            .map(|part| {
-                scope.spawn(move || part.chunks(length).map(|report| Report::from_bytes(report, task)).collect())
-            })
-            .collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let mut workers = Vec::new();
+        for part in bytes.chunks(per_thread * length) {
+            workers.push(
+                scope.spawn(move || part.chunks(length).map(|report| Report::from_bytes(report, task)).collect()),
+            );
+        }
+        workers.into_iter().map(joined).collect()
     })
+}
+
+/// The ids of all reports so far, in one set per thread: most of the time goes into waiting for memory.
+struct SeenIds(Vec<HashSet<ReportId>>);
+
+impl SeenIds {
+    fn new(threads: NonZeroUsize) -> Self {
+        Self((0..threads.get()).map(|_| HashSet::new()).collect())
+    }
+
+    /// Keeps the reports whose ids are new, the first of each, and remembers them.
+    fn retain_new(&mut self, reports: &mut Vec<Report>) {
+        let sets = self.0.len();
+        let set_of = |id: ReportId| usize::from(id.as_bytes()[0]) % sets;
+        let all = &*reports;
+        let repeated: HashSet<usize> = std::thread::scope(|scope| {
+            let mut workers = Vec::with_capacity(sets);
+            for (index, seen) in self.0.iter_mut().enumerate() {
+                workers.push(scope.spawn(move || {
+                    let ours = all.iter().enumerate().filter(|(_, report)| set_of(report.id()) == index);
+                    ours.filter(|(_, report)| !seen.insert(report.id())).map(|(position, _)| position).collect()
+                }));
+            }
+            workers.into_iter().flat_map(joined::<Vec<usize>>).collect()
+        });
+        let mut positions = 0..;
+        reports.retain(|_| positions.next().is_none_or(|position| !repeated.contains(&position)));
+    }
+}
+
+fn joined<T>(worker: ScopedJoinHandle<'_, T>) -> T {
+    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Fills `bytes`, or less at the end of the file.
