@@ -53,9 +53,9 @@ fn accumulate(criterion: &mut Criterion) {
         ("double-cap", double_cap, 40, 1, 1 << 18),
         ("double-cap, 5 folds", double_cap, 40, 5, 1 << 18),
         ("double-cap", double_cap, 400, 1, 1 << 14),
-        ("gaussian", gaussian(2.0), 40, 1, 1 << 14),
-        ("gaussian", gaussian(2.0), 400, 1, 1 << 10),
-        ("gaussian of two bytes", gaussian(20.0), 400, 1, 1 << 9),
+        ("gaussian", gaussian(2.0, 1e-6), 40, 1, 1 << 14),
+        ("gaussian", gaussian(2.0, 1e-6), 400, 1, 1 << 10),
+        ("gaussian of two bytes", gaussian(16.0, 1e-4), 400, 1, 1 << 9),
     ];
     for (name, mechanism, dimension, folds, count) in cases {
         let task = task(dimension, mechanism, folds);
@@ -129,14 +129,14 @@ fn mechanisms() -> [(&'static str, MechanismSpec); 3] {
     [
         ("double-cap of 256", double_cap(4.0, 256)),
         ("double-cap of 64", double_cap(2.0, 64)),
-        ("gaussian", gaussian(2.0)),
+        ("gaussian", gaussian(2.0, 1e-6)),
     ]
 }
 
-fn gaussian(epsilon: f64) -> MechanismSpec {
+fn gaussian(epsilon: f64, delta: f64) -> MechanismSpec {
     MechanismSpec::Gaussian {
         epsilon: Epsilon::new(epsilon).unwrap(),
-        delta: Delta::new(1e-6).unwrap(),
+        delta: Delta::new(delta).unwrap(),
         calibration: Calibration::Analytic,
     }
 }
