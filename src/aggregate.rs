@@ -110,14 +110,17 @@ impl Aggregate {
             self.add(task, reports, threads);
             return Ok(());
         }
-        let parts = reports.chunks(reports.len().div_ceil(threads.get()).max(WORTH_A_THREAD / entries));
+        // More parts than threads, so that one that is held up leaves its share to the others.
+        let parts = reports.chunks(reports.len().div_ceil(4 * threads.get()).max(WORTH_A_THREAD / entries));
         let total = Mutex::new(self);
-        parallel::for_each(parts, threads, |part: &[Report]| {
-            let mut sum = Self::empty(task);
-            sum.add(task, part, NonZeroUsize::MIN);
+        parallel::for_each_with(
+            parts,
+            threads,
+            || Self::empty(task),
+            |sum, part: &[Report]| sum.add(task, part, NonZeroUsize::MIN),
             // Nothing in here panics, and integers that were added stay added.
-            total.lock().unwrap_or_else(PoisonError::into_inner).add_folds(&sum);
-        });
+            |sum| total.lock().unwrap_or_else(PoisonError::into_inner).add_folds(&sum),
+        );
         Ok(())
     }
 
