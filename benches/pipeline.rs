@@ -7,26 +7,30 @@
 )]
 
 use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use chacha20::ChaCha12Rng;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec};
+use ldp_pca::mechanism::double_cap::kernel::Path;
+use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::report::ReportId;
 use ldp_pca::sampling::bits::Bits;
-use ldp_pca::sampling::gaussian::{self, Deviate};
+use ldp_pca::sampling::gaussian::{Deviate, fill};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 
 fn randomize(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("randomize");
     group.throughput(Throughput::Elements(1)).measurement_time(Duration::from_secs(2));
     for dimension in [40, 116, 400] {
         for (name, mechanism) in mechanisms() {
-            let task = task(dimension, mechanism);
+            let task = task(dimension, mechanism, 1);
             let record = record(&task);
             let mut rng = ChaCha12Rng::seed_from_u64(1);
             group.bench_function(BenchmarkId::new(name, dimension), |bencher| {
@@ -37,21 +41,65 @@ fn randomize(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Reports are summed in batches as the commands do.
+/// Decoded reports are summed in batches as the commands do, on one core and on all of them.
 fn accumulate(criterion: &mut Criterion) {
-    const REPORTS: usize = 1024;
+    let all = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut group = criterion.benchmark_group("accumulate");
-    group.throughput(Throughput::Elements(REPORTS as u64)).sample_size(10).measurement_time(Duration::from_secs(2));
-    for dimension in [40, 400] {
-        // The number of candidates does not matter here.
-        for (name, mechanism) in mechanisms().into_iter().skip(1) {
-            let task = task(dimension, mechanism);
-            let record = record(&task);
-            let mut rng = ChaCha12Rng::seed_from_u64(2);
-            let reports: Vec<_> = (0..REPORTS).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
-            let mut aggregate = Aggregate::empty(&task);
-            group.bench_function(BenchmarkId::new(name, dimension), |bencher| {
-                bencher.iter(|| aggregate.accumulate(&task, black_box(&reports)).unwrap());
+    group.sample_size(10).measurement_time(Duration::from_secs(2));
+    // The number of candidates does not matter here, so there are few.
+    let epsilon = Epsilon::new(2.0).unwrap();
+    let double_cap = MechanismSpec::DoubleCap { epsilon, candidates: 4, cap: 1 };
+    let cases = [
+        ("double-cap", double_cap, 40, 1, 1 << 18),
+        ("double-cap, 5 folds", double_cap, 40, 5, 1 << 18),
+        ("double-cap", double_cap, 400, 1, 1 << 14),
+        ("gaussian", gaussian(2.0, 1e-6), 40, 1, 1 << 14),
+        ("gaussian", gaussian(2.0, 1e-6), 400, 1, 1 << 10),
+        ("gaussian of two bytes", gaussian(16.0, 1e-4), 400, 1, 1 << 9),
+    ];
+    for (name, mechanism, dimension, folds, count) in cases {
+        let task = task(dimension, mechanism, folds);
+        let record = record(&task);
+        let mut rng = ChaCha12Rng::seed_from_u64(2);
+        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        let mut aggregate = Aggregate::empty(&task);
+        group.throughput(match mechanism {
+            MechanismSpec::Gaussian { .. } => {
+                Throughput::Bytes(reports.iter().map(|report| report.payload().len() as u64).sum())
+            }
+            MechanismSpec::DoubleCap { .. } => Throughput::Elements(count),
+        });
+        let thread_counts = if all > NonZeroUsize::MIN { vec![NonZeroUsize::MIN, all] } else { vec![all] };
+        for threads in thread_counts {
+            let id = BenchmarkId::new(format!("{name}, d = {dimension}"), format!("{threads} threads"));
+            group.bench_function(id, |bencher| {
+                bencher.iter(|| aggregate.accumulate_with_threads(&task, black_box(&reports), threads).unwrap());
+            });
+        }
+    }
+    group.finish();
+}
+
+/// What each of the machine's vector units makes of the same reports, on one core.
+fn paths(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("sums of products");
+    group.sample_size(10).measurement_time(Duration::from_secs(2));
+    let mut rng = ChaCha12Rng::seed_from_u64(4);
+    for (dimension, count) in [(40, 1 << 16), (400, 1 << 13)] {
+        let reports: Vec<_> = (0..count)
+            .map(|_| {
+                let mut id = [0; 16];
+                rng.fill_bytes(&mut id);
+                (ReportId::new(id), rng.next_u32() % 256)
+            })
+            .collect();
+        let mut sums = vec![0; triangle(dimension)];
+        group.throughput(Throughput::Elements(count));
+        for path in Path::available() {
+            group.bench_function(BenchmarkId::new(path.name(), dimension), |bencher| {
+                bencher.iter(|| {
+                    path.accumulate(&[0; 16], dimension, black_box(&reports), &mut sums, NonZeroUsize::MIN);
+                });
             });
         }
     }
@@ -66,7 +114,7 @@ fn deviates(criterion: &mut Criterion) {
     let mut deviates = vec![Deviate { cell: 0, fraction: 0 }; COUNT];
     group.bench_function("fill", |bencher| {
         bencher.iter(|| {
-            gaussian::fill(&mut deviates, &mut Bits::new(&mut rng, 3 * COUNT)).unwrap();
+            fill(&mut deviates, &mut Bits::new(&mut rng, 3 * COUNT)).unwrap();
             black_box(&deviates);
         });
     });
@@ -78,21 +126,28 @@ fn mechanisms() -> [(&'static str, MechanismSpec); 3] {
         let epsilon = Epsilon::new(epsilon).unwrap();
         MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) }
     };
-    let gaussian = MechanismSpec::Gaussian {
-        epsilon: Epsilon::new(2.0).unwrap(),
-        delta: Delta::new(1e-6).unwrap(),
-        calibration: Calibration::Analytic,
-    };
-    [("double-cap of 256", double_cap(4.0, 256)), ("double-cap of 64", double_cap(2.0, 64)), ("gaussian", gaussian)]
+    [
+        ("double-cap of 256", double_cap(4.0, 256)),
+        ("double-cap of 64", double_cap(2.0, 64)),
+        ("gaussian", gaussian(2.0, 1e-6)),
+    ]
 }
 
-fn task(dimension: usize, mechanism: MechanismSpec) -> Task {
-    Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+fn gaussian(epsilon: f64, delta: f64) -> MechanismSpec {
+    MechanismSpec::Gaussian {
+        epsilon: Epsilon::new(epsilon).unwrap(),
+        delta: Delta::new(delta).unwrap(),
+        calibration: Calibration::Analytic,
+    }
+}
+
+fn task(dimension: usize, mechanism: MechanismSpec, folds: u32) -> Task {
+    Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap()).unwrap()
 }
 
 fn record(task: &Task) -> BoundedRecord {
     task.bound((0..task.dimension()).map(|index| (index as f64).sin()).collect()).unwrap()
 }
 
-criterion_group!(benches, randomize, accumulate, deviates);
+criterion_group!(benches, randomize, accumulate, paths, deviates);
 criterion_main!(benches);

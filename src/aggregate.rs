@@ -1,6 +1,10 @@
 //! Sums of reports. The state is integers, so any order, any grouping and any machine give the same bytes.
 
-use crate::mechanism::{LocalRandomizer, triangle};
+use core::convert::Infallible;
+use core::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use crate::mechanism::{LocalRandomizer, parallel, triangle};
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
 
@@ -80,22 +84,64 @@ impl Aggregate {
     /// # Errors
     /// [`AggregateError`] when the task, or a report, is not this aggregate's, or there are too many reports. Then nothing was added.
     pub fn accumulate(&mut self, task: &Task, reports: &[Report]) -> Result<(), AggregateError> {
+        self.accumulate_with_threads(task, reports, NonZeroUsize::MIN)
+    }
+
+    /// [`accumulate`](Self::accumulate) on up to `threads` threads: the same state, sooner. A small state is summed by each
+    /// thread on its own; a large one is held once and its rows are shared out. WebAssembly has one thread, whatever
+    /// is asked for.
+    ///
+    /// # Errors
+    /// As [`accumulate`](Self::accumulate).
+    pub fn accumulate_with_threads(
+        &mut self,
+        task: &Task,
+        reports: &[Report],
+        threads: NonZeroUsize,
+    ) -> Result<(), AggregateError> {
         self.check_task(task.digest())?;
         if let Some(report) = reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
             return Err(AggregateError::OtherReport(report.id()));
         }
         self.check_records(reports.len() as u64)?;
-        let count = self.folds.len();
-        for (index, fold) in self.folds.iter_mut().enumerate() {
-            let payloads: Vec<(ReportId, &[u8])> = reports
-                .iter()
-                .filter(|report| fold_of(report.id(), count) == index)
-                .map(|report| (report.id(), report.payload()))
-                .collect();
-            fold.records += payloads.len() as u64;
-            task.mechanism().accumulate(&self.task.key(), &payloads, &mut fold.sums);
+        let entries = self.folds[0].sums.len();
+        let threads = if reports.len() * entries < WORTH_A_THREAD { NonZeroUsize::MIN } else { threads };
+        if threads == NonZeroUsize::MIN || entries * self.folds.len() > COPIED_ENTRIES {
+            self.add(task, reports, threads);
+            return Ok(());
         }
+        // More parts than threads, so that one that is held up leaves its share to the others.
+        let parts = reports.chunks(reports.len().div_ceil(4 * threads.get()).max(WORTH_A_THREAD / entries));
+        let total = Mutex::new(self);
+        parallel::for_each_with(
+            parts,
+            threads,
+            || Self::empty(task),
+            |sum, part: &[Report]| sum.add(task, part, NonZeroUsize::MIN),
+            // Nothing in here panics, and integers that were added stay added.
+            |sum| total.lock().unwrap_or_else(PoisonError::into_inner).add_folds(&sum),
+        );
         Ok(())
+    }
+
+    /// Adds checked reports.
+    fn add(&mut self, task: &Task, reports: &[Report], threads: NonZeroUsize) {
+        let count = self.folds.len();
+        let mut payloads: Vec<Vec<(ReportId, &[u8])>> =
+            (0..count).map(|_| Vec::with_capacity(reports.len().div_ceil(count))).collect();
+        for report in reports {
+            payloads[fold_of(report.id(), count)].push((report.id(), report.payload()));
+        }
+        for (fold, payloads) in self.folds.iter_mut().zip(payloads) {
+            fold.records += payloads.len() as u64;
+            task.mechanism().accumulate_with_threads(&self.task.key(), &payloads, &mut fold.sums, threads);
+        }
+    }
+
+    fn add_folds(&mut self, other: &Self) {
+        for (ours, theirs) in self.folds.iter_mut().zip(&other.folds) {
+            ours.add(theirs);
+        }
     }
 
     /// Adds the sums of another aggregate of the same task (of other reports).
@@ -105,9 +151,7 @@ impl Aggregate {
     pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
         self.check_task(other.task)?;
         self.check_records(other.records())?;
-        for (ours, theirs) in self.folds.iter_mut().zip(&other.folds) {
-            ours.add(theirs);
-        }
+        self.add_folds(other);
         Ok(())
     }
 
@@ -139,15 +183,24 @@ impl Aggregate {
     }
 }
 
+/// Reports × entries that take much longer than to start a thread.
+const WORTH_A_THREAD: usize = 1 << 21;
+
+/// Entries of a state that each thread may have to itself: adding them up takes little beside the reports.
+const COPIED_ENTRIES: usize = 1 << 18;
+
 /// The fold a report belongs to, a function of its id alone.
 fn fold_of(id: ReportId, folds: usize) -> usize {
-    crc32fast::hash(id.as_bytes()) as usize % folds
+    if folds == 1 { 0 } else { crc32fast::hash(id.as_bytes()) as usize % folds }
 }
 
 const MAGIC: [u8; 4] = *b"LDPA";
 const VERSION: u8 = 1;
 const HEADER: usize = 4 + 1 + 32;
 const CHECKSUM: usize = 4;
+
+/// Sums that are turned into bytes together.
+const WORDS_AT_ONCE: usize = 2048;
 
 /// The state's bytes: the same for the same reports, whoever summed them.
 ///
@@ -167,15 +220,37 @@ impl Aggregate {
     pub fn to_bytes(&self) -> Vec<u8> {
         let entries: usize = self.folds.iter().map(|fold| 1 + fold.sums.len()).sum();
         let mut bytes = Vec::with_capacity(HEADER + 8 * entries + CHECKSUM);
-        bytes.extend(MAGIC);
-        bytes.push(VERSION);
-        bytes.extend(self.task.as_bytes());
-        for fold in &self.folds {
-            bytes.extend(fold.records.to_le_bytes());
-            bytes.extend(fold.sums.iter().flat_map(|sum| sum.to_le_bytes()));
-        }
-        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        let Ok(()) = self.visit_bytes(|part| {
+            bytes.extend_from_slice(part);
+            Ok::<(), Infallible>(())
+        });
         bytes
+    }
+
+    /// Hands on the bytes of the state in parts of a few kilobytes, for whoever has no room for them all beside the
+    /// state.
+    ///
+    /// # Errors
+    /// The first that `visit` gives; nothing is handed on after it.
+    pub fn visit_bytes<E>(&self, mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut checksum = crc32fast::Hasher::new();
+        let mut visit_content = |part: &[u8]| {
+            checksum.update(part);
+            visit(part)
+        };
+        visit_content(&MAGIC)?;
+        visit_content(&[VERSION])?;
+        visit_content(self.task.as_bytes())?;
+        let mut bytes = Vec::with_capacity(8 * WORDS_AT_ONCE);
+        for fold in &self.folds {
+            visit_content(&fold.records.to_le_bytes())?;
+            for sums in fold.sums.chunks(WORDS_AT_ONCE) {
+                bytes.clear();
+                bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
+                visit_content(&bytes)?;
+            }
+        }
+        visit(&checksum.finalize().to_le_bytes())
     }
 
     /// Reads the state of an aggregate of `task`.
@@ -318,6 +393,45 @@ mod tests {
             assert_eq!(merged.to_bytes(), whole.to_bytes());
             assert_eq!(Aggregate::from_bytes(&whole.to_bytes(), &task).unwrap(), whole);
         }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bytes() {
+        let few_entries = tasks();
+        // More entries than a thread may have to itself.
+        let many_entries = [MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 4, cap: 1 }]
+            .map(|mechanism| {
+                Task::new(Schema::numeric(730).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+            });
+        assert!(triangle(730) > COPIED_ENTRIES);
+        for (task, count) in
+            few_entries.iter().map(|task| (task, WORTH_A_THREAD / 10 + 7)).chain([(&many_entries[0], 9)])
+        {
+            // Copies are no concern of an aggregate, so a few reports make many.
+            let mut rng = ChaCha8Rng::seed_from_u64(9);
+            let record = task.bound((0..task.dimension()).map(|index| (index as f64).sin()).collect()).unwrap();
+            let few: Vec<Report> = (0..9).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let reports: Vec<Report> = few.iter().cycle().take(count).cloned().collect();
+            let mut alone = Aggregate::empty(task);
+            alone.accumulate(task, &reports).unwrap();
+            assert_eq!(alone.records(), count as u64);
+            for threads in [2, 3, 64] {
+                let mut together = Aggregate::empty(task);
+                together.accumulate_with_threads(task, &reports, NonZeroUsize::new(threads).unwrap()).unwrap();
+                assert_eq!(together.to_bytes(), alone.to_bytes(), "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn the_parts_of_the_bytes_stop_at_an_error() {
+        let aggregate = Aggregate::empty(&tasks()[0]);
+        let mut parts = 0;
+        let outcome = aggregate.visit_bytes(|_| {
+            parts += 1;
+            if parts == 3 { Err("full") } else { Ok(()) }
+        });
+        assert_eq!((outcome, parts), (Err("full"), 3));
     }
 
     #[test]

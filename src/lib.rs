@@ -73,8 +73,9 @@
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
-//! nothing of ours. `cfg(target…)` appears only here, in `main.rs`, `js` and `server`. Every stage has its own error,
-//! and [`error::Error`] holds them all.
+//! nothing of ours. `cfg(target…)` appears only here, in `main.rs`, `js`, `server` and
+//! [`mechanism::double_cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
+//! [`error::Error`] holds them all.
 //!
 //! # Features
 //!

@@ -2,14 +2,18 @@
 #![cfg(target_family = "wasm")]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+use std::num::NonZeroUsize;
+
 use js_sys::{Array, Error, Float64Array, JSON, Object, Reflect, Uint8Array};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::audit::{Audit, Confidence};
 use ldp_pca::js::{Randomizer, Task, version};
-use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism};
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::Report;
+use ldp_pca::schema::Schema;
+use ldp_pca::task::Folds;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
@@ -263,6 +267,22 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
             }
             assert_eq!(hex(&aggregate.to_bytes()), text(&case, "aggregate"), "{name}");
         }
+    }
+}
+
+/// There is one thread only; asking for more is no mistake.
+#[wasm_bindgen_test]
+fn threads_that_cannot_be_had_are_done_without() {
+    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(1.0).unwrap(), candidates: 4, cap: 1 };
+    for (dimension, copies) in [(70, 1000), (730, 8)] {
+        let schema = Schema::numeric(dimension).unwrap();
+        let task = ldp_pca::task::Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
+        let report = task.randomize(&task.bound(vec![1.0; dimension]).unwrap()).unwrap();
+        let reports = vec![report; copies];
+        let [mut alone, mut together] = [0, 1].map(|_| Aggregate::empty(&task));
+        alone.accumulate(&task, &reports).unwrap();
+        together.accumulate_with_threads(&task, &reports, NonZeroUsize::new(4).unwrap()).unwrap();
+        assert_eq!(together, alone);
     }
 }
 

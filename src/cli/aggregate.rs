@@ -2,20 +2,21 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::report::{Report, ReportError, ReportId, report_bytes};
 use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
-use super::files;
+use super::files::{self, Output};
 use super::output::{Format, grouped, reading};
-use super::randomize::batch_size;
 
 /// Sum reports, and sums of reports. A report that is there twice (by its id) is counted once.
 #[derive(Args)]
@@ -32,6 +33,9 @@ pub(super) struct AggregateCommand {
     /// Leave out bytes that are not valid reports, and count them, instead of stopping at the first
     #[arg(long)]
     skip_invalid: bool,
+    /// How many threads to use; as many as the machine has when not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     #[command(flatten)]
     format: Format,
 }
@@ -52,19 +56,25 @@ impl AggregateCommand {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let task = files::task(&self.task)?;
+        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        let threads = threads.or(std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let mut collection = Collection {
             aggregate: Aggregate::empty(&task),
-            seen: HashSet::new(),
+            seen: SeenIds::new(threads),
             duplicates: 0,
             skipped: 0,
             first_skipped: None,
             skip_invalid: self.skip_invalid,
+            threads,
             task: &task,
         };
         for input in &self.inputs {
             collection.add_file(input)?;
         }
-        files::write(&self.output, &collection.aggregate.to_bytes())?;
+        let mut output = Output::create(&self.output)?;
+        let written = collection.aggregate.visit_bytes(|part| output.write_all(part));
+        written.map_err(|error| CliError::file(&self.output, error))?;
+        output.finish()?;
         let result = AggregateResult {
             records: collection.aggregate.records(),
             duplicates: collection.duplicates,
@@ -88,11 +98,12 @@ impl AggregateCommand {
 
 struct Collection<'a> {
     aggregate: Aggregate,
-    seen: HashSet<ReportId>,
+    seen: SeenIds,
     duplicates: u64,
     skipped: u64,
     first_skipped: Option<String>,
     skip_invalid: bool,
+    threads: NonZeroUsize,
     task: &'a Task,
 }
 
@@ -108,39 +119,97 @@ impl Collection<'_> {
             let other = Aggregate::from_bytes(&bytes, self.task).map_err(|error| CliError::file(path, error))?;
             return Ok(self.aggregate.merge(&other)?);
         }
-        let mut bytes = vec![0; report_bytes(self.task)];
-        let size = batch_size(self.task);
+        let length = report_bytes(self.task);
+        let size = (BATCH_BYTES / length).clamp(1, BATCH);
+        let mut bytes = vec![0; size * length];
         let mut batch = Vec::with_capacity(size);
-        for position in 1.. {
+        let mut position = 0u64;
+        loop {
             let held = read_up_to(&mut content, &mut bytes).map_err(|error| CliError::file(path, error))?;
-            if held == 0 && position == 1 {
+            if held == 0 && position == 0 {
                 return Err(CliError::file(path, "the file is empty: give reports or an aggregate"));
             }
             if held == 0 {
-                break;
+                return Ok(());
             }
-            match Report::from_bytes(&bytes[..held], self.task) {
-                Ok(report) if self.seen.insert(report.id()) => batch.push(report),
-                Ok(_) => self.duplicates += 1,
-                Err(problem) if self.skip_invalid => {
-                    self.skipped += 1;
-                    self.first_skipped
-                        .get_or_insert_with(|| format!("in {}, report {position}: {problem}", path.display()));
+            for report in decode(&bytes[..held], self.task, self.threads).into_iter().flatten() {
+                position += 1;
+                match report {
+                    Ok(report) => batch.push(report),
+                    Err(problem) if self.skip_invalid => {
+                        self.skipped += 1;
+                        self.first_skipped
+                            .get_or_insert_with(|| format!("in {}, report {position}: {problem}", path.display()));
+                    }
+                    Err(problem) => {
+                        return Err(CliError::Failed(format!(
+                            "{}, report {position}: {problem} (--skip-invalid leaves such reports out)",
+                            path.display()
+                        )));
+                    }
                 }
-                Err(problem) => {
-                    return Err(CliError::Failed(format!(
-                        "{}, report {position}: {problem} (--skip-invalid leaves such reports out)",
-                        path.display()
-                    )));
-                }
             }
-            if batch.len() == size {
-                self.aggregate.accumulate(self.task, &batch)?;
-                batch.clear();
-            }
+            let decoded = batch.len();
+            self.seen.retain_new(&mut batch);
+            self.duplicates += (decoded - batch.len()) as u64;
+            self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?;
+            batch.clear();
         }
-        Ok(self.aggregate.accumulate(self.task, &batch)?)
     }
+}
+
+/// The most reports that are decoded together, and the most bytes they may take (one report may take more).
+const BATCH: usize = 1 << 16;
+const BATCH_BYTES: usize = 32 << 20;
+
+/// Bytes of reports whose decoding takes much longer than to start a thread.
+const WORTH_A_THREAD: usize = 1 << 17;
+
+/// Decodes reports that follow each other, each thread a stretch of them. They come out in their order.
+fn decode(bytes: &[u8], task: &Task, threads: NonZeroUsize) -> Vec<Vec<core::result::Result<Report, ReportError>>> {
+    let length = report_bytes(task);
+    let per_thread = bytes.len().div_ceil(length).div_ceil(threads.get()).max(WORTH_A_THREAD.div_ceil(length));
+    std::thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for part in bytes.chunks(per_thread * length) {
+            workers.push(
+                scope.spawn(move || part.chunks(length).map(|report| Report::from_bytes(report, task)).collect()),
+            );
+        }
+        workers.into_iter().map(joined).collect()
+    })
+}
+
+/// The ids of all reports so far, in one set per thread: most of the time goes into waiting for memory.
+struct SeenIds(Vec<HashSet<ReportId>>);
+
+impl SeenIds {
+    fn new(threads: NonZeroUsize) -> Self {
+        Self((0..threads.get()).map(|_| HashSet::new()).collect())
+    }
+
+    /// Keeps the reports whose ids are new, the first of each, and remembers them.
+    fn retain_new(&mut self, reports: &mut Vec<Report>) {
+        let sets = self.0.len();
+        let set_of = |id: ReportId| usize::from(id.as_bytes()[0]) % sets;
+        let all = &*reports;
+        let repeated: HashSet<usize> = std::thread::scope(|scope| {
+            let mut workers = Vec::with_capacity(sets);
+            for (index, seen) in self.0.iter_mut().enumerate() {
+                workers.push(scope.spawn(move || {
+                    let ours = all.iter().enumerate().filter(|(_, report)| set_of(report.id()) == index);
+                    ours.filter(|(_, report)| !seen.insert(report.id())).map(|(position, _)| position).collect()
+                }));
+            }
+            workers.into_iter().flat_map(joined::<Vec<usize>>).collect()
+        });
+        let mut positions = 0..;
+        reports.retain(|_| positions.next().is_none_or(|position| !repeated.contains(&position)));
+    }
+}
+
+fn joined<T>(worker: ScopedJoinHandle<'_, T>) -> T {
+    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Fills `bytes`, or less at the end of the file.

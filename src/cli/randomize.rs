@@ -69,7 +69,7 @@ pub(super) const BATCH: usize = 4096;
 const BATCH_BYTES: usize = 64 << 20;
 
 /// How many reports of `task` are held in memory at a time.
-pub(super) fn batch_size(task: &Task) -> usize {
+fn batch_size(task: &Task) -> usize {
     (BATCH_BYTES / report_bytes(task)).clamp(1, BATCH)
 }
 

@@ -8,6 +8,9 @@
 
 pub mod double_cap;
 pub mod gaussian;
+pub(crate) mod parallel;
+
+use core::num::NonZeroUsize;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
@@ -103,7 +106,19 @@ pub trait LocalRandomizer {
     fn largest_entry(&self) -> u32;
 
     /// Adds checked payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
-    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]);
+    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
+        self.accumulate_with_threads(task_key, payloads, sums, NonZeroUsize::MIN);
+    }
+
+    /// [`accumulate`](Self::accumulate) on up to `threads` threads, each at parts of `sums` of its own: the integers
+    /// are the same and the state is held once. WebAssembly has one thread, whatever is asked for.
+    fn accumulate_with_threads(
+        &self,
+        task_key: &[u8; 16],
+        payloads: &[(ReportId, &[u8])],
+        sums: &mut [i64],
+        threads: NonZeroUsize,
+    );
 
     /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
@@ -175,8 +190,14 @@ impl LocalRandomizer for Mechanism {
         delegate!(self, mechanism => mechanism.largest_entry())
     }
 
-    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
-        delegate!(self, mechanism => mechanism.accumulate(task_key, payloads, sums));
+    fn accumulate_with_threads(
+        &self,
+        task_key: &[u8; 16],
+        payloads: &[(ReportId, &[u8])],
+        sums: &mut [i64],
+        threads: NonZeroUsize,
+    ) {
+        delegate!(self, mechanism => mechanism.accumulate_with_threads(task_key, payloads, sums, threads));
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {

@@ -20,7 +20,7 @@ pub const TABLE_SECOND_MOMENT: f64 = 3_685_880.0 / 4096.0;
 pub(super) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() as u32 - 1;
 
 /// Coordinates of a keystream block: eight words of five.
-const PER_BLOCK: usize = 40;
+pub(super) const PER_BLOCK: usize = 40;
 
 /// The largest unit-vector coordinate in integers.
 const UNIT: f64 = 32_767.0;
@@ -29,13 +29,13 @@ const UNIT: f64 = 32_767.0;
 const BATCH_BYTES: usize = 4096;
 
 /// The quantile table: entry i for the 12-bit number i.
-static TABLE: LazyLock<[i16; 4096]> = LazyLock::new(|| {
-    let mut table = [0i16; 4096];
+pub(super) static TABLE: LazyLock<[i8; 4096]> = LazyLock::new(|| {
+    let mut table = [0i8; 4096];
     let mut position = 2048;
     for (magnitude, &count) in MAGNITUDE_COUNTS.iter().enumerate() {
         for _ in 0..count {
-            table[position] = magnitude as i16;
-            table[4095 - position] = -(magnitude as i16);
+            table[position] = magnitude as i8;
+            table[4095 - position] = -(magnitude as i8);
             position += 1;
         }
     }
@@ -104,7 +104,7 @@ fn expand(keystream: &[u8], out: &mut [i16]) {
         let word = u64::from_le_bytes(word);
         // Five independent loads, where shifting the word along would make each wait for the one before.
         for (position, value) in part.iter_mut().enumerate() {
-            *value = table[(word >> (12 * position) & 0xfff) as usize];
+            *value = table[(word >> (12 * position) & 0xfff) as usize].into();
         }
     }
 }
@@ -130,49 +130,9 @@ fn flushed(number: f64) -> f64 {
     f64::from_bits(bits & normal.wrapping_neg())
 }
 
-/// Reports that are expanded together, so that their products run over contiguous integers.
-const REPORTS_PER_BLOCK: usize = 256;
-
-/// Adds `z z^T` (upper triangle) of every named candidate to `sums`.
-pub(super) fn accumulate(
-    task_key: &[u8; 16],
-    rows: usize,
-    reports: impl Iterator<Item = (ReportId, u32)>,
-    sums: &mut [i64],
-) {
-    // Coordinate by coordinate: column i holds z_i of all reports of the block. Sums of 256 products of two such fit an
-    // i32 with room to spare.
-    let mut columns = vec![0i16; rows * REPORTS_PER_BLOCK];
-    let mut held = 0;
-    for (id, index) in reports {
-        let candidate = Candidates::new(task_key, id, rows).candidate(index);
-        for (column, value) in candidate.into_iter().enumerate() {
-            columns[column * REPORTS_PER_BLOCK + held] = value;
-        }
-        held += 1;
-        if held == REPORTS_PER_BLOCK {
-            add_products(&columns, held, sums);
-            held = 0;
-        }
-    }
-    add_products(&columns, held, sums);
-}
-
-fn add_products(columns: &[i16], held: usize, sums: &mut [i64]) {
-    let columns: Vec<&[i16]> = columns.chunks_exact(REPORTS_PER_BLOCK).map(|column| &column[..held]).collect();
-    let mut sums = sums.iter_mut();
-    for (row, left) in columns.iter().enumerate() {
-        for (right, sum) in columns[row..].iter().zip(&mut sums) {
-            let product: i32 = left.iter().zip(*right).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
-            *sum += i64::from(product);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::triangle;
 
     fn id(byte: u8) -> ReportId {
         ReportId::new([byte; 16])
@@ -216,25 +176,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn sums_are_those_of_the_definition() {
-        let (rows, reports) = (7, 600u32);
-        let mut expected = vec![0i64; triangle(rows)];
-        let named: Vec<(ReportId, u32)> = (0..reports).map(|i| (id(i as u8), i)).collect();
-        for &(id, index) in &named {
-            let candidate = Candidates::new(&[3; 16], id, rows).candidate(index);
-            let mut entry = 0;
-            for i in 0..rows {
-                for j in i..rows {
-                    expected[entry] += i64::from(candidate[i]) * i64::from(candidate[j]);
-                    entry += 1;
-                }
-            }
-        }
-        let mut sums = vec![0i64; triangle(rows)];
-        accumulate(&[3; 16], rows, named.into_iter(), &mut sums);
-        assert_eq!(sums, expected);
-    }
     #[test]
     fn scores_of_the_longest_vectors_do_not_overflow() {
         assert_eq!(quantise(&[1.0, -1.0, 1.000_000_1]), [32_767, -32_767, 32_767]);

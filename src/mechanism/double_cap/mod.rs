@@ -31,12 +31,16 @@
 pub mod candidates;
 pub mod cap;
 pub mod gain;
+pub mod kernel;
 mod quantiles;
+
+use core::num::NonZeroUsize;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
 use self::candidates::{Candidates, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
+use self::kernel::Path;
 use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -211,13 +215,15 @@ impl LocalRandomizer for DoubleCap {
         LARGEST_MAGNITUDE * LARGEST_MAGNITUDE
     }
 
-    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
-        candidates::accumulate(
-            task_key,
-            self.state_dimension(),
-            payloads.iter().map(|(id, payload)| (*id, index(payload))),
-            sums,
-        );
+    fn accumulate_with_threads(
+        &self,
+        task_key: &[u8; 16],
+        payloads: &[(ReportId, &[u8])],
+        sums: &mut [i64],
+        threads: NonZeroUsize,
+    ) {
+        let named: Vec<(ReportId, u32)> = payloads.iter().map(|(id, payload)| (*id, index(payload))).collect();
+        Path::fastest().accumulate(task_key, self.state_dimension(), &named, sums, threads);
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {

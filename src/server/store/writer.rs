@@ -1,6 +1,7 @@
 //! One thread per task writes: it takes all batches that wait, appends what is new, syncs once, counts, and then answers them.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -237,7 +238,8 @@ fn answer(Waiting { batch, answer }: Waiting, outcome: Result<Committed, CommitE
 
 /// Adds reports that were decoded as reports of `task`, which is all that an aggregate asks for.
 fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
-    aggregate.accumulate(task, reports).expect("reports of this task");
+    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    aggregate.accumulate_with_threads(task, reports, threads).expect("reports of this task");
 }
 
 /// Locks. Nothing that is done under these locks leaves a half-made state behind, so a panic elsewhere does not matter.

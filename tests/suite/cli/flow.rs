@@ -143,6 +143,12 @@ fn duplicates_are_counted_once_and_merged_sums_are_the_sum_of_all() {
         };
         let all = aggregate("all.ldpr", "all.ldpa");
         assert_eq!(all["records"], 300);
+        folder.write("repeated.ldpr", [reports.as_slice(), second].concat());
+        for threads in [1, 2, 7, 256] {
+            let counts = aggregate(&format!("repeated.ldpr --threads {threads}"), "threads.ldpa");
+            assert_eq!((&counts["records"], &counts["duplicates"]), (&json!(300), &json!(180)), "{threads} threads");
+            assert_eq!(folder.read("threads.ldpa"), folder.read("all.ldpa"), "{threads} threads");
+        }
         let twice = aggregate("all.ldpr second.ldpr all.ldpr", "twice.ldpa");
         assert_eq!((&twice["records"], &twice["duplicates"]), (&json!(300), &json!(480)));
         assert_eq!(folder.read("twice.ldpa"), folder.read("all.ldpa"));

@@ -207,6 +207,7 @@ fn reports_that_are_not_the_tasks_are_refused_by_name() {
     let reports = folder.read("r.ldpr");
     folder.run("task new --schema schema.json --epsilon 3 -o other.json").ok();
     folder.run("aggregate r.ldpr -t other.json -o out.ldpa").refused(1, &["r.ldpr, report 1:", "answers task"]);
+    folder.run("aggregate r.ldpr -t task.json -o out.ldpa --threads 0").refused(2, &["--threads", "0"]);
 
     folder.write("cut.ldpr", &reports[..5 * 35 + 20]);
     folder

@@ -1,0 +1,243 @@
+//! The hot loops of summing, from report ids to sums of products, for each kind of processor.
+//!
+//! 1. *Expansion.* The keystream blocks of the named candidates run 4, 8 or 16 at a time in the lanes of vectors, and
+//!    12-bit numbers become table entries.
+//! 2. *Packing.* Coordinates of some reports, 16 at a time, become a panel of 64-byte cells, in the order in which
+//!    the products want them.
+//! 3. *Products.* The upper triangle of the sum of `z z^T` is computed in tiles of 16 × 16: the `i32` sums of a tile
+//!    stay in registers over a thousand reports and more before they are added to the state.
+//!
+//! [`Path`] names the variants. They differ in instructions, not in integers: no sum leaves its type, so every order
+//! of summation gives the same.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod chacha;
+mod portable;
+mod products;
+
+use core::num::NonZeroUsize;
+
+use super::candidates::PER_BLOCK;
+use crate::report::ReportId;
+
+/// A variant of the hot loops that this machine can run.
+///
+/// | name | instructions | products in one |
+/// |---|---|---|
+/// | `portable` | whatever the crate is compiled for | |
+/// | `avx2` | AVX2 | 16, of 16-bit integers |
+/// | `avx512` | AVX-512 F, BW, VBMI and VNNI | 64, of bytes |
+#[derive(Clone, Copy, Debug)]
+pub struct Path(Variant);
+
+#[derive(Clone, Copy, Debug)]
+enum Variant {
+    Portable(portable::Portable),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(avx2::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(avx512::Avx512),
+}
+
+impl Path {
+    /// All variants that this machine can run, the fastest last.
+    pub fn available() -> impl DoubleEndedIterator<Item = Self> {
+        [
+            Some(Variant::Portable(portable::Portable)),
+            #[cfg(target_arch = "x86_64")]
+            avx2::Avx2::detect().map(Variant::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            avx512::Avx512::detect().map(Variant::Avx512),
+        ]
+        .into_iter()
+        .flatten()
+        .map(Self)
+    }
+
+    /// The fastest variant that this machine can run.
+    #[must_use]
+    pub fn fastest() -> Self {
+        Self::available().next_back().unwrap_or(Self(Variant::Portable(portable::Portable)))
+    }
+
+    /// The variant's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Variant::Portable(_) => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx512(_) => "avx512",
+        }
+    }
+
+    /// Adds `z z^T` of each report's candidate z, named by id and index, to `sums`: the upper triangle of a `rows` × `rows`
+    /// matrix, row by row. The work is shared by up to `threads` threads.
+    ///
+    /// # Panics
+    /// If `sums` is shorter than the triangle.
+    pub fn accumulate(
+        self,
+        task_key: &[u8; 16],
+        rows: usize,
+        reports: &[(ReportId, u32)],
+        sums: &mut [i64],
+        threads: NonZeroUsize,
+    ) {
+        match self.0 {
+            Variant::Portable(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx2(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx512(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
+        }
+    }
+}
+
+/// Keystream blocks that are expanded together.
+const LANES: usize = 16;
+
+/// Coordinates of a panel; rows and columns of a tile.
+const SIDE: usize = 16;
+
+/// Reports that are packed together.
+const QUAD: usize = 4;
+
+/// Sums of products of 16 coordinates with 16.
+#[repr(C, align(64))]
+struct Tile([[i32; SIDE]; SIDE]);
+
+/// The names of sixteen keystream blocks under one task, word by word.
+#[repr(C, align(64))]
+struct Lanes {
+    /// The words of the report ids.
+    id: [[u32; LANES]; 4],
+    /// The block numbers, lower word first.
+    position: [[u32; LANES]; 2],
+}
+
+/// What differs between processors.
+trait Kernel: Copy + Sync {
+    /// Sixteen neighbouring coordinates of some reports: 64 bytes.
+    type Cell: Copy + Default + Send + Sync;
+
+    /// Cells of sixteen coordinates of four reports.
+    const CELLS: usize;
+
+    /// The coordinates of sixteen keystream blocks. `key` holds the words of the task's half of the key.
+    fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]);
+
+    /// The cells of sixteen coordinates of four reports.
+    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Self::Cell]);
+
+    /// Adds to `tile` the products of the coordinates of two panels, summed over their reports. Tiles hold the sums of
+    /// up to 65,536 reports.
+    fn multiply(self, left: &[Self::Cell], right: &[Self::Cell], tile: &mut Tile);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::candidates::{Candidates, LARGEST_MAGNITUDE};
+    use super::*;
+    use crate::mechanism::triangle;
+    use chacha20::ChaCha8Rng;
+    use rand::{Rng, SeedableRng};
+
+    const KEY: [u8; 16] = *b"a task's digest.";
+
+    fn reports(count: usize, rng: &mut ChaCha8Rng) -> Vec<(ReportId, u32)> {
+        (0..count)
+            .map(|_| {
+                let mut id = [0; 16];
+                rng.fill_bytes(&mut id);
+                // With more than one block to a candidate, some positions do not fit 32 bits.
+                (ReportId::new(id), rng.next_u32())
+            })
+            .collect()
+    }
+
+    fn by_definition(rows: usize, reports: &[(ReportId, u32)]) -> Vec<i64> {
+        let mut sums = vec![0i64; triangle(rows)];
+        for &(id, index) in reports {
+            let candidate = Candidates::new(&KEY, id, rows).candidate(index);
+            let mut sums = sums.iter_mut();
+            for (row, &left) in candidate.iter().enumerate() {
+                for (&right, sum) in candidate[row..].iter().zip(&mut sums) {
+                    *sum += i64::from(left) * i64::from(right);
+                }
+            }
+        }
+        sums
+    }
+
+    #[test]
+    fn every_path_gives_the_sums_of_the_definition() {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        for rows in [1, 2, 15, 16, 17, 39, 40, 41, 79, 116, 400, 401, 530] {
+            for count in [0, 1, 2, 3, 4, 5, 16, 17, 70] {
+                let reports = reports(count, &mut rng);
+                let expected = by_definition(rows, &reports);
+                for path in Path::available() {
+                    for threads in [1, 3] {
+                        let mut sums = vec![0; triangle(rows)];
+                        path.accumulate(&KEY, rows, &reports, &mut sums, NonZeroUsize::new(threads).unwrap());
+                        assert!(sums == expected, "{} rows {rows} reports {count} threads {threads}", path.name());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Beyond one slab, and beyond one block of slabs; two calls add up.
+    #[test]
+    fn many_reports_are_summed_block_by_block() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        for (rows, count) in [(3, 2100), (513, 4100)] {
+            let reports = reports(count, &mut rng);
+            let expected = by_definition(rows, &reports);
+            for path in Path::available() {
+                let mut sums = vec![0; triangle(rows)];
+                for part in reports.chunks(4099) {
+                    path.accumulate(&KEY, rows, part, &mut sums, NonZeroUsize::MIN);
+                }
+                assert!(sums == expected, "{} rows {rows}", path.name());
+            }
+        }
+    }
+
+    fn extreme_products_are_exact<K: Kernel>(kernel: K) {
+        let largest = LARGEST_MAGNITUDE as i8;
+        let signs: [[i8; SIDE]; QUAD] =
+            core::array::from_fn(|report| core::array::from_fn(|place| if place & 1 << report == 0 { -1 } else { 1 }));
+        let rows = signs.map(|signs| signs.map(|sign| sign * largest));
+        let mut cells = vec![K::Cell::default(); K::CELLS];
+        K::pack(rows.each_ref(), &mut cells);
+        let quads = 65_536 / QUAD;
+        let panel: Vec<K::Cell> = (0..quads).flat_map(|_| cells.iter().copied()).collect();
+        let mut tile = Tile([[0; SIDE]; SIDE]);
+        kernel.multiply(&panel, &panel, &mut tile);
+        for (left, row) in tile.0.iter().enumerate() {
+            for (right, &sum) in row.iter().enumerate() {
+                let product: i64 = rows.iter().map(|row| i64::from(row[left]) * i64::from(row[right])).sum();
+                assert_eq!(i64::from(sum), product * quads as i64, "{left} {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_the_largest_magnitudes_do_not_overflow() {
+        for path in Path::available() {
+            match path.0 {
+                Variant::Portable(kernel) => extreme_products_are_exact(kernel),
+                #[cfg(target_arch = "x86_64")]
+                Variant::Avx2(kernel) => extreme_products_are_exact(kernel),
+                #[cfg(target_arch = "x86_64")]
+                Variant::Avx512(kernel) => extreme_products_are_exact(kernel),
+            }
+        }
+    }
+}

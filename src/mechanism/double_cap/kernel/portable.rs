@@ -1,0 +1,72 @@
+//! The kernels in plain Rust, for every machine.
+
+use super::super::candidates::TABLE;
+use super::chacha::{self, WORDS};
+use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
+
+/// Nothing is asked of the machine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portable;
+
+impl Kernel for Portable {
+    type Cell = Pairs;
+
+    const CELLS: usize = 2;
+
+    fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
+        expand::<4>(key, lanes, blocks);
+    }
+
+    fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
+        pack(rows, cells);
+    }
+
+    fn multiply(self, left: &[Pairs], right: &[Pairs], tile: &mut Tile) {
+        multiply(left, right, tile);
+    }
+}
+
+#[inline(always)]
+pub(super) fn expand<const WIDTH: usize>(key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
+    let table = &*TABLE;
+    for (group, part) in blocks.chunks_exact_mut(WIDTH).enumerate() {
+        let words: [[u32; WIDTH]; WORDS] = chacha::blocks(key, lanes, group * WIDTH);
+        for (lane, block) in part.iter_mut().enumerate() {
+            for (pair, values) in block.chunks_exact_mut(5).enumerate() {
+                let word = u64::from(words[2 * pair][lane]) | u64::from(words[2 * pair + 1][lane]) << 32;
+                for (position, value) in values.iter_mut().enumerate() {
+                    *value = table[(word >> (12 * position) & 0xfff) as usize];
+                }
+            }
+        }
+    }
+}
+
+/// Coordinates of two reports as 16-bit integers, side by side.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub(super) struct Pairs(pub(super) [[i16; 2]; SIDE]);
+
+pub(super) fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
+    for (cell, rows) in cells.iter_mut().zip(rows.as_chunks::<2>().0) {
+        for ((pair, &first), &second) in cell.0.iter_mut().zip(rows[0]).zip(rows[1]) {
+            *pair = [first.into(), second.into()];
+        }
+    }
+}
+
+fn multiply(left: &[Pairs], right: &[Pairs], tile: &mut Tile) {
+    // One row at a time: with more, compilers do not see the instruction that multiplies pairs.
+    for (row, totals) in tile.0.iter_mut().enumerate() {
+        let mut sums = [0; SIDE];
+        for (left, right) in left.iter().zip(right) {
+            let [first, second] = left.0[row];
+            for (sum, pair) in sums.iter_mut().zip(&right.0) {
+                *sum += i32::from(first) * i32::from(pair[0]) + i32::from(second) * i32::from(pair[1]);
+            }
+        }
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            *total += sum;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Work on several threads.
+
+use core::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Works through `parts` on up to `threads` threads, the calling one among them. Where no more threads can be had, as in
+/// WebAssembly, the calling one does it all.
+pub(crate) fn for_each<T>(
+    parts: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T> + Send>,
+    threads: NonZeroUsize,
+    work: impl Fn(T) + Sync,
+) {
+    for_each_with(parts, threads, || (), |(), part| work(part), |()| ());
+}
+
+/// [`for_each`] with something of each thread's own: what `start` makes goes along with its parts and ends in `finish`.
+pub(crate) fn for_each_with<T, S>(
+    parts: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T> + Send>,
+    threads: NonZeroUsize,
+    start: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, T) + Sync,
+    finish: impl Fn(S) + Sync,
+) {
+    let parts = parts.into_iter();
+    let threads = threads.get().min(parts.len());
+    let parts = Mutex::new(parts);
+    // Taking a part leaves nothing half-made behind, so a panic in another thread does not matter here.
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run = || {
+        let Some(first) = next() else { return };
+        let mut own = start();
+        work(&mut own, first);
+        while let Some(part) = next() {
+            work(&mut own, part);
+        }
+        finish(own);
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            if thread::Builder::new().spawn_scoped(scope, run).is_err() {
+                break;
+            }
+        }
+        run();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_worked_on_once() {
+        for threads in [1, 2, 5, 1000] {
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let mut parts = vec![0; 100];
+            for_each(parts.iter_mut(), threads, |part| *part += 1);
+            assert_eq!(parts, [1; 100]);
+            let total = Mutex::new(0);
+            let add = |own: &mut i32, part| *own += part;
+            for_each_with(0..100, threads, || 0, add, |own| *total.lock().unwrap() += own);
+            assert_eq!(total.into_inner().unwrap(), 4950);
+        }
+        for_each(0..0, NonZeroUsize::MIN, |_: i32| unreachable!());
+    }
+}
