@@ -21,6 +21,9 @@
 //! forms are errors.
 
 mod admm;
+mod bootstrap;
+mod bootstrap_model;
+mod denoise;
 mod fantope;
 mod normalised;
 mod outcome;
@@ -28,6 +31,12 @@ mod pca;
 mod penalty;
 
 pub use admm::{AdmmSettings, solve_admm};
+pub use bootstrap::{
+    Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, FEWEST_REPLICATES, Interval, SubspaceEstimate,
+    bootstrap,
+};
+pub(crate) use denoise::split_spectrum;
+pub use denoise::{Loss, denoise, project_psd};
 pub use fantope::{FantopeProblem, FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
 pub use outcome::{AdmmStatus, FantopeSolution, Progress};
 pub use pca::{Components, principal_components};
