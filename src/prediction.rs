@@ -7,9 +7,9 @@
 //! sin^2 Theta_i = 1 - cos^2(lambda_i)  +  Sum over j > k of v(lambda_i, lambda_j) / (lambda_i - lambda_j)^2
 //! ```
 //!
-//! with [`NoiseBulk::cos_squared`](crate::noise::NoiseBulk::cos_squared) for the bulk (to first order `(d - k) v(lambda_i, b) / (lambda_i -
-//! b)^2`) and [`NoiseLaw::cross_variance`] `= v` for components beyond the rank asked for (first order). It is at most
-//! `1 - k/d`, the value of a random direction, and that below the threshold, where nothing can be recovered.
+//! with [`NoiseBulk::cos_squared`] for the bulk (to first order `(d - k) v(lambda_i, b) / (lambda_i - b)^2`) and
+//! [`NoiseLaw::cross_variance`] `= v` for components beyond the rank asked for (first order). It is at most `1 - k/d`,
+//! the value of a random direction, and that below the threshold, where nothing can be recovered.
 //!
 //! ```
 //! use ldp_pca::{mechanism::{DoubleCap, Mechanism}, noise::NoiseLaw, prediction::{Spectrum, predict}};
@@ -22,8 +22,8 @@
 //! let prediction = predict(&spectrum, Rank::new(3)?, &law)?;
 //! assert!((0.05..0.08).contains(&prediction.sin_theta_squared));
 //! assert!(prediction.components.iter().all(|component| component.recoverable));
-//! // A tenth of the people: no component leaves the noise.
-//! let prediction = predict(&spectrum, Rank::new(3)?, &law.with_records(1_000)?)?;
+//! // A hundredth of the people: no component leaves the noise.
+//! let prediction = predict(&spectrum, Rank::new(3)?, &law.with_records(400)?)?;
 //! assert!(prediction.threshold > 0.22 && !prediction.components[0].recoverable);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -210,4 +210,68 @@ pub enum PredictionError {
     /// The rank, or the eigendecomposition.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::tests::{double_cap_law, gaussian_law};
+
+    fn rank(value: usize) -> Rank {
+        Rank::new(value).unwrap()
+    }
+
+    #[test]
+    fn far_above_the_threshold_it_is_the_first_order_formula() {
+        for law in [double_cap_law(40, 2.0, 10_000_000), gaussian_law(40, 2.0, 100_000_000)] {
+            let spectrum = Spectrum::new(40, vec![0.2, 0.4], 0.01).unwrap();
+            let prediction = predict(&spectrum, rank(2), &law).unwrap();
+            let first_order = |signal| 38.0 * law.cross_variance(signal, 0.01) / (signal - 0.01_f64).powi(2);
+            for (component, signal) in prediction.components.iter().zip([0.4, 0.2]) {
+                assert_eq!(component.eigenvalue, signal);
+                assert!((component.sin_squared / first_order(signal) - 1.0).abs() < 0.02, "{component:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_component_left_out_turns_the_one_kept() {
+        let law = double_cap_law(20, 2.0, 10_000_000);
+        let near = Spectrum::new(20, vec![0.4, 0.39], 0.01).unwrap();
+        let first = predict(&near, rank(1), &law).unwrap();
+        let pair = law.cross_variance(0.4, 0.39) / 0.01_f64.powi(2);
+        let both = predict(&near, rank(2), &law).unwrap();
+        assert!((first.sin_theta_squared - both.components[0].sin_squared - pair).abs() < 1e-9);
+        let tied = Spectrum::new(20, vec![0.4, 0.4], 0.01).unwrap();
+        assert_eq!(predict(&tied, rank(1), &law).unwrap().sin_theta_squared, 1.0 - 1.0 / 20.0);
+    }
+
+    #[test]
+    fn below_the_threshold_it_is_a_random_subspace() {
+        let law = double_cap_law(40, 0.5, 1000);
+        let spectrum = Spectrum::new(40, vec![0.3], 0.7 / 39.0).unwrap();
+        let prediction = predict(&spectrum, rank(3), &law).unwrap();
+        assert!(prediction.threshold > 0.3);
+        assert!(prediction.components.iter().all(|component| !component.recoverable));
+        assert!((prediction.sin_theta_squared - prediction.uninformed).abs() < 1e-12);
+        assert!((prediction.uninformed - 3.0 * (1.0 - 3.0 / 40.0)).abs() < 1e-12);
+        assert_eq!(predict(&spectrum, rank(40), &law).unwrap().sin_theta_squared, 0.0);
+    }
+
+    #[test]
+    fn spectra_and_ranks_that_make_no_sense_are_refused() {
+        for (signals, bulk) in [
+            (vec![0.5], -0.1),
+            (vec![0.5], f64::NAN),
+            (vec![0.05], 0.1),
+            (vec![f64::INFINITY], 0.1),
+            (vec![0.5, 0.5, 0.5], 0.1),
+        ] {
+            assert!(matches!(Spectrum::new(3, signals, bulk), Err(PredictionError::Spectrum { .. })));
+        }
+        let spectrum = Spectrum::new(3, vec![0.5], 0.25).unwrap();
+        let law = double_cap_law(4, 1.0, 10);
+        assert_eq!(predict(&spectrum, rank(1), &law), Err(PredictionError::Dimension { expected: 4, found: 3 }));
+        assert!(matches!(predict(&spectrum, rank(4), &double_cap_law(3, 1.0, 10)), Err(PredictionError::Recovery(_))));
+    }
 }

@@ -62,8 +62,8 @@ impl NoiseBulk {
         self.observed(self.threshold())
     }
 
-    /// What the largest observed eigenvalue of the bulk exceeds in 5 % of all collections (Johnstone 2001, theorem 1.1).
-    /// An observed eigenvalue above it is a component's.
+    /// What the largest observed eigenvalue of the bulk exceeds in 5 % of all collections (Johnstone 2001, theorem
+    /// 1.1). An observed eigenvalue above it is a component's.
     #[must_use]
     pub fn edge_95(&self) -> f64 {
         let dimension = self.dimension.max(1) as f64;
@@ -151,5 +151,70 @@ impl NoiseBulk {
     /// The inverse of [`NoiseBulk::ratio`].
     fn eigenvalue_of_ratio(&self, gain: f64, ratio: f64) -> f64 {
         (ratio * (1.0 + gain * self.level / self.law.scale) - 1.0) / gain * self.law.scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
+    use crate::noise::tests::{double_cap_law, gaussian_law, unit_trace};
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    #[test]
+    fn observed_eigenvalues_lead_back_to_the_true_ones() {
+        for law in [double_cap_law(50, 2.0, 20_000), double_cap_law(50, 2.0, 30), gaussian_law(50, 2.0, 20_000)] {
+            for level in [0.0, 0.01] {
+                let bulk = law.bulk(level, 48);
+                assert!(bulk.edge() > bulk.threshold() && bulk.edge_95() > bulk.edge());
+                for factor in [1.001, 1.5, 20.0] {
+                    let eigenvalue = factor * bulk.threshold();
+                    let back = bulk.eigenvalue(bulk.observed(eigenvalue)).unwrap();
+                    assert!((back / eigenvalue - 1.0).abs() < 1e-6, "{law:?} {factor}: {back} {eigenvalue}");
+                }
+                assert!((bulk.observed(0.5 * bulk.threshold()) / bulk.edge() - 1.0).abs() < 1e-12);
+                assert_eq!(bulk.eigenvalue(bulk.edge()), None);
+                assert_eq!(bulk.eigenvalue(f64::NAN), None);
+                assert_eq!(bulk.cos_squared(bulk.threshold()), 0.0);
+                assert!(bulk.cos_squared(1.01 * bulk.threshold()) < 0.05 && bulk.cos_squared(1e3) > 0.99);
+            }
+        }
+        let none = double_cap_law(3, 2.0, 100).bulk(0.2, 0);
+        assert_eq!(none.edge(), none.threshold());
+    }
+
+    /// Means of 20 draws at d = 150. An eigenvalue strays by sqrt(2) deviations of an entry, a cosine by a few per
+    /// mille.
+    #[test]
+    fn drawn_estimates_have_the_stated_eigenvalue_and_cosine() {
+        for law in [double_cap_law(150, 2.0, 15_000), gaussian_law(150, 4.0, 60_000)] {
+            let truth = unit_trace(150, &[0.35], 7);
+            let bulk = law.bulk(truth.bulk(), 149);
+            let mut rng = ChaCha12Rng::seed_from_u64(8);
+            let draws = 20.0;
+            let (mut value, mut cosine) = (0.0, 0.0);
+            for _ in 0..20 {
+                let eigen = symmetric_eigen(&law.draw_with_rng(&truth, &mut rng).unwrap()).unwrap();
+                value += eigen.values[0] / draws;
+                cosine += eigen.vectors.column(0).dot(&truth.components().column(0)).powi(2) / draws;
+            }
+            let deviation = (2.0 / draws * law.cross_variance(0.35, 0.35)).sqrt();
+            assert!((value - bulk.observed(0.35)).abs() < 5.0 * deviation, "{value} {}", bulk.observed(0.35));
+            let stated = bulk.cos_squared(0.35);
+            assert!((0.5..0.98).contains(&stated) && (cosine - stated).abs() < 0.03, "{cosine} {stated}");
+        }
+    }
+
+    /// 400 draws of pure noise: 20 expected above, and 4 to 36 allow for 3.7 standard errors (alpha 2e-4).
+    #[test]
+    fn noise_exceeds_its_95_percent_edge_in_5_percent_of_draws() {
+        for law in [double_cap_law(40, 2.0, 5000), gaussian_law(40, 2.0, 5000)] {
+            let truth = unit_trace(40, &[], 1);
+            let edge = law.bulk(truth.bulk(), 40).edge_95();
+            let mut rng = ChaCha12Rng::seed_from_u64(9);
+            let largest = |_| symmetric_eigenvalues(&law.draw_with_rng(&truth, &mut rng).unwrap()).unwrap()[0];
+            let above = (0..400).map(largest).filter(|&value| value > edge).count();
+            assert!((4..=36).contains(&above), "{law:?}: {above}");
+        }
     }
 }

@@ -109,7 +109,7 @@ mod tests {
     fn the_matrix_is_that_of_the_definition_and_comes_back() {
         let components = DMatrix::from_row_slice(3, 1, &[0.6, 0.0, 0.8]);
         let spiked = SpikedCovariance::new(components.clone(), DVector::from_element(1, 2.0), 0.5).unwrap();
-        let expected = 0.5 * DMatrix::identity(3, 3) + 1.5 * &components * components.transpose();
+        let expected: DMatrix<f64> = 0.5 * DMatrix::identity(3, 3) + 1.5 * &components * components.transpose();
         assert!((spiked.matrix() - &expected).norm() < 1e-15);
         let again = SpikedCovariance::from_matrix(&expected).unwrap();
         assert!((again.matrix() - expected).norm() < 1e-14);
@@ -140,7 +140,9 @@ mod tests {
             assert!(matches!(refused(SpikedCovariance::new(one(), variances(1.0), bad)), NoiseError::Variance(_)));
         }
         let indefinite = DMatrix::from_diagonal(&DVector::from_vec(vec![1.0, -0.1]));
-        assert_eq!(SpikedCovariance::from_matrix(&indefinite), Err(NoiseError::Variance(-0.1)));
+        assert!(
+            matches!(refused(SpikedCovariance::from_matrix(&indefinite)), NoiseError::Variance(least) if least < -0.09)
+        );
         assert!(matches!(SpikedCovariance::from_matrix(&DMatrix::zeros(1, 2)), Err(NoiseError::Eigen(_))));
     }
 }

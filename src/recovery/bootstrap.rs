@@ -330,3 +330,115 @@ pub enum BootstrapError {
     #[error(transparent)]
     Noise(#[from] NoiseError),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::tests::{double_cap_law, unit_trace};
+    use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, principal_components, solve_admm};
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    fn pca(rank: usize) -> impl FnMut(&DMatrix<f64>) -> Result<SubspaceEstimate, RecoveryError> {
+        move |matrix| Ok(principal_components(matrix, Rank::new(rank)?)?.into())
+    }
+
+    fn rng() -> ChaCha12Rng {
+        ChaCha12Rng::seed_from_u64(1)
+    }
+
+    fn go(_: BootstrapProgress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    #[test]
+    fn a_component_that_is_noise_leaves_everything_open() {
+        let law = double_cap_law(20, 2.0, 2000);
+        let estimate = law.draw_with_rng(&unit_trace(20, &[0.6], 1), &mut rng()).unwrap();
+        let found = bootstrap(&estimate, &law, 40, pca(2), &mut rng(), go).unwrap();
+        assert_eq!(found.components.iter().map(|one| one.distinguishable).collect::<Vec<_>>(), [true, false]);
+        let (first, second) = (found.components[0].interval(0.9).unwrap(), found.components[1].interval(0.9).unwrap());
+        assert!(first.upper < 0.5 && second.upper == 1.0, "{first:?} {second:?}");
+        let both = found.interval(0.9).unwrap();
+        assert!(both.upper >= 1.0 && both.upper < 1.0 + 2.0 * first.upper && both.lower > first.lower, "{both:?}");
+        assert!(found.upper_bound(0.9).unwrap() <= both.upper);
+        assert_eq!(found.support_stability, [1.0; 20]);
+        let zero = bootstrap(&DMatrix::zeros(20, 20), &law, 20, pca(1), &mut rng(), go).unwrap();
+        assert_eq!(zero.interval(0.95).unwrap().upper, 1.0);
+    }
+
+    #[test]
+    fn a_sparse_method_keeps_its_support_and_the_loadings_their_signs() {
+        let components = DMatrix::from_fn(30, 1, |row, _| if row < 4 { 0.5 } else { 0.0 });
+        let truth = crate::noise::SpikedCovariance::new(components, nalgebra::DVector::from_element(1, 0.7), 0.01);
+        let law = double_cap_law(30, 2.0, 5000);
+        let estimate = law.draw_with_rng(&truth.unwrap(), &mut rng()).unwrap();
+        let sparse = |matrix: &DMatrix<f64>| {
+            let problem = FantopeProblem::new(matrix, Rank::new(1)?, Penalty::new(0.05)?)?;
+            Ok(solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(()))?.into())
+        };
+        let found = bootstrap(&estimate, &law, 30, sparse, &mut rng(), go).unwrap();
+        assert!(found.support_stability[..4].iter().all(|&share| share == 1.0));
+        assert!(found.support_stability[4..].iter().all(|&share| share < 0.5), "{:?}", found.support_stability);
+        assert!(found.components[0].distinguishable);
+        assert!(found.loading_errors.amax() < 0.2, "{}", found.loading_errors);
+        let dense = bootstrap(&estimate, &law, 30, pca(1), &mut rng(), go).unwrap();
+        assert!(found.median() < 0.7 * dense.median(), "{} {}", found.median(), dense.median());
+    }
+
+    #[test]
+    fn a_seed_makes_it_reproducible_and_progress_counts() {
+        let law = double_cap_law(10, 2.0, 5000);
+        let estimate = law.draw_with_rng(&unit_trace(10, &[0.6], 1), &mut rng()).unwrap();
+        let mut seen = vec![];
+        let first = bootstrap(&estimate, &law, 25, pca(1), &mut rng(), |progress| {
+            seen.push((progress.done, progress.replicates));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(first, bootstrap(&estimate, &law, 25, pca(1), &mut rng(), go));
+        assert_eq!(seen, (1..=25).map(|done| (done, 25)).collect::<Vec<_>>());
+        let stop_at = |last: usize| {
+            bootstrap(&estimate, &law, 100, pca(1), &mut rng(), |progress| {
+                if progress.done == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+        };
+        assert_eq!(stop_at(22).unwrap().replicates(), 22);
+        assert_eq!(stop_at(3), Err(BootstrapError::Cancelled(3)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let law = double_cap_law(4, 2.0, 500);
+        let matrix = DMatrix::from_diagonal(&nalgebra::DVector::from_vec(vec![0.7, 0.1, 0.1, 0.1]));
+        let run =
+            |matrix: &DMatrix<f64>, rank, replicates| bootstrap(matrix, &law, replicates, pca(rank), &mut rng(), go);
+        assert_eq!(run(&matrix, 1, 19), Err(BootstrapError::Replicates(19)));
+        assert_eq!(run(&matrix, 4, 20), Err(BootstrapError::FullRank(4)));
+        assert!(matches!(run(&matrix, 5, 20), Err(BootstrapError::Recovery(_))));
+        assert!(matches!(run(&DMatrix::identity(3, 3), 1, 20), Err(BootstrapError::Recovery(_))));
+        assert!(run(&matrix, 3, 20).is_ok());
+        let found = run(&matrix, 1, 20).unwrap();
+        for level in [0.0, 1.0, -0.5, f64::NAN] {
+            assert!(matches!(found.interval(level), Err(BootstrapError::Level(_))));
+            assert!(matches!(found.upper_bound(level), Err(BootstrapError::Level(_))));
+            assert!(matches!(found.components[0].interval(level), Err(BootstrapError::Level(_))));
+        }
+        let answer = |support: Vec<usize>, rows: usize| {
+            let components = DMatrix::from_fn(rows, 1, |row, _| if row == 0 { 1.0 } else { 0.0 });
+            let estimator =
+                |_: &DMatrix<f64>| Ok(SubspaceEstimate { components: components.clone(), support: support.clone() });
+            bootstrap(&matrix, &law, 20, estimator, &mut rng(), go)
+        };
+        assert!(answer(vec![], 4).is_ok());
+        assert!(answer(vec![0], 4).is_ok());
+        for (support, rows) in [(vec![0, 4], 4), (vec![1, 0], 4), (vec![0, 0], 4), (vec![0], 5)] {
+            assert!(matches!(answer(support, rows), Err(BootstrapError::Estimator { .. })));
+        }
+    }
+
+    #[test]
+    fn quantiles_interpolate_and_stop_at_the_extremes() {
+        let values: Vec<f64> = (1..=9).map(f64::from).collect();
+        assert_eq!([0.0, 0.1, 0.25, 0.5, 0.99].map(|p| quantile(&values, p)), [1.0, 1.0, 2.5, 5.0, 9.0]);
+    }
+}
