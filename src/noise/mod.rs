@@ -45,8 +45,8 @@
 //! ```
 //!
 //! (c is about `(t^2 - 3) gain` where t is the score at the cap's edge: -0.9 at epsilon 2, 4 at epsilon 4.) Between a
-//! component and the bulk, which is what turns the subspace, the difference is of the order of `gain^2 M_ii M_jj` in the
-//! numerator (measured for two components in 12 features: the drawn variance is 2 % too large at epsilon 2 and 4 % at
+//! component and the bulk, which is what turns the subspace, the difference is of the order of `gain^2 M_ii M_jj` in
+//! the numerator (measured for two components in 12 features: the drawn variance is 2 % too large at epsilon 2 and 4 % at
 //! epsilon 4), and falls with the number of features. Among components the drawn variance is too large (12 % and 22 %
 //! there, twice that on their diagonal), since s varies less than a normal variable; this widens the
 //! spread of eigenvalues, on the safe side for an interval. The candidates' own integers have a fourth moment of 2.99
@@ -169,8 +169,8 @@ impl NoiseLaw {
     }
 
     /// Draws the estimate (d × d, symmetric to the last bit) that n records of a population with second-moment matrix
-    /// `truth` would give: see [the module](self) for what is exact. Costs `O(d^3)` operations of dense products; a seed
-    /// in `rng` makes it reproducible.
+    /// `truth` would give: see [the module](self) for what is exact. Costs `O(d^3)` operations of dense products.
+    /// A seeded `rng` makes it reproducible.
     ///
     /// # Errors
     /// [`NoiseError::Dimension`] for a truth of another dimension.
@@ -271,7 +271,7 @@ pub enum NoiseError {
     Variance(f64),
     /// The components do not fit their variances, or are not orthonormal.
     #[error(
-        "{columns} components of {rows} rows with {variances} variances: pass orthonormal columns and one variance for each"
+        "{columns} components of {rows} rows with {variances} variances: pass orthonormal columns and one variance each"
     )]
     Components {
         /// Rows passed.

@@ -5,8 +5,8 @@
 //! belong to the observed ones ([`NoiseBulk::eigenvalue`]), and an isotropic rest. Every replicate
 //!
 //! 1. draws an estimate from this model and looks how far its eigenvalues are off; as far, the other way round, may the
-//!    model's eigenvalues be off (the *basic* bootstrap of Davison & Hinkley 1997, section 5.2). An eigenvalue that ends
-//!    up inside the noise says only that the true one is below the threshold: it is drawn uniformly between bulk and
+//!    model's eigenvalues be off (the *basic* bootstrap of Davison & Hinkley 1997, section 5.2). An eigenvalue that
+//!    ends up inside the noise says only that the true one is below the threshold: it is drawn uniformly between bulk and
 //!    threshold;
 //! 2. draws an estimate from the model with the eigenvalues so corrected, recovers its components by the same method,
 //!    and measures `||sin Theta||_F^2` between them and the model's.
@@ -15,8 +15,8 @@
 //! error is a random number that the collection has already drawn). Without the first step the interval would know
 //! nothing of the uncertainty of the eigenvalues, which weighs as much as that of the directions.
 //!
-//! *Assumptions*: those of [`NoiseLaw`] and [`denoise`](super::denoise()). With a sparse method the support found is taken to be
-//! the true one: rows of the truth that the method misses are not counted, and a support that changes from
+//! *Assumptions*: those of [`NoiseLaw`] and [`denoise`](super::denoise()). With a sparse method the support found is
+//! taken to be the true one: rows of the truth that the method misses are not counted, and a support that changes from
 //! replicate to replicate ([`Bootstrap::support_stability`] well below 1) says that there may be some.
 
 use core::ops::ControlFlow;

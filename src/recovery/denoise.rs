@@ -6,7 +6,7 @@ use super::RecoveryError;
 use crate::linalg::symmetric_eigen;
 use crate::noise::{NoiseBulk, NoiseLaw, SpikedCovariance};
 
-/// Rounds in which bulk level and number of components are made to agree. They settle in two or three.
+/// Rounds in which bulk level and number of components are made to agree at the most.
 const ROUNDS: usize = 50;
 
 /// What a shrunken eigenvalue is best for.
@@ -24,8 +24,8 @@ pub enum Loss {
 /// additive noise).
 ///
 /// The noise pushes the eigenvalues of components up and gives the rest a spread that is not the population's. An
-/// eigenvalue above the noise edge is mapped back by [`NoiseBulk::eigenvalue`] and, for `Loss::Frobenius`, weighted with
-/// what is left of its direction; all others are replaced by one bulk level, such that the trace is kept. The
+/// eigenvalue above the noise edge is mapped back by [`NoiseBulk::eigenvalue`] and, for `Loss::Frobenius`, weighted
+/// with what is left of its direction; all others are replaced by one bulk level, such that the trace is kept. The
 /// eigenvectors stay. What comes out is positive semidefinite.
 ///
 /// *Assumption*: the population is isotropic but for a few components, and there are many features. A population whose
