@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::mechanism::LocalRandomizer;
+use crate::noise::NoiseLaw;
 use crate::report::Report;
 use crate::task::Task;
 
@@ -17,6 +18,7 @@ pub struct Covariance {
     records: u64,
     noise_deviation: f64,
     noise_edge: f64,
+    noise_law: NoiseLaw,
 }
 
 impl Covariance {
@@ -72,15 +74,15 @@ impl Covariance {
         if aggregate.task() != task.digest() {
             return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
         }
-        if sum.records() == 0 {
-            return Err(CovarianceError::Empty);
-        }
+        let noise_law = NoiseLaw::new(task.mechanism(), task.bounding(), sum.records())
+            .map_err(|_no_records| CovarianceError::Empty)?;
         let scale = task.bounding().covariance_scale();
         Ok(Self {
             matrix: task.mechanism().debias(sum.sums(), sum.records()) * scale,
             records: sum.records(),
             noise_deviation: scale * task.mechanism().entry_deviation() / (sum.records() as f64).sqrt(),
             noise_edge: scale * task.mechanism().noise_edge(sum.records()),
+            noise_law,
         })
     }
 
@@ -108,6 +110,12 @@ impl Covariance {
     #[must_use]
     pub fn noise_edge(&self) -> f64 {
         self.noise_edge
+    }
+
+    /// How the estimate scatters about the truth: to predict its error, denoise it, or draw it again.
+    #[must_use]
+    pub fn noise_law(&self) -> NoiseLaw {
+        self.noise_law
     }
 }
 

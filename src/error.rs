@@ -4,9 +4,11 @@ use crate::aggregate::AggregateError;
 use crate::audit::AuditError;
 use crate::covariance::CovarianceError;
 use crate::mechanism::{MechanismError, RandomizeError};
+use crate::noise::NoiseError;
+use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{PenaltyError, RecoveryError};
+use crate::recovery::{BootstrapError, PenaltyError, RecoveryError};
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
@@ -54,6 +56,15 @@ pub enum Error {
     /// Choosing a penalty.
     #[error(transparent)]
     Penalty(#[from] PenaltyError),
+    /// The law of the estimate.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// Predicting the error of components.
+    #[error(transparent)]
+    Prediction(#[from] PredictionError),
+    /// Bootstrapping the error of components.
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
     /// Comparing subspaces.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),

@@ -64,12 +64,12 @@
 //! | [`report`] | payload | bytes on the wire, strictly decoded |
 //! | [`aggregate`] | reports | integer sums, the same bytes in any order |
 //! | [`covariance`] | sums | debiased estimate with its noise level |
-//! | [`recovery`] | estimate | principal components, dense or sparse, with a certificate |
+//! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, composition, ledger, shuffling), [`sampling`] (noise
-//! primitives), [`linalg`] and [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the
-//! non-private answer to compare with), [`audit`] (a statistical test of the guarantee), and the faces `cli` (the
-//! binary), `server` and `js`.
+//! primitives), [`noise`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
+//! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
+//! with), [`audit`] (a statistical test of the guarantee), and the faces `cli` (the binary), `server` and `js`.
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
@@ -92,6 +92,8 @@ pub mod evaluation;
 pub mod js;
 pub mod linalg;
 pub mod mechanism;
+pub mod noise;
+pub mod prediction;
 pub mod privacy;
 pub mod record;
 pub mod recovery;

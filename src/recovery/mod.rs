@@ -24,7 +24,10 @@
 //! forms are errors.
 
 mod admm;
+mod bootstrap;
+mod bootstrap_model;
 mod closed_form;
+mod denoise;
 mod fantope;
 #[cfg(test)]
 mod laws;
@@ -35,6 +38,12 @@ mod penalty;
 mod solver;
 
 pub use admm::{AdmmSettings, solve_admm};
+pub use bootstrap::{
+    Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, FEWEST_REPLICATES, Interval, SubspaceEstimate,
+    bootstrap,
+};
+pub(crate) use denoise::split_spectrum;
+pub use denoise::{Loss, denoise, project_psd};
 pub use fantope::{FantopeProblem, FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
 pub use outcome::{Certificate, DualMatrix, FantopeSolution, HistoryEntry, Progress, SolverStatus};
 pub use pca::{Components, principal_components};

@@ -13,6 +13,7 @@ mod reference;
 #[cfg(feature = "server")]
 mod server;
 mod statistical;
+mod statistical_confidence;
 mod statistical_law;
 mod support;
 mod vectors;

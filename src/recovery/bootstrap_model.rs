@@ -1,0 +1,156 @@
+//! The truth that a bootstrap draws its replicates from.
+
+use nalgebra::{DMatrix, DVector};
+use rand::{Rng, RngExt};
+
+use super::RecoveryError;
+use super::bootstrap::{BootstrapError, SubspaceEstimate, check_estimate};
+use super::denoise::split_spectrum;
+use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
+use crate::noise::{NoiseBulk, NoiseLaw, SpikedCovariance};
+
+/// Rounds in which the bulk level and the eigenvalues above it are made to agree.
+const ROUNDS: usize = 4;
+
+/// The components found with the true eigenvalues that belong to the observed ones, other components that stand above
+/// the noise, and an isotropic rest.
+pub(super) struct Model {
+    law: NoiseLaw,
+    /// The components reported come first.
+    truth: SpikedCovariance,
+    components: DMatrix<f64>,
+    /// Rows on which eigenvalues are observed.
+    support: Vec<usize>,
+    /// The noise on these rows, without the components.
+    bulk: NoiseBulk,
+    /// Eigenvalues of the estimate on the support: of the first so many components of `truth`.
+    observed: Vec<f64>,
+    distinguishable: Vec<bool>,
+}
+
+impl Model {
+    pub(super) fn fit(
+        estimate: &DMatrix<f64>,
+        law: &NoiseLaw,
+        found: &SubspaceEstimate,
+    ) -> Result<Self, BootstrapError> {
+        let dimension = law.dimension();
+        let (rows, columns) = estimate.shape();
+        if rows != dimension {
+            return Err(RecoveryError::ShapeMismatch { rows, columns, dimension }.into());
+        }
+        let components = check_estimate(found, dimension)?.into_basis();
+        let rank = components.ncols();
+        if rank == dimension {
+            return Err(BootstrapError::FullRank(rank));
+        }
+        // Fewer rows than components hold no such subspace: a support like that says nothing of where they are.
+        let support = if found.support.len() < rank { (0..dimension).collect() } else { found.support.clone() };
+        let leading = eigenvalues_on(estimate, &support)?;
+        let (rest, other_vectors) = spectrum_without(estimate, &components)?;
+
+        let trace = estimate.trace();
+        let mut split = split_spectrum(&rest, law);
+        let mut bulk = split.bulk;
+        let mut eigenvalues = vec![];
+        for _ in 0..ROUNDS {
+            bulk = law.bulk(split.bulk.level(), support.len() - rank);
+            eigenvalues = leading[..rank].iter().map(|&value| estimate_of(&bulk, value)).collect::<Vec<f64>>();
+            let above: f64 = eigenvalues.iter().chain(&split.eigenvalues).sum();
+            let others = dimension - rank - split.eigenvalues.len();
+            split.bulk = law.bulk((trace - above) / others as f64, others);
+            split.eigenvalues =
+                rest.iter().take(dimension - rank - 1).map_while(|&value| split.bulk.eigenvalue(value)).collect();
+        }
+        let edge = selected_edge(law, &bulk, dimension, support.len());
+        let distinguishable = leading[..rank].iter().map(|&value| value > edge).collect();
+        let extra = split.eigenvalues.len();
+        eigenvalues.extend(&split.eigenvalues);
+        let mut all = DMatrix::zeros(dimension, rank + extra);
+        all.columns_mut(0, rank).copy_from(&components);
+        all.columns_mut(rank, extra).copy_from(&other_vectors.columns(0, extra));
+        // On fewer rows the other components are not among the leading eigenvalues: theirs are left as they are.
+        let watched = if support.len() == dimension { rank + extra } else { rank };
+        Ok(Self {
+            law: *law,
+            truth: SpikedCovariance::from_parts(all, DVector::from_vec(eigenvalues), bulk.level()),
+            components,
+            support,
+            bulk,
+            observed: leading[..watched].to_vec(),
+            distinguishable,
+        })
+    }
+
+    /// The components reported, d × k.
+    pub(super) fn components(&self) -> &DMatrix<f64> {
+        &self.components
+    }
+
+    pub(super) fn eigenvalue(&self, index: usize) -> f64 {
+        self.truth.variances()[index]
+    }
+
+    pub(super) fn distinguishable(&self, index: usize) -> bool {
+        self.distinguishable[index]
+    }
+
+    /// The truth with other eigenvalues that could have led to those observed: each is off by as much as one drawn from
+    /// the model is, in the other direction.
+    pub(super) fn perturbed<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<SpikedCovariance, BootstrapError> {
+        let drawn = eigenvalues_on(&self.law.draw_with_rng(&self.truth, rng)?, &self.support)?;
+        let mut variances = self.truth.variances().clone();
+        for ((variance, &observed), &drawn) in variances.iter_mut().zip(&self.observed).zip(&drawn) {
+            let corrected = observed - (drawn - self.bulk.observed(*variance));
+            *variance = match self.bulk.eigenvalue(corrected) {
+                Some(eigenvalue) => eigenvalue,
+                None => rng.random_range(self.bulk.level()..=self.bulk.threshold()),
+            };
+        }
+        Ok(SpikedCovariance::from_parts(self.truth.components().clone(), variances, self.truth.bulk()))
+    }
+}
+
+/// The true eigenvalue of an observed one, or the largest that the noise hides.
+fn estimate_of(bulk: &NoiseBulk, observed: f64) -> f64 {
+    bulk.eigenvalue(observed).unwrap_or_else(|| bulk.threshold())
+}
+
+/// Eigenvalues of the block of these rows and columns, descending.
+fn eigenvalues_on(matrix: &DMatrix<f64>, support: &[usize]) -> Result<Vec<f64>, RecoveryError> {
+    if support.len() == matrix.nrows() {
+        return Ok(symmetric_eigenvalues(matrix)?.as_slice().to_vec());
+    }
+    let block = DMatrix::from_fn(support.len(), support.len(), |i, j| matrix[(support[i], support[j])]);
+    Ok(symmetric_eigenvalues(&block)?.as_slice().to_vec())
+}
+
+/// The d - k eigenvalues, descending, and eigenvectors of the matrix on the complement of k orthonormal components.
+fn spectrum_without(
+    matrix: &DMatrix<f64>,
+    components: &DMatrix<f64>,
+) -> Result<(DVector<f64>, DMatrix<f64>), RecoveryError> {
+    let left = matrix.nrows() - components.ncols();
+    let project = |matrix: DMatrix<f64>| &matrix - components * components.tr_mul(&matrix);
+    let half = project(matrix.clone()).transpose();
+    // The components themselves go to the far end of the spectrum.
+    let mut deflated = project(half) - components * components.transpose() * (2.0 * matrix.norm());
+    deflated.fill_lower_triangle_with_upper_triangle();
+    let eigen = symmetric_eigen(&deflated)?;
+    Ok((eigen.values.rows(0, left).into_owned(), eigen.vectors.columns(0, left).into_owned()))
+}
+
+/// What noise alone reaches on the rows of a support that was chosen by looking, with probability 5 %: no more than on
+/// all rows, and no more than a union bound over all supports of that size allows.
+fn selected_edge(law: &NoiseLaw, bulk: &NoiseBulk, dimension: usize, rows: usize) -> f64 {
+    if rows == dimension {
+        return bulk.edge_95();
+    }
+    let factorial = |n: usize| libm::lgamma(n as f64 + 1.0);
+    let log_supports = factorial(dimension) - factorial(rows) - factorial(dimension - rows);
+    // The largest eigenvalue is a 1-Lipschitz function of independent normal coordinates, with the diagonal's variance
+    // each: it exceeds its mean by t deviations with probability at most exp(-t^2 / 2) (Gaussian concentration).
+    let diagonal_variance = 2.0 * law.cross_variance(bulk.level(), bulk.level());
+    let selected = bulk.edge() + (2.0 * (log_supports + 20f64.ln()) * diagonal_variance).sqrt();
+    selected.min(law.bulk(bulk.level(), dimension).edge_95())
+}

@@ -1,0 +1,269 @@
+//! Predictions and intervals for the error of the recovered subspace against simulated collections.
+
+use std::ops::ControlFlow;
+
+use chacha20::ChaCha12Rng;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
+use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer as _, MechanismSpec, triangle};
+use ldp_pca::noise::NoiseLaw;
+use ldp_pca::prediction::{Spectrum, predict, predict_from_estimate};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::recovery::{Bootstrap, Rank, bootstrap, principal_components};
+use ldp_pca::report::ReportId;
+use ldp_pca::schema::Schema;
+use ldp_pca::simulation::{SpikedModel, Trial};
+use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::task::{Folds, Task};
+use nalgebra::{DMatrix, DVector};
+use rand::{Rng as _, SeedableRng};
+
+const SIGNAL: f64 = 20.0;
+
+fn double_cap(epsilon: f64) -> MechanismSpec {
+    let epsilon = Epsilon::new(epsilon).unwrap();
+    let candidates = DoubleCap::recommended_candidates(epsilon);
+    MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) }
+}
+
+fn gaussian(epsilon: f64) -> MechanismSpec {
+    MechanismSpec::Gaussian {
+        epsilon: Epsilon::new(epsilon).unwrap(),
+        delta: Delta::new(1e-6).unwrap(),
+        calibration: Calibration::Analytic,
+    }
+}
+
+/// One collection: the estimate from reports that were really randomized, and the population's subspace.
+fn collect(
+    spec: MechanismSpec,
+    dimension: usize,
+    rank: Rank,
+    records: u64,
+    stream: u64,
+) -> (DMatrix<f64>, NoiseLaw, SpikedModel) {
+    let mut rng = ChaCha12Rng::seed_from_u64(2);
+    rng.set_stream(stream);
+    let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng).unwrap();
+    let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
+    let mut sums = vec![0; triangle(mechanism.state_dimension())];
+    let mut left = records;
+    while left > 0 {
+        let count = left.min(256);
+        let payloads: Vec<(ReportId, Vec<u8>)> = (0..count)
+            .map(|_| {
+                let record = BoundedRecord::new(population.record(&mut rng), Bounding::UnitNorm).unwrap();
+                let mut id = [0; 16];
+                rng.fill_bytes(&mut id);
+                let id = ReportId::new(id);
+                (id, mechanism.randomize_with_rng(&record, &[0; 16], id, &mut rng).unwrap())
+            })
+            .collect();
+        let payloads: Vec<(ReportId, &[u8])> = payloads.iter().map(|(id, bytes)| (*id, &bytes[..])).collect();
+        mechanism.accumulate(&[0; 16], &payloads, &mut sums);
+        left -= count;
+    }
+    let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records).unwrap();
+    (mechanism.debias(&sums, records), law, population)
+}
+
+struct Covered {
+    error: f64,
+    bootstrap: Bootstrap,
+}
+
+fn collections(
+    spec: MechanismSpec,
+    dimension: usize,
+    rank: usize,
+    records: u64,
+    count: u64,
+    replicates: usize,
+) -> Vec<Covered> {
+    let rank = Rank::new(rank).unwrap();
+    let one = |stream| {
+        let (estimate, law, population) = collect(spec, dimension, rank, records, stream);
+        let components = principal_components(&estimate, rank).unwrap();
+        let error = sin_theta_squared(&Subspace::new(&components.vectors).unwrap(), population.subspace()).unwrap();
+        let mut rng = ChaCha12Rng::seed_from_u64(3);
+        rng.set_stream(stream);
+        let pca = |matrix: &DMatrix<f64>| Ok(principal_components(matrix, rank)?.into());
+        let bootstrap = bootstrap(&estimate, &law, replicates, pca, &mut rng, |_| ControlFlow::Continue(())).unwrap();
+        Covered { error, bootstrap }
+    };
+    (0..count).map(one).collect()
+}
+
+/// 40 collections of each kind. True 95 % intervals would miss six or more with probability 1.4 % under other seeds; of 60 %
+/// intervals, 24 would cover, give or take 3.1.
+#[test]
+fn intervals_cover_the_true_error() {
+    for (spec, records) in [(double_cap(2.0), 6000), (double_cap(1.0), 8000), (gaussian(4.0), 6000)] {
+        let results = collections(spec, 16, 2, records, 40, 100);
+        let covered = |level: f64| {
+            let inside = |one: &&Covered| {
+                let interval = one.bootstrap.interval(level).unwrap();
+                interval.lower <= one.error && one.error <= interval.upper
+            };
+            results.iter().filter(inside).count()
+        };
+        assert!(covered(0.95) >= 35, "{spec:?}: {}", covered(0.95));
+        assert!((14..=36).contains(&covered(0.6)), "{spec:?}: {}", covered(0.6));
+    }
+}
+
+/// The ratio of simulated to predicted errors wherever the prediction is below half of the rank. One trial strays by about
+/// sqrt(2 / (k (d - k))), 15 to 35 %, which four trials halve; the median of the ten settings by some 4 %.
+#[test]
+fn predictions_are_those_of_simulation() {
+    let settings = [
+        (20, 1, double_cap(1.0), 20_000),
+        (20, 2, double_cap(2.0), 10_000),
+        (20, 3, double_cap(4.0), 5_000),
+        (40, 3, double_cap(2.0), 20_000),
+        (40, 5, double_cap(4.0), 8_000),
+        (60, 2, double_cap(2.0), 10_000),
+        (60, 1, double_cap(4.0), 5_000),
+        (20, 1, gaussian(2.0), 10_000),
+        (20, 2, gaussian(4.0), 10_000),
+        (40, 3, gaussian(4.0), 20_000),
+    ];
+    let ratio = |(dimension, rank, spec, records): (usize, usize, MechanismSpec, u64)| {
+        let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
+        let rank = Rank::new(rank).unwrap();
+        let trials = 4;
+        let (mut simulated, mut inside) = (0.0, 0.0);
+        for stream in 0..trials {
+            let mut rng = ChaCha12Rng::seed_from_u64(5);
+            rng.set_stream(stream);
+            let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng).unwrap();
+            let trial = Trial { population: &population, mechanism: Some(&mechanism), records, rank };
+            simulated += trial.run(&mut rng, |_| {}).unwrap().sin_theta_squared / trials as f64;
+            let energy = |_| {
+                let record = DVector::from_vec(population.record(&mut rng));
+                population.subspace().basis().tr_mul(&record).norm_squared()
+            };
+            inside += (0..5000).map(energy).sum::<f64>() / (5000 * trials) as f64;
+        }
+        let k = rank.value();
+        let spectrum = Spectrum::new(dimension, vec![inside / k as f64; k], (1.0 - inside) / (dimension - k) as f64);
+        let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records).unwrap();
+        let predicted = predict(&spectrum.unwrap(), rank, &law).unwrap().sin_theta_squared;
+        assert!(predicted < 0.5 * k as f64, "{predicted}");
+        simulated / predicted
+    };
+    let mut ratios = settings.map(ratio);
+    println!("{ratios:.3?}");
+    ratios.sort_by(f64::total_cmp);
+    assert!(ratios[0] > 0.7 && ratios[9] < 1.3, "{ratios:?}");
+    let median = 0.5 * (ratios[4] + ratios[5]);
+    assert!((0.9..1.1).contains(&median), "{ratios:?}");
+}
+
+/// What is read out of an estimate predicts its own error, within the spread of one collection and of the eigenvalues.
+#[test]
+fn an_estimate_predicts_its_own_error() {
+    let task =
+        Task::new(Schema::numeric(30).unwrap(), Bounding::UnitNorm, double_cap(4.0), Folds::new(1).unwrap()).unwrap();
+    let mut rng = ChaCha12Rng::seed_from_u64(6);
+    let rank = Rank::new(2).unwrap();
+    let population = SpikedModel::draw(30, rank, SIGNAL, None, &mut rng).unwrap();
+    let reports: Vec<_> = (0..8000)
+        .map(|_| task.randomize_with_rng(&task.bound(population.record(&mut rng)).unwrap(), &mut rng).unwrap())
+        .collect();
+    let mut aggregate = Aggregate::empty(&task);
+    aggregate.accumulate(&task, &reports).unwrap();
+    let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+    let prediction = predict_from_estimate(&covariance, rank).unwrap();
+    let components = principal_components(covariance.matrix(), rank).unwrap();
+    let error = sin_theta_squared(&Subspace::new(&components.vectors).unwrap(), population.subspace()).unwrap();
+    assert!((0.5..2.0).contains(&(error / prediction.sin_theta_squared)), "{error} {prediction:?}");
+    assert!(prediction.components.iter().all(|component| component.recoverable));
+}
+
+/// Variances of entries of single reports on random records, in the eigenbasis of the population: between component and bulk (which
+/// turns the subspace) and inside the bulk they are the law's within 4 % (each is an average over 10 entries or more and 60,000
+/// reports, whose relative error is at most 1 %, and the law's own is 1 %); among components the law's are larger.
+#[test]
+fn single_reports_have_the_variances_of_the_law() {
+    let (dimension, reports) = (12, 60_000);
+    for spec in [double_cap(2.0), double_cap(4.0), gaussian(4.0)] {
+        let mut rng = ChaCha12Rng::seed_from_u64(7);
+        let rank = Rank::new(2).unwrap();
+        let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng).unwrap();
+        let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
+        let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, 1).unwrap();
+        let square =
+            DMatrix::from_fn(dimension, dimension, |i, j| if i == j { 1.0 } else { 0.1 * (3 * i + j) as f64 % 0.7 });
+        let mut frame = square;
+        frame.columns_mut(0, 2).copy_from(population.subspace().basis());
+        let frame = frame.qr().q();
+        let (mut first, mut second) = (DMatrix::zeros(dimension, dimension), DMatrix::zeros(dimension, dimension));
+        for _ in 0..reports {
+            let record = BoundedRecord::new(population.record(&mut rng), Bounding::UnitNorm).unwrap();
+            let mut id = [0; 16];
+            rng.fill_bytes(&mut id);
+            let id = ReportId::new(id);
+            let payload = mechanism.randomize_with_rng(&record, &[0; 16], id, &mut rng).unwrap();
+            let mut sums = vec![0; triangle(mechanism.state_dimension())];
+            mechanism.accumulate(&[0; 16], &[(id, &payload)], &mut sums);
+            let turned = frame.tr_mul(&(mechanism.debias(&sums, 1) * &frame));
+            second += turned.component_mul(&turned);
+            first += turned;
+        }
+        let mean = first / f64::from(reports);
+        let variance = second / f64::from(reports) - mean.component_mul(&mean);
+        let inside = 0.5 * (mean[(0, 0)] + mean[(1, 1)]);
+        let outside = (1.0 - 2.0 * inside) / (dimension - 2) as f64;
+        let average = |rows: std::ops::Range<usize>, columns: std::ops::Range<usize>| {
+            let entries: Vec<f64> = rows
+                .flat_map(|row| columns.clone().filter(move |&column| column > row).map(move |column| (row, column)))
+                .map(|entry| variance[entry])
+                .collect();
+            entries.iter().sum::<f64>() / entries.len() as f64
+        };
+        let across = average(0..2, 2..dimension) / law.cross_variance(inside, outside);
+        let bulk = average(2..dimension, 2..dimension) / law.cross_variance(outside, outside);
+        let among = variance[(0, 1)] / law.cross_variance(inside, inside);
+        let along = 0.5 * (variance[(0, 0)] + variance[(1, 1)]) / (2.0 * law.cross_variance(inside, inside));
+        println!("{spec:?}: across {across:.3} bulk {bulk:.3} among {among:.3} along {along:.3}");
+        assert!((0.93..1.04).contains(&across), "{spec:?}: {across}");
+        assert!((0.96..1.04).contains(&bulk), "{spec:?}: {bulk}");
+        assert!(among < 1.04 && along < 1.04, "{spec:?}: {among} {along}");
+    }
+}
+
+/// The documented coverage: of 100 collections at least 90 are inside their nominal 95 % intervals. Ten minutes.
+#[test]
+#[ignore = "ten minutes"]
+fn coverage_of_100_collections() {
+    let settings = [
+        (double_cap(2.0), 20_000),
+        (double_cap(4.0), 20_000),
+        (double_cap(1.0), 40_000),
+        (double_cap(1.0), 20_000),
+        (double_cap(1.0), 10_000),
+        (double_cap(1.0), 3_000),
+        (gaussian(4.0), 20_000),
+        (gaussian(2.0), 20_000),
+        (gaussian(2.0), 10_000),
+    ];
+    for (spec, records) in settings {
+        let results = collections(spec, 40, 3, records, 100, 200);
+        let intervals: Vec<_> = results.iter().map(|r| (r.error, r.bootstrap.interval(0.95).unwrap())).collect();
+        let inside = intervals.iter().filter(|(e, i)| i.lower <= *e && *e <= i.upper).count();
+        let below = intervals.iter().filter(|(e, i)| *e < i.lower).count();
+        let mean = |f: &dyn Fn(&Covered) -> f64| results.iter().map(f).sum::<f64>() / results.len() as f64;
+        let bound = results.iter().filter(|r| r.error <= r.bootstrap.upper_bound(0.95).unwrap()).count();
+        assert!(inside >= 90, "{spec:?} n {records}: {inside}");
+        println!(
+            "{spec:?} n {records}: inside {inside} below {below} one-sided {bound} mean error {:.4} median {:.4} lower {:.4} upper {:.4} distinguishable {:.2}",
+            mean(&|r| r.error),
+            mean(&|r| r.bootstrap.median()),
+            mean(&|r| r.bootstrap.interval(0.95).unwrap().lower),
+            mean(&|r| r.bootstrap.interval(0.95).unwrap().upper),
+            mean(&|r| r.bootstrap.components.iter().filter(|c| c.distinguishable).count() as f64),
+        );
+    }
+}
