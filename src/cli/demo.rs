@@ -174,7 +174,7 @@ impl<'a> Collection<'a> {
         Self {
             task,
             randomizer: BatchRandomizer::new(task, None),
-            reference: SecondMoment::new(task.dimension(), task.bounding().covariance_scale()),
+            reference: SecondMoment::of_task(task),
             waiting: Vec::with_capacity(BATCH),
             address: format!("{address}/tasks/{}/reports", task.digest()),
             sent: 0,
@@ -217,6 +217,7 @@ impl<'a> Collection<'a> {
             feature_names: self.task.schema().feature_names(),
             noise_deviation: recovery.noise_deviation,
             noise_edge: recovery.noise_edge,
+            mean: None,
             sparse: None,
             sin_theta_squared: None,
             reference: None,
@@ -224,7 +225,7 @@ impl<'a> Collection<'a> {
             output: None,
         };
         let records = self.reference.records();
-        result.compare(&Reference { matrix: self.reference.matrix(), records, skipped: 0 })?;
+        result.compare(&Reference { matrix: self.reference.reference(self.task), records, skipped: 0 })?;
         Ok(result)
     }
 }

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::covariance::Covariance;
+use ldp_pca::covariance::{Covariance, Mean};
 use ldp_pca::evaluation::SecondMoment;
+use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, FantopeProblem, Penalty, Rank, default_penalty, principal_components};
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 use ldp_pca::task::Task;
@@ -71,6 +72,8 @@ pub(super) struct RecoverResult {
     /// The variance that noise alone would give to the first component.
     pub(super) noise_edge: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mean: Option<MeanResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sparse: Option<SparseResult>,
     /// `||sin Theta||_F^2` against the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,6 +93,19 @@ pub(super) struct SparseResult {
     relative_gap: f64,
     iterations: usize,
     support: Vec<String>,
+}
+
+/// The mean, of a task with centring.
+#[derive(Serialize)]
+pub(super) struct MeanResult {
+    /// d entries in the units of the encoded features, and the deviation that the mechanism gives to each.
+    #[serde(flatten)]
+    estimate: Mean,
+    /// The entries in the units of the columns; not under unit norm, where they are those of a direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_column_units: Option<Vec<f64>>,
+    /// The deviation of a covariance entry, as a multiple of what it would be without centring.
+    noise_factor: f64,
 }
 
 #[derive(Serialize)]
@@ -133,7 +149,7 @@ impl Recover {
         let vectors = found.vectors.clone();
         let mut result = RecoverResult::of(&covariance, &task, found);
         if let Some(path) = &self.reference {
-            let mut moment = SecondMoment::new(task.dimension(), task.bounding().covariance_scale());
+            let mut moment = SecondMoment::of_task(&task);
             let counts = records::bounded(path, &task, self.header, self.skip_invalid, |record| {
                 moment.add(&record);
                 Ok(())
@@ -141,7 +157,11 @@ impl Recover {
             if counts.records == 0 {
                 return Err(CliError::file(path, "the reference has no records to compare with"));
             }
-            result.compare(&Reference { matrix: moment.matrix(), records: counts.records, skipped: counts.skipped })?;
+            result.compare(&Reference {
+                matrix: moment.reference(&task),
+                records: counts.records,
+                skipped: counts.skipped,
+            })?;
         }
         if let (Some(output), Some(kind)) = (&self.output, kind) {
             write_components(output, kind, &vectors, &task.schema().feature_names())?;
@@ -194,6 +214,7 @@ impl RecoverResult {
             feature_names: task.schema().feature_names(),
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),
+            mean: covariance.mean().map(|mean| MeanResult::of(mean, covariance, task)),
             sparse: found.sparse,
             sin_theta_squared: None,
             reference: None,
@@ -247,6 +268,9 @@ impl RecoverResult {
                 self.noise_edge
             );
         }
+        if let Some(mean) = &self.mean {
+            text += &mean.text(&self.feature_names);
+        }
         if let Some(sparse) = &self.sparse {
             text += &format!(
                 "sparse      {} features with penalty {:.3e}: {} after {} iterations, certified gap {:.1e}\n",
@@ -270,6 +294,25 @@ impl RecoverResult {
             );
         }
         text + &wrote(self.output.as_deref())
+    }
+}
+
+impl MeanResult {
+    fn of(mean: &Mean, covariance: &Covariance, task: &Task) -> Self {
+        let in_column_units = match task.bounding() {
+            Bounding::UnitNorm => None,
+            Bounding::Clip { .. } => Some(task.schema().decode(mean.values())),
+        };
+        Self { estimate: mean.clone(), in_column_units, noise_factor: covariance.noise_factor() }
+    }
+
+    fn text(&self, names: &[String]) -> String {
+        format!(
+            "mean        {}  (encoded, noise {:.2e} per entry; it makes the noise of the covariance {:.2} times as large)\n",
+            largest_loadings(self.estimate.values(), names),
+            self.estimate.noise_deviation(),
+            self.noise_factor
+        )
     }
 }
 
