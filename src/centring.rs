@@ -23,8 +23,8 @@
 //! mechanism is built for d + 1 coordinates, and its theorem is about any two vectors of that ball, so about any two
 //! of this form. That the last coordinate is known to everybody takes nothing away: it is the same for both records of
 //! a pair, and the theorem assumes no secret but the generator's. (Under clip, double-cap lifts y as it lifts x, to
-//! `(y, sqrt(1 - |y|^2))`.) *Assumptions* are the mechanism's own, and that w was fixed without looking at the protected
-//! records.
+//! `(y, sqrt(1 - |y|^2))`.) *Assumptions* are the mechanism's own, and that w was fixed without looking at the
+//! protected records.
 //!
 //! *No gain is taken.* For `w <= 1/2` none is there: records with `x . x' = -w / (1 - w)` on the sphere give orthogonal
 //! y, so the sensitivity of `y y^T` stays sqrt(2). For `w > 1/2` it is `sqrt(8 w (1 - w))`, which is less; the noise is
@@ -39,12 +39,12 @@
 //! ```
 //!
 //! To first order the noise of `S - mu mu^T` is `Q^T N Q`, N that of `E[y y^T]` and `Q = (I / sqrt(1 - w); -mu^T /
-//! sqrt(w))`. (The corner of N, which the estimate knows, counts in the one direction of mu only, and without the factor
-//! sqrt(d) of what follows.) The columns of Q are orthogonal to y where x = mu: what double-cap adds along the record
-//! cancels. Entry ij has the variance `tau^2 (1 / (1 - w)^2 + (mu_i^2 + mu_j^2) / (w (1 - w)))`. The largest eigenvalue
-//! is that of a Wigner matrix with the one direction of mu magnified by `r = sqrt(1 + |mu|^2 (1 - w) / w)`. With G the
-//! Stieltjes transform of the semicircle it leaves the bulk where `lambda (1 - w) = r^2 tau^2 d G(lambda (1 - w))` has a
-//! solution, that is for `r^2 > 2`:
+//! sqrt(w))`. (The corner of N, which the estimate knows, counts in the one direction of mu only, and without the
+//! factor sqrt(d) of what follows.) The columns of Q are orthogonal to y where x = mu: what double-cap adds along the
+//! record cancels. Entry ij has the variance `tau^2 (1 / (1 - w)^2 + (mu_i^2 + mu_j^2) / (w (1 - w)))`. The largest
+//! eigenvalue is that of a Wigner matrix with the one direction of mu magnified by `r = sqrt(1 + |mu|^2 (1 - w) / w)`.
+//! With G the Stieltjes transform of the semicircle it leaves the bulk where `l = r^2 tau^2 d G(l)` has a solution
+//! `l = (1 - w) lambda`, that is for `r^2 > 2`:
 //!
 //! ```text
 //! edge = tau sqrt(d) / (1 - w) × 2                      for r^2 <= 2
@@ -62,8 +62,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::BoundedRecord;
 
-/// The weights a task may have. Outside, the smaller of the two parts of a record would drown in the rounding of records
-/// to integers, and its estimate in noise.
+/// The weights a task may have. Outside, the smaller of the two parts of a record would drown in the rounding of
+/// records to integers, and its estimate in noise.
 const WEIGHTS: core::ops::RangeInclusive<f64> = 0.01..=0.99;
 
 /// What share of a record's energy is the public constant: the weight w.
@@ -169,7 +169,8 @@ pub enum CentringError {
     Weight(f64),
     /// No room for one more coordinate.
     #[error(
-        "centring adds a coordinate to the {0} features, which are as many as there may be: leave out a column, or centring"
+        "centring adds a coordinate to the {0} features, which are as many as there may be: leave out \
+         a column, or centring"
     )]
     Dimension(usize),
 }

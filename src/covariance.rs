@@ -46,8 +46,8 @@ impl Mean {
         &self.values
     }
 
-    /// Standard deviation that the mechanism gives to one entry (with double-cap, where the records have nothing in this
-    /// coordinate); the sampling of the records comes on top.
+    /// Standard deviation that the mechanism gives to one entry (with double-cap, where the records have nothing in
+    /// this coordinate); the sampling of the records comes on top.
     #[must_use]
     pub fn noise_deviation(&self) -> f64 {
         self.noise_deviation

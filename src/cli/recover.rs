@@ -308,7 +308,8 @@ impl MeanResult {
 
     fn text(&self, names: &[String]) -> String {
         format!(
-            "mean        {}  (encoded, noise {:.2e} per entry; it makes the noise of the covariance {:.2} times as large)\n",
+            "mean        {}  (encoded, noise {:.2e} per entry; \
+             it makes the noise of the covariance {:.2} times as large)\n",
             largest_loadings(self.estimate.values(), names),
             self.estimate.noise_deviation(),
             self.noise_factor

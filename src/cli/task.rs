@@ -34,7 +34,8 @@ pub(super) struct New {
     #[arg(long, value_parser = bounding, default_value = "unit-norm")]
     bounding: Bounding,
     /// Estimate the mean too, with this weight, and the covariance about it [default weight: 0.25]
-    #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1, default_missing_value = "0.25", allow_hyphen_values = true)]
+    #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
+    #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
     centre: Option<Centring>,
     /// Into how many independent sums reports are split, for cross-validation
     #[arg(long, default_value_t = 1)]
@@ -58,7 +59,8 @@ pub(super) struct TaskSummary {
     pub(super) folds: u32,
     pub(super) guarantee: Guarantee,
     pub(super) report_bytes: usize,
-    /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded record.
+    /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
+    /// record.
     pub(super) entry_deviation: f64,
 }
 
@@ -83,7 +85,8 @@ impl CentringSummary {
 
     fn text(&self) -> String {
         format!(
-            "centring   weight {}: {:.2} times the noise per entry, as if {:.0} % of the reports were missing; {:.4} per entry of the mean of one report\n",
+            "centring   weight {}: {:.2} times the noise per entry, as if {:.0} % of the reports were missing; \
+             {:.4} per entry of the mean of one report\n",
             self.weight,
             self.noise_factor,
             100.0 * (1.0 - self.noise_factor.powi(-2)),

@@ -1,5 +1,6 @@
-//! Tasks that estimate the mean too: both estimates against the records they came from, and against what is said of their
-//! noise. All seeds are fixed; the bands say how rarely a right implementation with other seeds would leave them.
+//! Tasks that estimate the mean too: both estimates against the records they came from, and against what is said of
+//! their noise. All seeds are fixed; the bands say how rarely a right implementation with other seeds would leave
+//! them.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
@@ -62,11 +63,11 @@ fn population() -> Vec<Vec<f64>> {
         .to_vec()
 }
 
-/// 64 folds are 64 independent estimates, so their spread says how far their average may stray: 4.9 standard errors, which
-/// Student's law with 63 degrees of freedom exceeds with probability 7e-6, over 20 figures of each of four tasks less than
-/// 1e-3 in all. A fold has about 160 reports of little epsilon: the noise in its mean, if it were not corrected for, would make
-/// the trace too small, and the last assertion says by how many standard errors at least. (The bias that double-cap keeps is
-/// under one standard error here.)
+/// 64 folds are 64 independent estimates, so their spread says how far their average may stray: 4.9 standard errors,
+/// which Student's law with 63 degrees of freedom exceeds with probability 7e-6, over 20 figures of each of four tasks
+/// less than 1e-3 in all. A fold has about 160 reports of little epsilon: the noise in its mean, if it were not
+/// corrected for, would make the trace too small, and the last assertion says by how many standard errors at least.
+/// (The bias that double-cap keeps is under one standard error here.)
 #[test]
 fn mean_and_covariance_are_unbiased() {
     for mechanism in mechanisms(0.5) {
@@ -87,8 +88,8 @@ fn mean_and_covariance_are_unbiased() {
                 assert!(error.abs() < 4.9, "{mechanism:?} {bounding:?} {name}: off by {error} standard errors");
                 standard_error
             };
-            for row in 0..5 {
-                check(&format!("mean {row}"), mean[row], &|fold| fold.mean().unwrap().values()[row]);
+            for (row, &expected) in mean.iter().enumerate() {
+                check(&format!("mean {row}"), expected, &|fold| fold.mean().unwrap().values()[row]);
                 for column in row..5 {
                     let entry = (row, column);
                     check(&format!("{entry:?}"), covariance[entry], &|fold| fold.matrix()[entry]);
@@ -102,9 +103,9 @@ fn mean_and_covariance_are_unbiased() {
     }
 }
 
-/// Everybody has the same record, as long as can be: the covariance is zero and all that is estimated is noise. The root mean
-/// square of 4950 entries has a relative error of about 1.0 %, of 100 entries of the mean 7 %, for independent ones; 4.9 of
-/// these are 5 % and 35 %.
+/// Everybody has the same record, as long as can be: the covariance is zero and all that is estimated is noise. The
+/// root mean square of 4950 entries has a relative error of about 1.0 %, of 100 entries of the mean 7 %, for
+/// independent ones; 4.9 of these are 5 % and 35 %.
 #[test]
 fn the_noise_is_as_large_as_stated() {
     let dimension = 100;
@@ -127,11 +128,12 @@ fn the_noise_is_as_large_as_stated() {
     }
 }
 
-/// The same, seen from the largest eigenvalue. With the small weight the direction of the mean leaves the bulk and the edge is
-/// 1.67 / 0.9 times that of a plain task. At d = 64 the largest eigenvalue of a Wigner matrix lies about 1.77 d^(-2/3) / 2 = 6 %
-/// below the edge, with a deviation of 3 %; an outlier has one of sqrt(2 / d) / 2 = 9 %. The band is 4 of these on either side of
-/// the edge, and a wrong edge (that of the bulk for the small weight, twice 1 / (1 - w) instead of once) leaves it. (With double-cap at so
-/// large an epsilon and small a weight, the record's own noise in the direction of the mean would still be seen at this d.)
+/// The same, seen from the largest eigenvalue. With the small weight the direction of the mean leaves the bulk and the
+/// edge is 1.67 / 0.9 times that of a plain task. At d = 64 the largest eigenvalue of a Wigner matrix lies about 1.77
+/// d^(-2/3) / 2 = 6 % below the edge, with a deviation of 3 %; an outlier has one of sqrt(2 / d) / 2 = 9 %. The band
+/// is 4 of these on either side of the edge, and a wrong edge (that of the bulk for the small weight, twice 1 / (1 -
+/// w) instead of once) leaves it. (With double-cap at so large an epsilon and small a weight, the record's own noise
+/// in the direction of the mean would still be seen at this d.)
 #[test]
 fn noise_alone_ends_at_the_stated_edge() {
     let dimension = 64;
