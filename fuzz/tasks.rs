@@ -1,5 +1,6 @@
-//! Small tasks of both mechanisms under both boundings.
+//! Small tasks of both mechanisms under both boundings, and the same with centring.
 
+use ldp_pca::centring::Centring;
 use ldp_pca::task::Task;
 
 pub(crate) fn tasks() -> Vec<Task> {
@@ -14,7 +15,10 @@ pub(crate) fn tasks() -> Vec<Task> {
             format!(r#"{{"version":1,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);
         Task::from_json(&json).expect("a valid task")
     };
-    MECHANISMS.iter().flat_map(|mechanism| BOUNDINGS.iter().map(move |bounding| task(mechanism, bounding))).collect()
+    let pairs = MECHANISMS.iter().flat_map(|mechanism| BOUNDINGS.iter().map(move |bounding| (mechanism, bounding)));
+    let plain: Vec<Task> = pairs.map(|(mechanism, bounding)| task(mechanism, bounding)).collect();
+    let centred = plain.iter().map(|task| task.with_centring(Centring::default()).expect("room for a coordinate"));
+    plain.iter().cloned().chain(centred).collect()
 }
 
 /// Writes the right checksum into the last four bytes.

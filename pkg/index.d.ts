@@ -78,6 +78,11 @@ export interface TaskDocument {
   readonly version: 1;
   readonly schema: { readonly columns: readonly Column[] };
   readonly bounding: { readonly type: "unit-norm" } | { readonly type: "clip"; readonly radius: number };
+  /**
+   * Where it is there, reports carry the mean too: a public constant with this share (0.01 to 0.99) of the energy goes
+   * beside the bounded record before it is randomized. The guarantee is the same. It cannot be `null`.
+   */
+  readonly centring?: { readonly weight: number };
   readonly mechanism:
     | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates: number; readonly cap: number }
     | {
@@ -93,7 +98,7 @@ export interface TaskDocument {
 export interface EncodedRecord {
   /** The d encoded features, in the order of {@link Task.featureNames}. */
   readonly features: Float64Array;
-  /** The d coordinates after bounding: a vector of norm at most 1. */
+  /** The d coordinates after bounding: a vector of norm at most 1. The constant of centring is not among them. */
   readonly bounded: Float64Array;
   /** `x x^T` in the units of the features, d × d numbers (symmetric): what the report hides. */
   readonly contribution: Float64Array;
@@ -134,7 +139,7 @@ export class Task {
 
   /**
    * What an aggregator reads out of this one report: an unbiased and very noisy estimate of `x x^T`, d × d numbers
-   * (symmetric).
+   * (symmetric), in a task with centring too.
    *
    * @throws {@link LdpPcaError} with code `report` for bytes that are not a report of this task.
    */

@@ -1,24 +1,59 @@
 //! From sums of reports to a covariance estimate whose noise level is known.
 
 use nalgebra::DMatrix;
+use serde::Serialize;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
-use crate::mechanism::LocalRandomizer;
+use crate::centring::Centring;
+use crate::mechanism::{LocalRandomizer, Mechanism};
 use crate::noise::NoiseLaw;
+use crate::record::Bounding;
 use crate::report::Report;
 use crate::task::Task;
 
 /// An unbiased estimate of the second-moment matrix `E[x x^T]` (d × d) of the bounded records, in the units of the
-/// encoded features.
+/// encoded features; of a task with [centring](crate::centring), an estimate of their covariance
+/// `E[x x^T] - E[x] E[x]^T`, and of their mean.
+///
+/// The expectations are averages over the records that were reported (divided by n, not n - 1). The noise in the mean
+/// would make `mean mean^T` too large by its variance, which is known and added back. That makes the centred covariance
+/// unbiased with Gaussian noise. With double-cap, whose noise depends on the record, a bias of the order of `E[x x^T] /
+/// (gain w n)` stays, where the noise is of the order of `1 / (gain sqrt(n))`.
 ///
 /// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Covariance {
     matrix: DMatrix<f64>,
+    mean: Option<Mean>,
     records: u64,
     noise_deviation: f64,
     noise_edge: f64,
-    noise_law: NoiseLaw,
+    noise_factor: f64,
+    noise_law: Option<NoiseLaw>,
+}
+
+/// An unbiased estimate of the mean of the bounded records, in the units of the encoded features.
+/// [`Schema::decode`](crate::schema::Schema::decode) brings it into the units of the columns. Under clip bounding it is
+/// the mean of records shortened to the radius, under unit norm that of directions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mean {
+    values: Vec<f64>,
+    noise_deviation: f64,
+}
+
+impl Mean {
+    /// The d entries.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Standard deviation that the mechanism gives to one entry (with double-cap, where the records have nothing in
+    /// this coordinate); the sampling of the records comes on top.
+    #[must_use]
+    pub fn noise_deviation(&self) -> f64 {
+        self.noise_deviation
+    }
 }
 
 impl Covariance {
@@ -59,8 +94,8 @@ impl Covariance {
         Self::of_sum(&sum, aggregate, task)
     }
 
-    /// Debiases one report: what an aggregator reads out of it alone. The mean of these over many reports is the
-    /// estimate.
+    /// Debiases one report: what an aggregator reads out of it alone. The mean over many reports of their
+    /// [second moments](Covariance::second_moment) is that of the estimate.
     ///
     /// # Errors
     /// [`CovarianceError::Aggregate`] for a report of another task.
@@ -74,22 +109,93 @@ impl Covariance {
         if aggregate.task() != task.digest() {
             return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
         }
-        let noise_law = NoiseLaw::new(task.mechanism(), task.bounding(), sum.records())
-            .map_err(|_no_records| CovarianceError::Empty)?;
-        let scale = task.bounding().covariance_scale();
-        Ok(Self {
-            matrix: task.mechanism().debias(sum.sums(), sum.records()) * scale,
+        if sum.records() == 0 {
+            return Err(CovarianceError::Empty);
+        }
+        let bounded = Self {
+            matrix: task.mechanism().debias(sum.sums(), sum.records()),
+            mean: None,
             records: sum.records(),
-            noise_deviation: scale * task.mechanism().entry_deviation() / (sum.records() as f64).sqrt(),
-            noise_edge: scale * task.mechanism().noise_edge(sum.records()),
-            noise_law,
-        })
+            noise_deviation: task.mechanism().entry_deviation() / (sum.records() as f64).sqrt(),
+            noise_edge: task.mechanism().noise_edge(sum.records()),
+            noise_factor: 1.0,
+            noise_law: None,
+        };
+        let bounded = match task.centring() {
+            Some(centring) => bounded.centred(centring, task.mechanism()),
+            None => {
+                let law = NoiseLaw::new(task.mechanism(), task.bounding(), sum.records());
+                Self { noise_law: Some(law.map_err(|_no_records| CovarianceError::Empty)?), ..bounded }
+            }
+        };
+        Ok(bounded.in_units_of(task.bounding()))
     }
 
-    /// The d × d estimate.
+    /// The covariance and the mean of x from the second moments of its augmented y (see [`crate::centring`]).
+    fn centred(self, centring: Centring, mechanism: &Mechanism) -> Self {
+        let dimension = self.matrix.nrows() - 1;
+        let last = self.matrix.column(dimension);
+        let mean = Mean {
+            values: last.iter().take(dimension).map(|entry| entry * centring.mean_factor()).collect(),
+            noise_deviation: centring.mean_factor() * mechanism.deviation_beside(centring.weight())
+                / (self.records as f64).sqrt(),
+        };
+        let mut matrix = self.matrix.remove_row(dimension).remove_column(dimension) * centring.covariance_factor();
+        add_mean(&mut matrix, &mean, -1.0);
+
+        // Noise makes the square of the mean's length too large rather than too small. Bounded records have no longer
+        // mean than 1.
+        let squared_length = mean.values.iter().map(|value| value * value).sum::<f64>().min(1.0);
+        let from_moment = centring.covariance_factor() * self.noise_deviation;
+        let from_mean = centring.mean_factor() * self.noise_deviation;
+        let mean_share = 2.0 * squared_length / dimension as f64;
+        let variance = from_moment.powi(2) + mean_share * from_mean.powi(2) + mean.noise_deviation.powi(4);
+        Self {
+            matrix,
+            records: self.records,
+            noise_deviation: variance.sqrt(),
+            // What is added back for the noise in the mean lifts all directions but one.
+            noise_edge: self.noise_edge * centring.edge_factor(squared_length) + mean.noise_deviation.powi(2),
+            noise_factor: variance.sqrt() / self.noise_deviation,
+            noise_law: None,
+            mean: Some(mean),
+        }
+    }
+
+    /// The same, from the units of bounded records to those of encoded features.
+    fn in_units_of(mut self, bounding: Bounding) -> Self {
+        let scale = bounding.covariance_scale();
+        self.matrix *= scale;
+        self.noise_deviation *= scale;
+        self.noise_edge *= scale;
+        if let Some(mean) = &mut self.mean {
+            let scale = bounding.length_scale();
+            mean.values.iter_mut().for_each(|value| *value *= scale);
+            mean.noise_deviation *= scale;
+        }
+        self
+    }
+
+    /// The d × d estimate: the covariance where the task has centring, otherwise the second moments.
     #[must_use]
     pub fn matrix(&self) -> &DMatrix<f64> {
         &self.matrix
+    }
+
+    /// The unbiased estimate of `E[x x^T]` (d × d), of a task with centring too.
+    #[must_use]
+    pub fn second_moment(&self) -> DMatrix<f64> {
+        let mut moment = self.matrix.clone();
+        if let Some(mean) = &self.mean {
+            add_mean(&mut moment, mean, 1.0);
+        }
+        moment
+    }
+
+    /// The estimate of the mean, where the task has [centring](crate::centring).
+    #[must_use]
+    pub fn mean(&self) -> Option<&Mean> {
+        self.mean.as_ref()
     }
 
     /// The number of reports it is the mean of.
@@ -99,23 +205,41 @@ impl Covariance {
     }
 
     /// Standard deviation tau that the mechanism gives to one off-diagonal entry of [`Covariance::matrix`]; the
-    /// sampling of the records comes on top.
+    /// sampling of the records comes on top. With centring, entries have different deviations, and this is their root
+    /// mean square for a mean as long as the estimated one.
     #[must_use]
     pub fn noise_deviation(&self) -> f64 {
         self.noise_deviation
     }
 
     /// The largest eigenvalue that noise alone would give. A component whose variance is not above it cannot be told
-    /// from noise: more reports, or a larger epsilon, are needed.
+    /// from noise: more reports, or a larger epsilon, are needed. With centring it holds to first order in the noise,
+    /// for many more reports than features.
     #[must_use]
     pub fn noise_edge(&self) -> f64 {
         self.noise_edge
     }
 
-    /// How the estimate scatters about the truth: to predict its error, denoise it, or draw it again.
+    /// What centring costs: [`Covariance::noise_deviation`] as a multiple of what it would be without, 1 where there is
+    /// none. As many times its square are the reports that bring back the old deviation.
     #[must_use]
-    pub fn noise_law(&self) -> NoiseLaw {
+    pub fn noise_factor(&self) -> f64 {
+        self.noise_factor
+    }
+
+    /// How the estimate scatters about the truth: to predict its error, denoise it, or draw it again. `None` with
+    /// centring, where the noise of the mean comes on top.
+    #[must_use]
+    pub fn noise_law(&self) -> Option<NoiseLaw> {
         self.noise_law
+    }
+}
+
+/// Adds `sign (mean mean^T - deviation^2 I)`, the unbiased estimate of `E[x] E[x]^T`, in place: matrices may be large.
+fn add_mean(matrix: &mut DMatrix<f64>, mean: &Mean, sign: f64) {
+    for (index, (mut column, &right)) in matrix.column_iter_mut().zip(&mean.values).enumerate() {
+        column.iter_mut().zip(&mean.values).for_each(|(entry, &left)| *entry += sign * left * right);
+        column[index] -= sign * mean.noise_deviation * mean.noise_deviation;
     }
 }
 

@@ -132,7 +132,7 @@ impl Task {
             .dyn_ref::<Uint8Array>()
             .ok_or_else(|| failure("argument", &format!("the report is {}: give a Uint8Array", kind(report))))?;
         let report = Report::from_bytes(&bytes.to_vec(), &self.task).map_err(thrown)?;
-        Ok(Covariance::of_report(&report, &self.task).map_err(thrown)?.matrix().as_slice().to_vec())
+        Ok(Covariance::of_report(&report, &self.task).map_err(thrown)?.second_moment().as_slice().to_vec())
     }
 }
 

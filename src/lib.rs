@@ -59,6 +59,7 @@
 //! |---|---|---|
 //! | [`schema`] | a row of texts or named values | d numbers |
 //! | [`record`] | d numbers | a bounded record, inside the unit ball |
+//! | [`centring`] | a bounded record | the same with one public constant, which makes the mean known |
 //! | [`task`] | schema, bounding, mechanism | the public parameters of a collection and their digest |
 //! | [`mechanism`] | bounded record | a private payload; and sums of payloads to an unbiased estimate |
 //! | [`report`] | payload | bytes on the wire, strictly decoded |
@@ -85,6 +86,7 @@
 
 pub mod aggregate;
 pub mod audit;
+pub mod centring;
 pub mod covariance;
 pub mod error;
 pub mod evaluation;

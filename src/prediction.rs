@@ -71,7 +71,8 @@ impl Spectrum {
     /// [`PredictionError::Recovery`] when the eigendecomposition fails.
     pub fn of_estimate(covariance: &Covariance) -> Result<Self, PredictionError> {
         let observed = symmetric_eigenvalues(covariance.matrix()).map_err(RecoveryError::from)?;
-        let split = split_spectrum(&observed, &covariance.noise_law());
+        let law = covariance.noise_law().ok_or(PredictionError::Centred)?;
+        let split = split_spectrum(&observed, &law);
         Ok(Self { dimension: observed.len(), signals: split.eigenvalues, bulk: split.bulk.level() })
     }
 
@@ -162,7 +163,8 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
 /// # Errors
 /// As [`predict`] and [`Spectrum::of_estimate`].
 pub fn predict_from_estimate(covariance: &Covariance, rank: Rank) -> Result<Prediction, PredictionError> {
-    predict(&Spectrum::of_estimate(covariance)?, rank, &covariance.noise_law())
+    let law = covariance.noise_law().ok_or(PredictionError::Centred)?;
+    predict(&Spectrum::of_estimate(covariance)?, rank, &law)
 }
 
 fn predict_component(
@@ -199,6 +201,11 @@ pub enum PredictionError {
         /// What is required.
         requirement: &'static str,
     },
+    /// The estimate is about an estimated mean, whose noise the law does not cover.
+    #[error(
+        "the covariance is about an estimated mean, for which no law is known: predict for a task without centring"
+    )]
+    Centred,
     /// The law and the spectrum disagree on the number of features.
     #[error("the spectrum has {found} features but the collection has {expected}: state that many")]
     Dimension {

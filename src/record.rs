@@ -27,6 +27,15 @@ impl Bounding {
             Self::Clip { radius } => radius.0 * radius.0,
         }
     }
+
+    /// What one unit of the bounded record is worth in the units of the encoded features: `radius`, or 1.
+    #[must_use]
+    pub fn length_scale(self) -> f64 {
+        match self {
+            Self::UnitNorm => 1.0,
+            Self::Clip { radius } => radius.0,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -120,6 +129,11 @@ impl BoundedRecord {
             _ => coordinates.iter_mut().for_each(|value| *value = *value / largest / relative_norm),
         }
         Ok(Self { coordinates, bounding })
+    }
+
+    /// For [`Centring`](crate::centring::Centring), whose coordinates are in the unit ball because the record's are.
+    pub(crate) fn from_parts(coordinates: Vec<f64>, bounding: Bounding) -> Self {
+        Self { coordinates, bounding }
     }
 
     /// The d coordinates, with Euclidean norm at most 1 (up to rounding).

@@ -5,15 +5,16 @@ use core::fmt;
 use std::sync::Arc;
 
 use rand::rand_core::TryCryptoRng;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::centring::{Centring, CentringError};
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, RandomizeError};
 use crate::privacy::Guarantee;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::{Report, ReportId};
 use crate::sampling::{EntropyError, system_rng};
-use crate::schema::Schema;
+use crate::schema::{MAX_DIMENSION, Schema};
 
 /// The version of the task format that this crate reads and writes.
 pub const TASK_VERSION: u32 = 1;
@@ -58,6 +59,9 @@ struct TaskDocument {
     version: u32,
     schema: Schema,
     bounding: Bounding,
+    // Absent, not null, in a task without: its canonical JSON is what it was before there was centring.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    centring: Option<Centring>,
     mechanism: MechanismSpec,
     folds: Folds,
 }
@@ -68,7 +72,16 @@ impl Task {
     /// # Errors
     /// [`TaskError::Mechanism`] when the mechanism's parameters do not fit.
     pub fn new(schema: Schema, bounding: Bounding, mechanism: MechanismSpec, folds: Folds) -> Result<Self, TaskError> {
-        Self::from_document(TaskDocument { version: TASK_VERSION, schema, bounding, mechanism, folds })
+        Self::from_document(TaskDocument { version: TASK_VERSION, schema, bounding, centring: None, mechanism, folds })
+    }
+
+    /// The task that also estimates the mean, with everything else as it is. It is another task, with another digest.
+    ///
+    /// # Errors
+    /// [`TaskError::Centring`] when there is no room for one more coordinate, and [`TaskError::Mechanism`] when the
+    /// mechanism's parameters do not fit it.
+    pub fn with_centring(&self, centring: Centring) -> Result<Self, TaskError> {
+        Self::from_document(TaskDocument { centring: Some(centring), ..TaskDocument::clone(&self.document) })
     }
 
     /// Reads a task. Unknown fields, other versions and values that make no sense are errors.
@@ -88,7 +101,12 @@ impl Task {
     }
 
     fn from_document(document: TaskDocument) -> Result<Self, TaskError> {
-        let mechanism = document.mechanism.build(document.schema.dimension(), document.bounding)?;
+        let features = document.schema.dimension();
+        if document.centring.is_some() && features >= MAX_DIMENSION {
+            return Err(CentringError::Dimension(features).into());
+        }
+        let coordinates = features + usize::from(document.centring.is_some());
+        let mechanism = document.mechanism.build(coordinates, document.bounding)?;
         let canonical = serde_json::to_vec(&document).map_err(|error| TaskError::Json(error.to_string()))?;
         let digest = TaskDigest(Sha256::digest(canonical).into());
         Ok(Self { document: Arc::new(document), digest, mechanism })
@@ -119,13 +137,19 @@ impl Task {
         self.document.bounding
     }
 
+    /// How the mean is estimated too, if it is.
+    #[must_use]
+    pub fn centring(&self) -> Option<Centring> {
+        self.document.centring
+    }
+
     /// The mechanism's parameters.
     #[must_use]
     pub fn mechanism_spec(&self) -> MechanismSpec {
         self.document.mechanism
     }
 
-    /// The mechanism.
+    /// The mechanism. In a task with [centring](crate::centring) it is one for d + 1 coordinates.
     #[must_use]
     pub fn mechanism(&self) -> &Mechanism {
         &self.mechanism
@@ -185,6 +209,8 @@ impl Task {
         if record.bounding() != self.bounding() {
             return Err(RecordError::OtherBounding { expected: self.bounding(), found: record.bounding() }.into());
         }
+        let augmented = self.centring().map(|centring| centring.augment(record));
+        let record = augmented.as_ref().unwrap_or(record);
         let mut id = [0; 16];
         rng.try_fill_bytes(&mut id).map_err(|error| EntropyError::new(&error))?;
         let id = ReportId::new(id);
@@ -281,6 +307,11 @@ impl From<Folds> for u32 {
     }
 }
 
+/// A field that is left out or has a value: `null` is not a second way of leaving it out.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Centring>, D::Error> {
+    Centring::deserialize(deserializer).map(Some)
+}
+
 /// The one field that is read before all others.
 #[derive(Deserialize)]
 struct VersionOnly {
@@ -303,6 +334,9 @@ pub enum TaskError {
     /// A number of folds outside its range.
     #[error("{0} folds: use 1 to 64 (5 is common where a penalty is cross-validated)")]
     Folds(u32),
+    /// Centring that does not fit.
+    #[error(transparent)]
+    Centring(#[from] CentringError),
     /// The mechanism's parameters do not fit.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
@@ -352,6 +386,37 @@ mod tests {
         }
         assert!(Task::from_json("").is_err());
         assert!(Task::from_json("[]").is_err());
+    }
+
+    #[test]
+    fn centring_is_another_task_with_one_more_coordinate() {
+        let plain = task();
+        let centred = plain.with_centring(Centring::default()).unwrap();
+        assert_ne!(centred.digest(), plain.digest());
+        assert_eq!((plain.centring(), centred.centring()), (None, Some(Centring::default())));
+        assert_eq!((centred.dimension(), centred.mechanism().dimension()), (3, 4));
+        assert_eq!(centred.guarantee(), plain.guarantee());
+        let canonical = centred.to_json();
+        assert_eq!(canonical.replace("\"centring\":{\"weight\":0.25},", ""), plain.to_json());
+        assert_eq!(Task::from_json(&canonical).unwrap(), centred);
+        for (bad, expected) in [("null", "invalid type"), ("{\"weight\":1.5}", "weight is 1.5"), ("{}", "weight")] {
+            let error = Task::from_json(&canonical.replace("{\"weight\":0.25}", bad)).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error} lacks {expected}");
+        }
+        let record = centred.bound(vec![1.0, 2.0, 3.0]).unwrap();
+        assert_eq!(record.dimension(), 3);
+        assert!(centred.randomize(&record).is_ok());
+        let augmented = Centring::default().augment(&record);
+        assert!(matches!(centred.randomize(&augmented), Err(RandomizeError::Record(RecordError::Dimension { .. }))));
+    }
+
+    #[test]
+    fn centring_needs_room_for_its_coordinate() {
+        let mechanism = task().mechanism_spec();
+        let schema = Schema::numeric(MAX_DIMENSION).unwrap();
+        let full = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
+        let error = full.with_centring(Centring::default()).unwrap_err();
+        assert_eq!(error, TaskError::Centring(CentringError::Dimension(MAX_DIMENSION)));
     }
 
     #[test]

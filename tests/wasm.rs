@@ -249,7 +249,11 @@ fn tasks_have_the_digests_of_the_vectors() {
 
 #[wasm_bindgen_test]
 fn reports_and_aggregates_are_those_of_the_vectors() {
-    for file in [include_str!("vectors/v1/double-cap.json"), include_str!("vectors/v1/gaussian.json")] {
+    for file in [
+        include_str!("vectors/v1/double-cap.json"),
+        include_str!("vectors/v1/gaussian.json"),
+        include_str!("vectors/v1/centred.json"),
+    ] {
         let cases = cases(file);
         assert_ne!(cases.len(), 0);
         for case in cases {

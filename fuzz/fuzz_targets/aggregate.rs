@@ -31,6 +31,10 @@ fuzz_target!(|input: &[u8]| {
         }
         if let Ok(covariance) = Covariance::estimate(&twice, task) {
             assert!(covariance.matrix().iter().all(|entry| entry.is_finite()));
+            assert!(covariance.noise_deviation() > 0.0 && covariance.noise_edge().is_finite());
+            if let Some(mean) = covariance.mean() {
+                assert!(mean.values().iter().all(|entry| entry.is_finite()));
+            }
         }
     }
 });

@@ -174,7 +174,7 @@ impl<'a> Collection<'a> {
         Self {
             task,
             randomizer: BatchRandomizer::new(task, None),
-            reference: SecondMoment::new(task.dimension(), task.bounding().covariance_scale()),
+            reference: SecondMoment::of_task(task),
             waiting: Vec::with_capacity(BATCH),
             address: format!("{address}/tasks/{}/reports", task.digest()),
             sent: 0,
@@ -220,6 +220,7 @@ impl<'a> Collection<'a> {
             feature_names: self.task.schema().feature_names(),
             noise_deviation: recovery.noise_deviation,
             noise_edge: recovery.noise_edge,
+            mean: None,
             sparse: None,
             path: None,
             sin_theta_squared: None,
@@ -229,7 +230,7 @@ impl<'a> Collection<'a> {
             plot: None,
         };
         let records = self.reference.records();
-        result.compare(&Reference { matrix: self.reference.matrix(), records, skipped: 0 })?;
+        result.compare(&Reference { matrix: self.reference.reference(self.task), records, skipped: 0 })?;
         Ok(result)
     }
 }

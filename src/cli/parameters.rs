@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
+use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
@@ -48,6 +49,11 @@ pub(super) fn bounding(text: &str) -> core::result::Result<Bounding, String> {
         }
         _ => Err(format!("'{text}' is not a bounding: use unit-norm, or clip:R with a radius R")),
     }
+}
+
+/// Parses the weight of centring.
+pub(super) fn centring(text: &str) -> core::result::Result<Centring, String> {
+    Centring::new(number(text)?).map_err(|error| error.to_string())
 }
 
 /// The mechanisms a task may have.

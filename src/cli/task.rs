@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::{LocalRandomizer, MechanismSpec};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
@@ -14,7 +15,7 @@ use serde::Serialize;
 use super::error::{CliError, Result};
 use super::files;
 use super::output::Format;
-use super::parameters::{MechanismArguments, bounding};
+use super::parameters::{MechanismArguments, bounding, centring};
 
 #[derive(Subcommand)]
 pub(super) enum TaskCommand {
@@ -32,6 +33,10 @@ pub(super) struct New {
     /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
     #[arg(long, value_parser = bounding, default_value = "unit-norm")]
     bounding: Bounding,
+    /// Estimate the mean too, with this weight, and the covariance about it [default weight: 0.25]
+    #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
+    #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
+    centre: Option<Centring>,
     /// Into how many independent sums reports are split, for cross-validation
     #[arg(long, default_value_t = 1)]
     folds: u32,
@@ -48,12 +53,46 @@ pub(super) struct TaskSummary {
     pub(super) digest: String,
     pub(super) features: usize,
     pub(super) bounding: Bounding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) centring: Option<CentringSummary>,
     pub(super) mechanism: MechanismSpec,
     pub(super) folds: u32,
     pub(super) guarantee: Guarantee,
     pub(super) report_bytes: usize,
-    /// Standard deviation of one off-diagonal covariance entry of one report, in the units of the bounded record.
+    /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
+    /// record.
     pub(super) entry_deviation: f64,
+}
+
+/// What estimating the mean costs in noise.
+#[derive(Serialize)]
+pub(super) struct CentringSummary {
+    weight: f64,
+    /// The deviation of an entry of the second moments, as a multiple of what it is without centring.
+    noise_factor: f64,
+    /// Standard deviation of one entry of the mean of one report, in the units of the bounded record.
+    mean_deviation: f64,
+}
+
+impl CentringSummary {
+    fn of(task: &Task, centring: Centring) -> Self {
+        Self {
+            weight: centring.weight(),
+            noise_factor: centring.covariance_factor(),
+            mean_deviation: centring.mean_factor() * task.mechanism().deviation_beside(centring.weight()),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "centring   weight {}: {:.2} times the noise per entry, as if {:.0} % of the reports were missing; \
+             {:.4} per entry of the mean of one report\n",
+            self.weight,
+            self.noise_factor,
+            100.0 * (1.0 - self.noise_factor.powi(-2)),
+            self.mean_deviation
+        )
+    }
 }
 
 impl TaskSummary {
@@ -62,11 +101,13 @@ impl TaskSummary {
             digest: task.digest().to_string(),
             features: task.dimension(),
             bounding: task.bounding(),
+            centring: task.centring().map(|centring| CentringSummary::of(task, centring)),
             mechanism: task.mechanism_spec(),
             folds: task.folds().into(),
             guarantee: task.guarantee(),
             report_bytes: report_bytes(task),
-            entry_deviation: task.mechanism().entry_deviation(),
+            entry_deviation: task.mechanism().entry_deviation()
+                * task.centring().map_or(1.0, Centring::covariance_factor),
         }
     }
 
@@ -81,8 +122,9 @@ impl TaskSummary {
             Bounding::UnitNorm => "unit norm".to_owned(),
             Bounding::Clip { radius } => format!("clipped to radius {}", radius.value()),
         };
+        let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
         format!(
-            "task       {}\nfeatures   {}, {bounding}\nmechanism  {mechanism}\nguarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\n",
+            "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\n",
             self.digest, self.features, self.guarantee, self.report_bytes, self.entry_deviation
         )
     }
@@ -102,10 +144,15 @@ impl New {
             serde_json::from_str(&files::text(&self.schema)?).map_err(|error| CliError::file(&self.schema, error))?;
         let folds = Folds::new(self.folds).map_err(|error| CliError::Usage(error.to_string()))?;
         let spec = self.mechanism.spec()?;
-        let task = Task::new(schema, self.bounding, spec, folds).map_err(|error| match error {
-            TaskError::Mechanism(problem) => CliError::wrong_mechanism(problem),
-            other => other.into(),
-        })?;
+        let task = Task::new(schema, self.bounding, spec, folds)
+            .and_then(|task| match self.centre {
+                Some(centring) => task.with_centring(centring),
+                None => Ok(task),
+            })
+            .map_err(|error| match error {
+                TaskError::Mechanism(problem) => CliError::wrong_mechanism(problem),
+                other => other.into(),
+            })?;
         files::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
         let output = self.output;
         self.format.print(&TaskSummary::of(&task), |summary| format!("{}wrote {}\n", summary.text(), output.display()))

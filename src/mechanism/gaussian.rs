@@ -343,6 +343,10 @@ impl LocalRandomizer for Gaussian {
         self.off_diagonal.deviation()
     }
 
+    fn deviation_beside(&self, _energy: f64) -> f64 {
+        self.entry_deviation()
+    }
+
     fn noise_edge(&self, records: u64) -> f64 {
         // The semicircle law of a symmetric matrix with independent entries (Wigner 1958).
         2.0 * self.entry_deviation() * (self.dimension as f64 / records as f64).sqrt()

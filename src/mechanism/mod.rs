@@ -127,6 +127,10 @@ pub trait LocalRandomizer {
     /// Gaussian noise, and to those across the record (both coordinates 0 in it) with double-cap.
     fn entry_deviation(&self) -> f64;
 
+    /// Standard deviation that the mechanism gives to an off-diagonal entry ij of one debiased report whose record has
+    /// `x_i^2 = energy` (0 to 1) and `x_j = 0`: [`entry_deviation`](Self::entry_deviation) is that at energy 0.
+    fn deviation_beside(&self, energy: f64) -> f64;
+
     /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were nothing but
     /// noise, in the limit of many features. What does not rise above it cannot be told from noise.
     fn noise_edge(&self, records: u64) -> f64;
@@ -206,6 +210,10 @@ impl LocalRandomizer for Mechanism {
 
     fn entry_deviation(&self) -> f64 {
         delegate!(self, mechanism => mechanism.entry_deviation())
+    }
+
+    fn deviation_beside(&self, energy: f64) -> f64 {
+        delegate!(self, mechanism => mechanism.deviation_beside(energy))
     }
 
     fn noise_edge(&self, records: u64) -> f64 {

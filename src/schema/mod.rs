@@ -153,6 +153,30 @@ impl Schema {
         names
     }
 
+    /// Brings d encoded features, of a mean for instance, back into the units of their columns: `offset + scale ×
+    /// feature` for a numeric one. Features of a categorical column stay as they are (in a mean: the share of a value).
+    ///
+    /// ```
+    /// # let schema: ldp_pca::schema::Schema = serde_json::from_str(r#"{"columns": [
+    /// #     {"name": "age", "type": "numeric", "offset": 20, "scale": 100},
+    /// #     {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "error"}]}"#)?;
+    /// assert_eq!(schema.decode(&schema.encode_fields(&["45", "paid"])?), [45.0, 0.0, 1.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn decode(&self, features: &[f64]) -> Vec<f64> {
+        self.units().zip(features).map(|((offset, scale), feature)| offset + scale * feature).collect()
+    }
+
+    /// The offset and the scale of every feature, 0 and 1 for those of categorical columns.
+    fn units(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.columns.iter().flat_map(|column| match &column.kind {
+            ColumnKind::Numeric { offset, scale } => vec![(*offset, *scale)],
+            ColumnKind::Categorical { values, .. } => vec![(0.0, 1.0); values.len()],
+            ColumnKind::Ignored => vec![],
+        })
+    }
+
     /// Encodes one text field per column, in the order of the columns, ignored ones included: a row of a file.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use super::problem::Problem;
 use super::store::TaskStore;
 use crate::aggregate::Aggregate;
-use crate::covariance::Covariance;
+use crate::covariance::{Covariance, Mean};
 use crate::recovery::{Components, Rank, principal_components};
 use crate::task::Task;
 
@@ -24,6 +24,7 @@ struct Spectrum {
     records: u64,
     noise_deviation: f64,
     noise_edge: f64,
+    mean: Option<Mean>,
     components: Components,
 }
 
@@ -42,6 +43,9 @@ pub(super) struct Recovery {
     noise_deviation: f64,
     /// The variance that noise alone would give to the first component.
     noise_edge: f64,
+    /// The mean, of a task with centring: then the components are those of the covariance about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean: Option<Mean>,
 }
 
 impl RecoveryCache {
@@ -60,6 +64,7 @@ impl RecoveryCache {
             feature_names: task.schema().feature_names(),
             noise_deviation: spectrum.noise_deviation,
             noise_edge: spectrum.noise_edge,
+            mean: spectrum.mean.clone(),
         })
     }
 
@@ -88,6 +93,7 @@ impl Spectrum {
             records: covariance.records(),
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),
+            mean: covariance.mean().cloned(),
             components,
         })
     }

@@ -167,8 +167,14 @@ describe("the package", () => {
 
   test("reads out of its reports, on average, the record's own contribution", () => {
     const gaussian = { type: "gaussian", epsilon: 8, delta: 1e-6, calibration: "analytic" };
-    for (const mechanism of [TASK.mechanism, gaussian]) {
-      const task = Task.fromJSON({ ...TASK, mechanism, bounding: { type: "clip", radius: 2 } });
+    const settings = [
+      [TASK.mechanism, undefined],
+      [gaussian, undefined],
+      [gaussian, { weight: 0.25 }],
+    ];
+    for (const [mechanism, centring] of settings) {
+      const document = { ...TASK, mechanism, bounding: { type: "clip", radius: 2 } };
+      const task = Task.fromJSON(centring ? { ...document, centring } : document);
       const randomizer = new Randomizer(task);
       const { contribution } = task.encode(RECORD);
       const count = 20_000;

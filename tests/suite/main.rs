@@ -4,6 +4,7 @@
 
 mod accounting;
 mod audit;
+mod centring;
 mod cli;
 mod pipeline;
 mod properties;

@@ -2,6 +2,7 @@
 
 use chacha20::ChaCha8Rng;
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -80,10 +81,18 @@ fn mechanism() -> impl Strategy<Value = MechanismSpec> {
 }
 
 fn task() -> impl Strategy<Value = Task> {
-    (schema(), bounding(), mechanism(), select(vec![1u32, 2, 5, 64]))
-        .prop_filter_map("a task", |(schema, bounding, mechanism, folds)| {
-            Task::new(schema, bounding, mechanism, Folds::new(folds).unwrap()).ok()
-        })
+    let centring =
+        prop_oneof![2 => Just(None), 1 => select(vec![0.01, 0.25, 0.99]).prop_map(|weight| Centring::new(weight).ok())];
+    (schema(), bounding(), centring, mechanism(), select(vec![1u32, 2, 5, 64])).prop_filter_map(
+        "a task",
+        |(schema, bounding, centring, mechanism, folds)| {
+            let plain = Task::new(schema, bounding, mechanism, Folds::new(folds).unwrap()).ok()?;
+            match centring {
+                Some(centring) => plain.with_centring(centring).ok(),
+                None => Some(plain),
+            }
+        },
+    )
 }
 
 /// A task and reports of records of its own dimension; many candidates would only be slow.
@@ -227,6 +236,8 @@ proptest! {
                 prop_assert_eq!(merged.records(), aggregate.records() + accepted.records());
                 if let Ok(covariance) = Covariance::estimate(&merged, &task) {
                     prop_assert!(covariance.noise_deviation() > 0.0);
+                    prop_assert!(covariance.noise_factor() >= 1.0);
+                    prop_assert_eq!(covariance.mean().is_some(), task.centring().is_some());
                 }
             }
         }

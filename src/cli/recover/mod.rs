@@ -100,7 +100,7 @@ impl Recover {
     }
 
     fn reference(&self, path: &Path, task: &Task) -> Result<Reference> {
-        let mut moment = SecondMoment::new(task.dimension(), task.bounding().covariance_scale());
+        let mut moment = SecondMoment::of_task(task);
         let counts = records::bounded(path, task, self.header, self.skip_invalid, |record| {
             moment.add(&record);
             Ok(())
@@ -108,7 +108,7 @@ impl Recover {
         if counts.records == 0 {
             return Err(CliError::file(path, "the reference has no records to compare with"));
         }
-        Ok(Reference { matrix: moment.matrix(), records: counts.records, skipped: counts.skipped })
+        Ok(Reference { matrix: moment.reference(task), records: counts.records, skipped: counts.skipped })
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use ldp_pca::covariance::Covariance;
+use ldp_pca::covariance::{Covariance, Mean};
+use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{CrossValidation, PathPoint, Rank, principal_components};
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 use ldp_pca::task::Task;
@@ -36,6 +37,8 @@ pub(in crate::cli) struct RecoverResult {
     /// The variance that noise alone would give to the first component.
     pub(in crate::cli) noise_edge: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) mean: Option<MeanResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) sparse: Option<SparseResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) path: Option<Vec<PathResult>>,
@@ -49,6 +52,19 @@ pub(in crate::cli) struct RecoverResult {
     pub(in crate::cli) output: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) plot: Option<PathBuf>,
+}
+
+/// The mean, of a task with centring.
+#[derive(Serialize)]
+pub(in crate::cli) struct MeanResult {
+    /// d entries in the units of the encoded features, and the deviation that the mechanism gives to each.
+    #[serde(flatten)]
+    pub(super) estimate: Mean,
+    /// The entries in the units of the columns; not under unit norm, where they are those of a direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_column_units: Option<Vec<f64>>,
+    /// The deviation of a covariance entry, as a multiple of what it would be without centring.
+    pub(super) noise_factor: f64,
 }
 
 #[derive(Serialize)]
@@ -147,6 +163,7 @@ impl RecoverResult {
             feature_names: task.schema().feature_names(),
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),
+            mean: covariance.mean().map(|mean| MeanResult::of(mean, covariance, task)),
             sparse: None,
             path: None,
             sin_theta_squared: None,
@@ -191,6 +208,16 @@ impl RecoverResult {
     /// The edge that the variances must rise above.
     pub(super) fn edge(&self) -> f64 {
         self.sparse.as_ref().map_or(self.noise_edge, |sparse| sparse.noise_edge)
+    }
+}
+
+impl MeanResult {
+    fn of(mean: &Mean, covariance: &Covariance, task: &Task) -> Self {
+        let in_column_units = match task.bounding() {
+            Bounding::UnitNorm => None,
+            Bounding::Clip { .. } => Some(task.schema().decode(mean.values())),
+        };
+        Self { estimate: mean.clone(), in_column_units, noise_factor: covariance.noise_factor() }
     }
 }
 

@@ -28,6 +28,7 @@ impl RecoverResult {
         }
         text += &self.explained();
         text += &self.warning();
+        text += &self.mean_text();
         if let Some(sparse) = &self.sparse {
             text += &self.sparse_text(sparse);
         }
@@ -55,6 +56,17 @@ impl RecoverResult {
         format!(
             "warning     {buried} of them cannot be told from noise, which alone gives a variance of {edge:.5}{of_what}: \
              collect more reports, or ask for fewer components\n"
+        )
+    }
+
+    fn mean_text(&self) -> String {
+        let Some(mean) = &self.mean else { return String::new() };
+        format!(
+            "mean        {}  (encoded, noise {:.2e} per entry; \
+             it makes the noise of the covariance {:.2} times as large)\n",
+            largest_loadings(mean.estimate.values(), &self.feature_names),
+            mean.estimate.noise_deviation(),
+            mean.noise_factor
         )
     }
 

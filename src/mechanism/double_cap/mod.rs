@@ -246,6 +246,11 @@ impl LocalRandomizer for DoubleCap {
         1.0 / self.gain
     }
 
+    fn deviation_beside(&self, energy: f64) -> f64 {
+        // Given the record, z_j is normal with variance 1 and independent of z_i, which has variance 1 + gain × energy.
+        (1.0 + self.gain * energy).sqrt() / self.gain
+    }
+
     fn noise_edge(&self, records: u64) -> f64 {
         // The sum of z z^T over nearly Gaussian z is a Wishart matrix (Marchenko & Pastur 1967).
         let ratio = (self.state_dimension() as f64 / records as f64).sqrt();

@@ -49,6 +49,47 @@ fn a_collection_runs_from_sample_to_components() {
     assert!(text.contains("sin Theta") && text.contains("4,000 reports"), "{text}");
 }
 
+/// Records around (6, 3, 0, 0), with a spread as above: without centring the mean would be the component.
+#[test]
+fn a_centred_collection_gives_the_mean_and_the_components_about_it() {
+    let folder = Folder::new();
+    let shifted: String = many_records(4000)
+        .lines()
+        .map(|line| {
+            let row: Vec<f64> = line.split(',').map(|number| number.parse().unwrap()).collect();
+            format!("{},{},{},{}\n", row[0] + 6.0, row[1] - 3.0, row[2], row[3])
+        })
+        .collect();
+    folder.write("records.csv", format!("w,x,y,z\n{shifted}"));
+    folder.run("schema infer records.csv --scaling none -o schema.json").ok();
+    let created = "task new --schema schema.json --epsilon 4 --bounding clip:9 --centre";
+    let task = folder.run(&format!("{created} -o task.json --json")).json();
+    assert_eq!(task["centring"]["weight"], 0.25);
+    assert!((task["centring"]["noise_factor"].as_f64().unwrap() - 4.0 / 3.0).abs() < 1e-12);
+    assert_eq!(folder.run("inspect task.json --json").json()["centring"], task["centring"]);
+    let text = folder.run("inspect task.json").ok().stdout;
+    assert!(text.contains("centring   weight 0.25: 1.33 times the noise per entry, as if 44 %"), "{text}");
+    folder.run(&format!("{created} 0.5 -o half.json")).ok();
+    assert!(folder.read_text("half.json").contains(r#""centring":{"weight":0.5}"#));
+
+    folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 5").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    let recovered = folder.run("recover a.ldpa -t task.json --rank 1 --reference records.csv --json").json();
+    // A noise of 0.42 × 1.33 × 81 / sqrt(4000) = 0.7 per entry beside a variance of 1.7 along (2, 1): only the mean is sharp.
+    let values = numbers(&recovered["mean"]["values"]);
+    let deviation = recovered["mean"]["noise_deviation"].as_f64().unwrap();
+    for (value, expected) in values.iter().zip([6.0, -3.0, 0.0, 0.0]) {
+        assert!((value - expected).abs() < 6.0 * deviation && deviation < 0.3, "{values:?} {deviation}");
+    }
+    assert_eq!(recovered["mean"]["in_column_units"], recovered["mean"]["values"], "no offset, no scale");
+    assert!(recovered["mean"]["noise_factor"].as_f64().unwrap() > 1.33);
+    // The reference is centred too: its variance is that of the spread, not 45.
+    let reference = numbers(&recovered["reference"]["eigenvalues"]);
+    assert!((1.0..3.0).contains(&reference[0]), "{reference:?}");
+    let text = folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout;
+    assert!(text.contains("mean        ") && text.contains("w  -"), "{text}");
+}
+
 #[test]
 fn reports_of_the_system_source_differ_and_those_of_a_seed_do_not() {
     let folder = Folder::with_task();

@@ -8,6 +8,7 @@ mod page;
 use std::fs;
 use std::thread;
 
+use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::server::{ServerError, StoreError};
@@ -71,6 +72,26 @@ fn the_components_are_those_of_the_same_reports_summed_directly() {
     let more = bytes_of(&reports(&task(), 3, 1));
     server.send(&task(), &more);
     assert_eq!(server.get(&path(&task(), "/recovery?rank=1")).json()["records"], 301, "never a state of the past");
+}
+
+/// The covariance about the mean, and the mean beside it; a task without centring has no such member.
+#[test]
+fn the_components_of_a_centred_task_are_those_about_the_mean() {
+    let data = tempdir().unwrap();
+    let centred = task().with_centring(Centring::default()).unwrap();
+    let server = Running::start(config(data.path()), &[task(), centred.clone()]);
+    server.send(&task(), &bytes_of(&reports(&task(), 2, 300)));
+    let body = bytes_of(&reports(&centred, 2, 300));
+    assert_eq!(server.send(&centred, &body).status, 200);
+    let covariance = Covariance::estimate(&aggregate_of(&centred, &body), &centred).unwrap();
+    let expected = principal_components(covariance.matrix(), Rank::new(4).unwrap()).unwrap();
+    let found = server.get(&path(&centred, "/recovery?rank=4")).json();
+    assert_eq!(found["eigenvalues"], serde_json::json!(expected.values.as_slice()));
+    assert_eq!(found["noise_deviation"], covariance.noise_deviation());
+    assert_eq!(found["noise_edge"], covariance.noise_edge());
+    assert_eq!(found["mean"], serde_json::to_value(covariance.mean().unwrap()).unwrap());
+    assert_eq!(server.get(&path(&centred, "/recovery?rank=5")).status, 400, "the constant is no feature");
+    assert!(server.get(&path(&task(), "/recovery?rank=1")).json().get("mean").is_none());
 }
 
 #[test]
