@@ -30,22 +30,10 @@ impl SpikedModel {
         sparsity: Option<usize>,
         rng: &mut R,
     ) -> Result<Self, PopulationError> {
-        rank.check(dimension)?;
         if !(signal.is_finite() && signal >= 0.0) {
             return Err(PopulationError::Signal(signal));
         }
-        let rows = sparsity.unwrap_or(dimension);
-        if rows < rank.value() || rows > dimension {
-            return Err(PopulationError::Sparsity { sparsity: rows, rank: rank.value(), dimension });
-        }
-        let support = index::sample(rng, dimension, rows);
-        let mut columns = DMatrix::zeros(dimension, rank.value());
-        for row in support.iter() {
-            for column in 0..rank.value() {
-                columns[(row, column)] = rng.sample(StandardNormal);
-            }
-        }
-        Ok(Self { subspace: Subspace::new(&columns)?, signal })
+        Ok(Self { subspace: random_subspace(dimension, rank, sparsity, rng)?, signal })
     }
 
     /// The true principal subspace.
@@ -65,6 +53,28 @@ impl SpikedModel {
     }
 }
 
+/// A uniform subspace of rank k among all of d dimensions, or among those that live on `sparsity` random coordinates.
+pub(super) fn random_subspace<R: Rng + ?Sized>(
+    dimension: usize,
+    rank: Rank,
+    sparsity: Option<usize>,
+    rng: &mut R,
+) -> Result<Subspace, PopulationError> {
+    rank.check(dimension)?;
+    let rows = sparsity.unwrap_or(dimension);
+    if rows < rank.value() || rows > dimension {
+        return Err(PopulationError::Sparsity { sparsity: rows, rank: rank.value(), dimension });
+    }
+    let support = index::sample(rng, dimension, rows);
+    let mut columns = DMatrix::zeros(dimension, rank.value());
+    for row in support.iter() {
+        for column in 0..rank.value() {
+            columns[(row, column)] = rng.sample(StandardNormal);
+        }
+    }
+    Ok(Subspace::new(&columns)?)
+}
+
 /// Why a population cannot be drawn.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -78,6 +88,21 @@ pub enum PopulationError {
     /// A signal that is not usable.
     #[error("the signal is {0}: it must be a finite number that is 0 or more (20 is a strong one)")]
     Signal(f64),
+    /// A gap that no covariance of trace 1 has.
+    #[error(
+        "the gap is {gap}: {rank} spikes of a covariance of trace 1 stand out by more than 0 and at most {largest}"
+    )]
+    Gap {
+        /// The gap asked for.
+        gap: f64,
+        /// The number of spikes.
+        rank: usize,
+        /// The largest gap there is, one over that number.
+        largest: f64,
+    },
+    /// A noise level that is not usable.
+    #[error("the noise level is {0}: it must be a finite standard deviation that is 0 or more")]
+    Noise(f64),
     /// A sparsity that does not fit.
     #[error("the sparsity is {sparsity}: it must be between the rank {rank} and the dimension {dimension}")]
     Sparsity {

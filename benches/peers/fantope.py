@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Times the sparse solver beside other implementations of it, on the same instances, in one run, on one processor.
+
+The peers are R packages that must be there already (set R_LIBS for a library of your own); what is absent is skipped:
+  fps      Vu, Cho, Lei & Rohe (2013), ADMM with a full eigendecomposition per step
+  gradfps  Qiu, Lei & Roeder (2022), proximal-proximal gradient; its step is tuned for every instance (fantope.R)
+
+Peers are timed to a relative error of 1e-3 against the bound certified by this crate, which is timed to its own
+tolerance on the duality gap. All times leave out reading the matrix. See `--help`.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PEERS = ["gradfps", "fps"]
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")}
+
+
+def main():
+    options = arguments()
+    release = build()
+    pin_to_one_processor()
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        for dimension in options.dimensions:
+            instance = make_instance(release, Path(folder), dimension, options)
+            ours = run_ours(release, instance, options)
+            peers = [run_peer(peer, instance, ours, options) for peer in options.peers]
+            results.append({"instance": instance, "ours": ours, "peers": [peer for peer in peers if peer]})
+            Path(instance["matrix"]).unlink()
+            if not options.json:
+                show(results[-1], options)
+    if options.json:
+        json.dump(results, sys.stdout, indent=2)
+        print()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    numbers = lambda text: [int(number) for number in text.split(",")]
+    names = lambda text: [name for name in text.split(",") if name]
+    parser.add_argument("--dimensions", type=numbers, default=[100, 400, 1000], help="default: 100,400,1000")
+    parser.add_argument("--hardness", type=float, default=3.0, help="noise is gap / (hardness √d); default: 3, easy")
+    parser.add_argument("--factor", type=float, default=0.5, help="penalty in units of noise √(ln d); default: 0.5")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tolerance", type=float, default=1e-6, help="duality gap of ours; default: 1e-6")
+    parser.add_argument("--max-iterations", type=int, help="of ours; its default otherwise")
+    parser.add_argument("--target", type=float, default=1e-3, help="relative error of the peers; default: 1e-3")
+    parser.add_argument("--budget", type=float, default=300, help="CPU seconds to tune a peer; default: 300")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts; default: 3")
+    parser.add_argument("--peers", type=names, default=PEERS, help="default: gradfps,fps")
+    parser.add_argument("--json", action="store_true", help="one JSON document in place of tables")
+    options = parser.parse_args()
+    unknown = [peer for peer in options.peers if peer not in PEERS]
+    if unknown:
+        parser.error(f"unknown peer '{unknown[0]}': use {', '.join(PEERS)}")
+    return options
+
+
+def build():
+    """Builds this crate and returns the folder of its programs."""
+    command = ["cargo", "build", "--release", "--bin", "ldp-pca", "--example", "fantope_instance"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    metadata = subprocess.run(["cargo", "metadata", "--format-version=1", "--no-deps"],
+                              cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    return Path(json.loads(metadata.stdout)["target_directory"]) / "release"
+
+
+def pin_to_one_processor():
+    """Nothing started from here can use a second processor."""
+    os.environ.update(ONE_THREAD)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def make_instance(release, folder, dimension, options):
+    return run_json([
+        release / "examples" / "fantope_instance", folder / f"{dimension}.npy",
+        "--dimension", dimension, "--hardness", options.hardness, "--factor", options.factor, "--seed", options.seed,
+    ])
+
+
+def run_ours(release, instance, options):
+    command = [release / "ldp-pca", "solve", instance["matrix"], "--rank", instance["rank"],
+               "--penalty", repr(instance["penalty"]), "--tolerance", options.tolerance, "--json"]
+    if options.max_iterations:
+        command += ["--max-iterations", options.max_iterations]
+    runs = []
+    for _ in range(options.repeats):
+        before = cpu_of_children()
+        run = run_json(command)
+        # The clock of the solve and the CPU time of the whole process are each at least the CPU time of the solve.
+        run["seconds"] = min(run["seconds"], cpu_of_children() - before)
+        runs.append(run)
+    return min(runs, key=lambda run: run["seconds"])
+
+
+def run_peer(peer, instance, ours, options):
+    """The peer's result, or None when it is not there or fails: one peer does not stop the others."""
+    if shutil.which("Rscript") is None:
+        print(f"skipped {peer}: Rscript is not installed", file=sys.stderr)
+        return None
+    try:
+        result = run_json(["Rscript", Path(__file__).with_name("fantope.R"), peer, instance["matrix"], instance["rank"],
+                           repr(instance["penalty"]), repr(ours["dual_bound"]), repr(instance["gap"]), options.target,
+                           options.budget, options.repeats])
+    except subprocess.CalledProcessError as error:
+        print(f"skipped {peer} at d = {instance['dimension']}: it ended with {error.returncode}", file=sys.stderr)
+        return None
+    return result if result["installed"] else None
+
+
+def run_json(command):
+    output = subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE).stdout
+    return json.loads(output)
+
+
+def cpu_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def show(result, options):
+    instance, ours = result["instance"], result["ours"]
+    print(f"\nd = {instance['dimension']}, hardness {options.hardness:g}, penalty {options.factor:g} noise √(ln d)")
+    print("solver          seconds   times ours  iterations  error of X   after projection   remarks")
+    print(f"{'ours':<10} {ours['seconds']:12.3f} {1:12.1f} {ours['iterations']:11} {'':12} {ours['relative_gap']:18.1e}"
+          f"   {ours['status']}, certified")
+    for peer in result["peers"]:
+        remarks = peer["settings"] if peer["reached"] else f"{peer['settings']}, {options.target:g} not reached"
+        remarks += (f"; trace {peer['trace_error']:+.1e}, eigenvalues {peer['lowest_eigenvalue']:.1e} to "
+                    f"1{peer['highest_eigenvalue'] - 1:+.1e}")
+        line(peer["peer"], peer["seconds"], ours, peer["iterations"], peer["error"], peer["feasible_error"], remarks)
+        if "default_seconds" in peer:
+            line("  default", peer["default_seconds"], ours, peer["default_iterations"], peer["default_error"], None, "")
+
+
+def line(name, seconds, ours, iterations, error, feasible_error, remarks):
+    ratio = seconds / ours["seconds"] if ours["seconds"] > 0 else float("inf")
+    projected = "" if feasible_error is None else f"{feasible_error:.1e}"
+    print(f"{name:<10} {seconds:12.3f} {ratio:12.1f} {iterations:11} {error:12.1e} {projected:>18}   {remarks}".rstrip())
+
+
+if __name__ == "__main__":
+    main()
