@@ -45,8 +45,6 @@ def main():
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    numbers = lambda text: [int(number) for number in text.split(",")]
-    names = lambda text: [name for name in text.split(",") if name]
     parser.add_argument("--dimensions", type=numbers, default=[100, 400, 1000], help="default: 100,400,1000")
     parser.add_argument("--hardness", type=float, default=3.0, help="noise is gap / (hardness √d); default: 3, easy")
     parser.add_argument("--factor", type=float, default=0.5, help="penalty in units of noise √(ln d); default: 0.5")
@@ -63,6 +61,14 @@ def arguments():
     if unknown:
         parser.error(f"unknown peer '{unknown[0]}': use {', '.join(PEERS)}")
     return options
+
+
+def numbers(text):
+    return [int(number) for number in text.split(",")]
+
+
+def names(text):
+    return [name for name in text.split(",") if name]
 
 
 def build():
@@ -140,13 +146,14 @@ def show(result, options):
                     f"1{peer['highest_eigenvalue'] - 1:+.1e}")
         line(peer["peer"], peer["seconds"], ours, peer["iterations"], peer["error"], peer["feasible_error"], remarks)
         if "default_seconds" in peer:
-            line("  default", peer["default_seconds"], ours, peer["default_iterations"], peer["default_error"], None, "")
+            line("  default", peer["default_seconds"], ours, peer["default_iterations"], peer["default_error"])
 
 
-def line(name, seconds, ours, iterations, error, feasible_error, remarks):
+def line(name, seconds, ours, iterations, error, feasible_error=None, remarks=""):
     ratio = seconds / ours["seconds"] if ours["seconds"] > 0 else float("inf")
     projected = "" if feasible_error is None else f"{feasible_error:.1e}"
-    print(f"{name:<10} {seconds:12.3f} {ratio:12.1f} {iterations:11} {error:12.1e} {projected:>18}   {remarks}".rstrip())
+    row = f"{name:<10} {seconds:12.3f} {ratio:12.1f} {iterations:11} {error:12.1e} {projected:>18}   {remarks}"
+    print(row.rstrip())
 
 
 if __name__ == "__main__":
