@@ -223,6 +223,8 @@ impl<'a> Collection<'a> {
             mean: None,
             sparse: None,
             path: None,
+            predicted: None,
+            confidence: None,
             sin_theta_squared: None,
             reference: None,
             seconds: 0.0,

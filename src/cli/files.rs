@@ -5,7 +5,7 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use ldp_pca::linalg::SymmetricMatrix;
+use ldp_pca::linalg::{EigenError, SymmetricMatrix};
 use ldp_pca::task::{MAX_TASK_BYTES, Task};
 use nalgebra::DMatrix;
 use npyz::{DType, NpyFile, Order, WriterBuilder};
@@ -229,7 +229,19 @@ pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
     } else {
         rows.collect(bytes / 8, |value| value).map(SymmetricMatrix::new)
     };
-    matrix?.map_err(|error| CliError::file(path, error))
+    matrix?.map_err(|error| CliError::file(path, in_rows(error)))
+}
+
+/// The error with the positions of the file, whose rows were taken for columns.
+fn in_rows(error: EigenError) -> EigenError {
+    match error {
+        EigenError::NotFinite { row, column, value } => EigenError::NotFinite { row: column, column: row, value },
+        EigenError::NotSquare { rows, columns } => EigenError::NotSquare { rows: columns, columns: rows },
+        EigenError::NotSymmetric { row, column, value, mirror } => {
+            EigenError::NotSymmetric { row, column, value: mirror, mirror: value }
+        }
+        other => other,
+    }
 }
 
 impl NpyRows<'_> {

@@ -1,5 +1,6 @@
 //! `recover`.
 
+mod confidence;
 mod loadings;
 mod result;
 mod sparse;
@@ -12,10 +13,11 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::evaluation::SecondMoment;
-use ldp_pca::recovery::{Components, Rank, principal_components};
+use ldp_pca::recovery::{Components, Penalty, Rank, principal_components};
 use ldp_pca::task::Task;
 use nalgebra::DMatrix;
 
+use self::confidence::{ConfidenceArguments, PredictionResult};
 use self::loadings::LoadingsFile;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
@@ -40,6 +42,8 @@ pub(super) struct Recover {
     rank: Rank,
     #[command(flatten)]
     sparse: SparseArguments,
+    #[command(flatten)]
+    confidence: ConfidenceArguments,
     /// Compare with the components of these records, found without privacy
     #[arg(long, value_name = "RECORDS")]
     reference: Option<PathBuf>,
@@ -84,6 +88,9 @@ impl Recover {
         } else {
             dense(&covariance, &task, self.rank)?
         };
+        result.predicted = PredictionResult::of(&covariance, self.rank)?;
+        let penalty = result.sparse.as_ref().map(|sparse| Penalty::new(sparse.penalty)).transpose()?;
+        result.confidence = self.confidence.confidence(&covariance, self.rank, penalty)?;
         if let Some(path) = &self.reference {
             result.compare(&self.reference(path, &task)?)?;
         }

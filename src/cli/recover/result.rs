@@ -10,6 +10,7 @@ use ldp_pca::task::Task;
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
+use super::confidence::{ConfidenceResult, PredictionResult};
 use crate::cli::error::{CliError, Result};
 use crate::cli::solve::status_name;
 
@@ -42,6 +43,10 @@ pub(in crate::cli) struct RecoverResult {
     pub(in crate::cli) sparse: Option<SparseResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) path: Option<Vec<PathResult>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) predicted: Option<PredictionResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) confidence: Option<ConfidenceResult>,
     /// `||sin Theta||_F^2` against the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) sin_theta_squared: Option<f64>,
@@ -166,6 +171,8 @@ impl RecoverResult {
             mean: covariance.mean().map(|mean| MeanResult::of(mean, covariance, task)),
             sparse: None,
             path: None,
+            predicted: None,
+            confidence: None,
             sin_theta_squared: None,
             reference: None,
             seconds: 0.0,

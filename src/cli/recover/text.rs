@@ -33,6 +33,13 @@ impl RecoverResult {
             text += &self.sparse_text(sparse);
         }
         text += &self.path_text();
+        if let (Some(predicted), None) = (&self.predicted, &self.sparse) {
+            text += &predicted.text();
+        }
+        if let Some(confidence) = &self.confidence {
+            let support = self.sparse.as_ref().map(|sparse| sparse.support.as_slice());
+            text += &confidence.text(&self.feature_names, support);
+        }
         if let (Some(error), Some(reference)) = (self.sin_theta_squared, &self.reference) {
             text += &self.reference_text(error, reference);
         }

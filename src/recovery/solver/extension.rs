@@ -69,7 +69,7 @@ pub(in crate::recovery) fn eigenvalue_rounding(dimension: usize, norm: f64) -> f
 }
 
 /// Up to this dimension the last certificate is of all eigenvalues, since it costs little.
-const CHEAP: usize = 400;
+const CHEAP: usize = 200;
 
 /// Lanczos steps to see the largest eigenvalue beyond the working set, and most steps to bound it.
 const FIRST_STEPS: usize = 40;

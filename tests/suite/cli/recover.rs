@@ -190,3 +190,31 @@ fn simulate_compares_methods_on_the_same_reports() {
     folder.run(&format!("{common} --penalty-factor -1")).refused(2, &["--penalty-factor is -1"]);
     folder.run(&format!("{common} --penalty-factor nan")).refused(2, &["--penalty-factor is NaN"]);
 }
+
+#[test]
+fn the_error_is_predicted_and_bounded_by_drawing_the_noise_again() {
+    let folder = collected(3000, 1);
+    let plain = folder.run("recover a.ldpa -t task.json --rank 1 --bootstrap 40 --json").json();
+    assert_eq!(plain["confidence"]["replicates"], 40);
+    let of = |key: &str| plain["confidence"][key].as_f64().unwrap();
+    assert!(0.0 <= of("lower") && of("lower") <= of("median") && of("median") <= of("upper") && of("upper") <= 1.0);
+    assert_eq!(plain["confidence"]["components"][0]["distinguishable"], true);
+    let predicted = plain["predicted"]["sin_theta_squared"].as_f64().unwrap();
+    assert!(predicted > 0.2 * of("lower") && predicted < 5.0 * of("upper"), "{plain}");
+    // The same seed draws the same noise.
+    let again = folder.run("recover a.ldpa -t task.json --rank 1 --bootstrap 40 --json").json();
+    assert_eq!(again["confidence"], plain["confidence"]);
+
+    let sparse = folder.run("recover a.ldpa -t task.json --rank 1 --sparse --bootstrap 40 --json").json();
+    let stability = numbers(&sparse["confidence"]["support_stability"]);
+    assert!(stability.len() == 4 && stability[0] > 0.9 && stability[1] > 0.9, "{stability:?}");
+    let text = folder.run("recover a.ldpa -t task.json --rank 1 --sparse --bootstrap 40").ok().stdout;
+    assert!(text.contains("interval ") && text.contains("stability   "), "{text}");
+
+    folder.run("recover a.ldpa -t task.json --rank 1 --bootstrap 5").refused(1, &["5 replicates", "at least 20"]);
+    folder.run("recover a.ldpa -t task.json --rank 4 --bootstrap 40").refused(1, &["whole space"]);
+    folder.run("task new --schema schema.json --epsilon 4 --centre -o centred.json").ok();
+    folder.run("randomize records.csv -t centred.json -o c.ldpr --insecure-seed 5").ok();
+    folder.run("aggregate c.ldpr -t centred.json -o c.ldpa").ok();
+    folder.run("recover c.ldpa -t centred.json --rank 1 --bootstrap 40").refused(2, &["centring"]);
+}
