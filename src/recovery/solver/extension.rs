@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::cross::cancel_against;
+use super::cross::Canceller;
 use super::scaled::ScaledProblem;
 use super::thresholded::Thresholded;
 use crate::linalg::{Krylov, SymmetricEigen, lanczos, symmetric_eigenvalues};
@@ -16,7 +16,7 @@ use crate::recovery::outcome::{Certificate, DualMatrix};
 ///
 /// ```text
 ///            J        rest
-///     J   [ M_J       Cᵀ  ]      C: per row the Z that makes C Q vanish, if the penalty allows (`cancel_against`)
+///     J   [ M_J       Cᵀ  ]      C: per row the Z that makes C Q vanish, if the penalty allows ([`Canceller`])
 ///  rest   [ C         T   ]      T: what soft-thresholding leaves of S
 /// ```
 ///
@@ -97,24 +97,25 @@ impl<'a> Extension<'a> {
             cross: Vec::new(),
             violations: Vec::new(),
         };
+        let canceller = Canceller::new(&extension.leading, problem.penalty);
+        let mut entries = vec![0.0; rows.len()];
         let mut inside = rows.iter().copied().peekable();
         for row in 0..problem.dimension() {
             if inside.next_if_eq(&row).is_none() {
-                extension.add_row(problem, row);
+                entries.iter_mut().zip(rows).for_each(|(entry, column)| *entry = problem.entry(*column, row));
+                extension.add_row(&canceller, problem.penalty, row, &entries);
             }
         }
         extension
     }
 
-    fn add_row(&mut self, problem: &ScaledProblem<'_>, row: usize) {
-        let entries =
-            DVector::from_iterator(self.rows.len(), self.rows.iter().map(|column| problem.entry(*column, row)));
-        if entries.amax() <= problem.penalty {
+    fn add_row(&mut self, canceller: &Canceller, penalty: f64, row: usize, entries: &[f64]) {
+        if entries.iter().all(|entry| entry.abs() <= penalty) {
             return;
         }
-        let (left, coupling) = cancel_against(&entries, &self.leading, problem.penalty);
+        let (left, coupling) = canceller.cancel(entries);
         let size = coupling.norm();
-        if size > NEGLIGIBLE * problem.penalty {
+        if size > NEGLIGIBLE * penalty {
             self.violations.push((row, size));
         }
         self.coupling.ger(1.0, &coupling, &coupling, 1.0);
