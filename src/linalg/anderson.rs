@@ -105,3 +105,37 @@ fn dot(left: &[f64], right: &[f64]) -> f64 {
     let rest: f64 = left[split..].iter().zip(&right[split..]).map(|(left, right)| left * right).sum();
     sums.iter().sum::<f64>() + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linear_map_is_solved_in_as_many_steps_as_it_has_dimensions() {
+        // A slow contraction: plain iteration would need thousands of steps.
+        let map = |t: &[f64]| -> Vec<f64> { (0..4).map(|row| t[row] * (0.999 - 0.1 * row as f64) + 1.0).collect() };
+        let mut anderson = Anderson::new(5);
+        let mut point = vec![0.0; 4];
+        for _ in 0..12 {
+            let mut image = map(&point);
+            let residual: Vec<f64> = image.iter().zip(&point).map(|(image, point)| image - point).collect();
+            anderson.extrapolate(&residual, &mut image);
+            point = image;
+        }
+        for (row, value) in point.iter().enumerate() {
+            let fixed = 1.0 / (0.001 + 0.1 * row as f64);
+            assert!((value - fixed).abs() < 1e-4 * fixed, "{row}: {value} {fixed}");
+        }
+    }
+
+    #[test]
+    fn too_few_or_dependent_steps_leave_the_plain_image() {
+        let mut anderson = Anderson::new(3);
+        for _ in 0..6 {
+            let mut image = vec![1.0, 2.0];
+            // The same step again and again: all differences are zero.
+            assert!(!anderson.extrapolate(&[0.5, 0.5], &mut image));
+            assert_eq!(image, [1.0, 2.0]);
+        }
+    }
+}

@@ -107,3 +107,62 @@ impl Krylov {
         largest + error * (largest - smallest) / (1.0 - 2.0 * error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    use super::*;
+
+    fn start(dimension: usize, seed: u64) -> DVector<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        DVector::from_fn(dimension, |_, _| StandardNormal.sample(&mut rng))
+    }
+
+    fn of_diagonal(diagonal: &DVector<f64>, seed: u64, steps: usize) -> Krylov {
+        let mut apply = |x: &DVector<f64>, y: &mut DVector<f64>| y.copy_from(&diagonal.component_mul(x));
+        lanczos(&mut apply, &start(diagonal.len(), seed), steps).unwrap()
+    }
+
+    #[test]
+    fn ritz_pairs_are_orthonormal_and_have_the_residuals_stated() {
+        let diagonal = DVector::from_fn(200, |row, _| (row as f64).sqrt());
+        let krylov = of_diagonal(&diagonal, 1, 30);
+        assert!((krylov.basis.tr_mul(&krylov.basis) - DMatrix::identity(30, 30)).norm() < 1e-12);
+        let vectors = krylov.vectors(3);
+        for index in 0..3 {
+            let vector = vectors.column(index).into_owned();
+            let defect = (diagonal.component_mul(&vector) - krylov.values[index] * &vector).norm();
+            assert!((defect - krylov.residual(index)).abs() < 1e-10, "{index}");
+            assert!(krylov.values[index] <= 199f64.sqrt() + 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_bound_holds_for_every_start_and_tightens_with_steps() {
+        // A largest eigenvalue that stands out little from 400 others: Ritz values fall short of it.
+        let mut diagonal = DVector::from_fn(401, |row, _| -1.0 + row as f64 / 200.0);
+        diagonal[400] = 1.02;
+        let mut short = 0;
+        for seed in 0..200 {
+            let (early, late) = (of_diagonal(&diagonal, seed, 15), of_diagonal(&diagonal, seed, 40));
+            assert!(early.upper_bound(1e-3) >= 1.02 && late.upper_bound(1e-3) >= 1.02, "seed {seed}");
+            assert!(late.upper_bound(1e-3) < early.upper_bound(1e-3));
+            short += usize::from(early.values[0] < 1.0);
+        }
+        assert!(short > 20, "{short}: nothing was there to bound");
+        assert_eq!(of_diagonal(&diagonal, 1, 5).upper_bound(1e-15), f64::INFINITY);
+    }
+
+    #[test]
+    fn an_invariant_space_ends_the_iteration() {
+        let krylov = of_diagonal(&DVector::from_fn(50, |row, _| (row % 3) as f64), 2, 20);
+        assert_eq!(krylov.values.len(), 3);
+        assert!((krylov.values - DVector::from_vec(vec![2.0, 1.0, 0.0])).norm() < 1e-12);
+        assert_eq!(of_diagonal(&DVector::from_element(1, 7.0), 3, 9).values.as_slice(), [7.0]);
+        let zero = lanczos(&mut |_, y| y.fill(0.0), &DVector::zeros(3), 2);
+        assert!(matches!(zero, Err(EigenError::NotFinite { .. })));
+    }
+}

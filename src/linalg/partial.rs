@@ -80,3 +80,29 @@ fn multiply(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> DMatrix<f64> {
     matmul(out_view, Accum::Replace, left, right, 1.0, Par::Seq);
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guess_improves_to_the_leading_eigenvectors() {
+        let matrix =
+            DMatrix::from_fn(60, 60, |i, j| ((i * j) as f64 * 0.7).sin() + if i == j { (60 - i) as f64 } else { 0.0 });
+        let exact = symmetric_eigen(&(0.5 * (&matrix + matrix.transpose()))).unwrap();
+        let matrix = 0.5 * (&matrix + matrix.transpose());
+        let mut vectors = DMatrix::identity(60, 5);
+        for _ in 0..150 {
+            vectors = improve_leading_pairs(&matrix, &vectors).unwrap().vectors;
+            assert!((vectors.tr_mul(&vectors) - DMatrix::identity(5, 5)).norm() < 1e-12);
+        }
+        let pairs = improve_leading_pairs(&matrix, &vectors).unwrap();
+        for index in 0..4 {
+            assert!((pairs.values[index] - exact.values[index]).abs() < 1e-9, "{index}");
+        }
+        // A guess that is already exact stays, though its image adds nothing to it.
+        let known = exact.vectors.columns(0, 5).into_owned();
+        let kept = improve_leading_pairs(&matrix, &known).unwrap();
+        assert!(kept.values.iter().zip(exact.values.iter()).all(|(kept, exact)| (kept - exact).abs() < 1e-11));
+    }
+}

@@ -144,3 +144,37 @@ fn average_mirrored<T: nalgebra::Scalar + Copy>(matrix: &mut DMatrix<T>, mean: i
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_asymmetry_is_averaged_in_either_precision() {
+        let matrix = DMatrix::from_fn(130, 130, |i, j| ((i * j) as f64).sin());
+        let mut rough = matrix.clone();
+        rough[(3, 129)] += 1e-13;
+        let double = SymmetricMatrix::new(rough).unwrap();
+        assert_eq!(double.entry(3, 129), double.entry(129, 3));
+        assert!((double.entry(3, 129) - matrix[(3, 129)] - 0.5e-13).abs() < 1e-15);
+        let single = SymmetricMatrix::from_single(matrix.map(|entry| entry as f32)).unwrap();
+        assert_eq!((single.dimension(), single.entry(5, 7)), (130, f64::from((35f64).sin() as f32)));
+        assert!((single.to_double() - &matrix).amax() < 1e-7);
+        assert!((single.mean_diagonal() - matrix.trace() / 130.0).abs() < 1e-7);
+        assert_eq!(double.submatrix(&[2, 1], &[0, 129]), DMatrix::from_fn(2, 2, |i, j| double.entry(2 - i, 129 * j)));
+    }
+
+    #[test]
+    fn what_is_not_symmetric_and_finite_is_refused() {
+        assert_eq!(SymmetricMatrix::new(DMatrix::zeros(0, 0)), Err(EigenError::Empty));
+        assert!(matches!(SymmetricMatrix::new(DMatrix::zeros(2, 3)), Err(EigenError::NotSquare { .. })));
+        let mut matrix = DMatrix::<f32>::identity(100, 100);
+        matrix[(99, 1)] = 0.5;
+        let refused = EigenError::NotSymmetric { row: 1, column: 99, value: 0.0, mirror: 0.5 };
+        assert_eq!(SymmetricMatrix::from_single(matrix.clone()), Err(refused));
+        matrix[(99, 1)] = f32::INFINITY;
+        assert!(matches!(SymmetricMatrix::from_single(matrix), Err(EigenError::NotFinite { row: 99, column: 1, .. })));
+        let huge = DMatrix::from_element(2, 2, f64::MAX);
+        assert_eq!(SymmetricMatrix::new(huge).unwrap().entry(0, 1), f64::MAX);
+    }
+}

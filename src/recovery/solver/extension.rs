@@ -54,6 +54,9 @@ pub(super) struct Evidence {
 /// How much to spend on a bound.
 pub(super) struct Effort<'a> {
     pub(super) seed: u64,
+    /// The number of this certificate, from 1: each has a random vector of its own, for the matrix depends on the last one's.
+    pub(super) number: u64,
+    /// Probability that any certificate is wrong.
     pub(super) failure: f64,
     pub(super) exact_dimension: usize,
     /// Whether a bound would be good enough.
@@ -74,6 +77,18 @@ const CHEAP: usize = 200;
 /// Lanczos steps to see the largest eigenvalue beyond the working set, and most steps to bound it.
 const FIRST_STEPS: usize = 40;
 const MOST_STEPS: usize = 320;
+
+/// The numbers of steps from first to most, each twice the one before.
+const STEP_CHOICES: f64 = 4.0;
+
+/// A vector of uniform direction: number `number` of this seed.
+pub(super) fn random_direction(seed: u64, number: u64, dimension: usize) -> DVector<f64> {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    key[8..16].copy_from_slice(&number.to_le_bytes());
+    let mut rng = ChaCha8Rng::from_seed(key);
+    DVector::from_fn(dimension, |_, _| StandardNormal.sample(&mut rng))
+}
 
 impl<'a> Extension<'a> {
     /// Extends `M_J`, of which the first `positive` eigenvectors carry the solution.
@@ -125,11 +140,14 @@ impl<'a> Extension<'a> {
     /// Bounds the sum of the `k` largest eigenvalues of the whole matrix.
     pub(super) fn evidence(&self, problem: &ScaledProblem<'_>, effort: &Effort<'_>) -> Result<Evidence, RecoveryError> {
         let rounding = self.rank as f64 * eigenvalue_rounding(self.rows.len(), self.block.norm());
+        // Over all certificates, and all numbers of steps of each, the failures add up to at most the one stated.
+        let number = effort.number as f64;
+        let failure = effort.failure / (number * (number + 1.0) * STEP_CHOICES);
         let mut steps = FIRST_STEPS;
         let (krylov, estimate, mut bound) = loop {
-            let krylov = self.complement(effort.seed, steps)?;
+            let krylov = self.complement(effort, steps)?;
             let estimate = self.sum_of_largest(krylov.values[0])? + rounding;
-            let bound = self.sum_of_largest(krylov.upper_bound(effort.failure))? + rounding;
+            let bound = self.sum_of_largest(krylov.upper_bound(failure))? + rounding;
             // More steps only where they can decide something.
             let undecided = (effort.wanted)(estimate) && !(effort.wanted)(bound);
             let more = steps < MOST_STEPS && krylov.values.len() == steps;
@@ -220,9 +238,8 @@ impl<'a> Extension<'a> {
     }
 
     /// Krylov space of the matrix on the complement of `Q`, from a random start.
-    fn complement(&self, seed: u64, steps: usize) -> Result<Krylov, RecoveryError> {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut start = DVector::from_fn(self.thresholded.dimension(), |_, _| StandardNormal.sample(&mut rng));
+    fn complement(&self, effort: &Effort<'_>, steps: usize) -> Result<Krylov, RecoveryError> {
+        let mut start = random_direction(effort.seed, effort.number, self.thresholded.dimension());
         self.project_out(&mut start);
         let mut inner = start.clone();
         let mut apply = |x: &DVector<f64>, y: &mut DVector<f64>| {

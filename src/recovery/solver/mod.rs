@@ -294,6 +294,7 @@ impl Run<'_> {
         let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
         let effort = Effort {
             seed: self.settings.seed,
+            number: self.best.history.len() as u64 + 1,
             failure: self.settings.failure,
             exact_dimension: self.settings.exact_dimension,
             wanted: &|bound| self.scaled.relative_gap(value, bound) <= self.settings.tolerance,

@@ -1,12 +1,9 @@
 //! The rows that the problem is solved on.
 
-use chacha20::ChaCha8Rng;
 use nalgebra::{DMatrix, DVector};
-use rand::SeedableRng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::Block;
-use super::extension::{Effort, Evidence, Extension, eigenvalue_rounding};
+use super::extension::{Effort, Evidence, Extension, eigenvalue_rounding, random_direction};
 use super::part::Part;
 use super::scaled::ScaledProblem;
 use super::splitting::{Splitting, Stepping};
@@ -41,8 +38,7 @@ impl WorkingSet {
         let (dimension, rank) = (problem.dimension(), problem.rank);
         let mut rows: Vec<usize> = (0..dimension).collect();
         if dimension > SMALL && 2 * rank < dimension {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let start = DVector::from_fn(dimension, |_, _| StandardNormal.sample(&mut rng));
+            let start = random_direction(seed, 0, dimension);
             let krylov = lanczos(&mut |x, y| thresholded.multiply(x, y), &start, 40 + 4 * rank)?;
             let vectors = krylov.vectors(rank.min(krylov.values.len()));
             let leverage: Vec<f64> = vectors.row_iter().map(|entries| entries.norm_squared()).collect();
