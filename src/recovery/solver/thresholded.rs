@@ -28,7 +28,7 @@ impl<'a> Thresholded<'a> {
         let mut rows = Rows {
             penalty: problem.penalty * problem.scale,
             scale: problem.scale,
-            limit: if dimension > LARGE { dimension * (dimension / 8) } else { usize::MAX },
+            limit: if dimension > LARGE { dimension * (dimension / 5) } else { usize::MAX },
             starts: vec![0],
             columns: Vec::new(),
             values: Vec::new(),
