@@ -16,5 +16,5 @@ pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen,
 pub use krylov::{Krylov, lanczos};
 pub(crate) use partial::improve_leading_pairs;
 pub(crate) use product::weighted_gram;
-pub(crate) use symmetric::{ColumnVisitor, Stored};
+pub(crate) use symmetric::{ColumnVisitor, Stored, scatter};
 pub use symmetric::{SINGLE_SYMMETRY_TOLERANCE, SymmetricMatrix};

@@ -126,6 +126,15 @@ impl SymmetricMatrix {
     }
 }
 
+/// Writes a block over the entries of `whole` at these rows and columns.
+pub(crate) fn scatter(block: &DMatrix<f64>, rows: &[usize], whole: &mut DMatrix<f64>) {
+    for (column, at_column) in rows.iter().enumerate() {
+        for (row, at_row) in rows.iter().enumerate() {
+            whole[(*at_row, *at_column)] = block[(row, column)];
+        }
+    }
+}
+
 /// Replaces mirrored entries by their mean, in tiles so that both sides stay in cache.
 fn average_mirrored<T: nalgebra::Scalar + Copy>(matrix: &mut DMatrix<T>, mean: impl Fn(T, T) -> T) {
     const TILE: usize = 64;

@@ -100,9 +100,7 @@ pub fn solve_admm(
 
 impl AdmmSettings {
     fn check(&self) -> Result<(), RecoveryError> {
-        let require = |holds: bool, name, value, requirement| {
-            if holds { Ok(()) } else { Err(RecoveryError::InvalidSetting { name, value, requirement }) }
-        };
+        let require = RecoveryError::require;
         let relaxed = self.relaxation > 0.0 && self.relaxation < 2.0;
         require(self.tolerance >= 0.0, "tolerance", self.tolerance, "a number of at least 0")?;
         require(self.max_iterations >= 1, "max_iterations", self.max_iterations as f64, "at least 1")?;

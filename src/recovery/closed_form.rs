@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, SolverStatus};
-use super::solver::{ScaledProblem, eigenvalue_rounding};
+use super::solver::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::symmetric_eigen;
 
@@ -52,7 +52,7 @@ fn leading_eigenvectors(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) ->
     }
     matrix /= scaled.scale;
     let eigen = symmetric_eigen(&matrix)?;
-    let bound = eigen.values.rows(0, rank).sum() + rank as f64 * eigenvalue_rounding(dimension, matrix.norm());
+    let bound = eigen.values.rows(0, rank).sum() + scaled.rounding(dimension, matrix.norm());
     let vectors = eigen.vectors.columns(0, rank).into_owned();
     let value = vectors.dot(&(&matrix * &vectors));
     let sparse = &vectors * vectors.transpose();

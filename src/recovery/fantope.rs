@@ -133,10 +133,7 @@ impl FantopeProblem {
 /// [`FantopeProblem::dual_bound`] check); the second is Ky Fan's theorem.
 ///
 /// A rounding margin is added, for without it the computed sum could fall below the true optimum and certify too much.
-/// Householder reduction and the QR iteration return the exact eigenvalues of a matrix within `4 d u ‖S − Z‖_F`
-/// (`u = 2⁻⁵²`; the proofs allow a larger constant, practice shows a far smaller one), and by Weyl's theorem no eigenvalue
-/// moves further than that. Forming `S − Z` and summing add a few `u` times the largest entry. The mean diagonal of `S`
-/// is taken out first and put back, so that a large multiple of the identity does not inflate the margin.
+/// (`eigenvalue_rounding` has it). The mean diagonal of `S` is taken out first and put back, so that a large multiple of the identity does not inflate the margin.
 ///
 /// # Errors
 ///
@@ -155,9 +152,18 @@ pub fn dual_bound(s: &DMatrix<f64>, z: &DMatrix<f64>, rank: Rank) -> Result<f64,
     }
     let count = rank.value() as f64;
     let leading = symmetric_eigenvalues(&difference)?.rows(0, rank.value()).sum();
-    let decomposition_error = 4.0 * dimension as f64 * difference.norm();
-    let forming_error = 4.0 * (s.amax() + z.amax());
-    Ok(leading + count * shift + count * f64::EPSILON * (decomposition_error + forming_error))
+    let rounding = eigenvalue_rounding(dimension, difference.norm(), s.amax() + z.amax());
+    Ok(leading + count * shift + count * rounding)
+}
+
+/// How far a computed eigenvalue of `S − Z` may be off: `norm` is the Frobenius norm of the `d × d` difference, `entries` the
+/// largest `|S_ij|` and the largest `|Z_ij|` together.
+///
+/// Householder reduction and the QR iteration return the exact eigenvalues of a matrix within `4 d u ‖S − Z‖_F`
+/// (`u = 2⁻⁵²`; the proofs allow a larger constant, practice shows a far smaller one), and by Weyl's theorem no eigenvalue
+/// moves further than that. Forming `S − Z` and summing add a few `u` times the largest entry.
+pub(super) fn eigenvalue_rounding(dimension: usize, norm: f64, entries: f64) -> f64 {
+    4.0 * f64::EPSILON * (dimension as f64 * norm + entries)
 }
 
 /// The nearest point of the Fantope, in factored form.

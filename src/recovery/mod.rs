@@ -211,6 +211,13 @@ pub enum RecoveryError {
     Eigen(#[from] EigenError),
 }
 
+impl RecoveryError {
+    /// Accepts a setting when the requirement on it holds.
+    fn require(holds: bool, name: &'static str, value: f64, requirement: &'static str) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self::InvalidSetting { name, value, requirement }) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

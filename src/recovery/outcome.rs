@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{FantopeProblem, RecoveryError};
-use crate::linalg::symmetric_eigen;
+use crate::linalg::{scatter, symmetric_eigen};
 use crate::subspace::orient_columns_in_place;
 
 /// How the solver ended.
@@ -201,11 +201,7 @@ impl FantopeSolution {
 
     fn embedded(&self, block: &DMatrix<f64>) -> DMatrix<f64> {
         let mut whole = DMatrix::zeros(self.dimension, self.dimension);
-        for (column, at_column) in self.rows.iter().enumerate() {
-            for (row, at_row) in self.rows.iter().enumerate() {
-                whole[(*at_row, *at_column)] = block[(row, column)];
-            }
-        }
+        scatter(block, &self.rows, &mut whole);
         whole
     }
 }
@@ -227,11 +223,7 @@ impl DualMatrix {
                 whole[(*column, *row)] = entry;
             }
         }
-        for (column, at_column) in self.rows.iter().enumerate() {
-            for (row, at_row) in self.rows.iter().enumerate() {
-                whole[(*at_row, *at_column)] = self.block[(row, column)];
-            }
-        }
+        scatter(&self.block, &self.rows, &mut whole);
         whole
     }
 }

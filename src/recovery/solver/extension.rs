@@ -8,7 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::cross::Canceller;
 use super::scaled::ScaledProblem;
 use super::thresholded::Thresholded;
-use crate::linalg::{Krylov, SymmetricEigen, lanczos, symmetric_eigenvalues};
+use crate::linalg::{Krylov, SymmetricEigen, lanczos, scatter, symmetric_eigenvalues};
 use crate::recovery::RecoveryError;
 use crate::recovery::outcome::{Certificate, DualMatrix};
 
@@ -61,14 +61,6 @@ pub(super) struct Effort<'a> {
     pub(super) exact_dimension: usize,
     /// Whether a bound would be good enough.
     pub(super) wanted: &'a dyn Fn(f64) -> bool,
-}
-
-/// Rounding in eigenvalues of a matrix of this dimension and Frobenius norm, from above.
-///
-/// Householder reduction and the QR iteration return the exact eigenvalues of a matrix within `4 d u ‖A‖_F` (`u = 2⁻⁵²`; the proofs
-/// allow a larger constant, practice shows a far smaller one), and by Weyl's theorem no eigenvalue moves further than that.
-pub(in crate::recovery) fn eigenvalue_rounding(dimension: usize, norm: f64) -> f64 {
-    4.0 * dimension as f64 * f64::EPSILON * norm
 }
 
 /// Up to this dimension the last certificate is of all eigenvalues, since it costs little.
@@ -139,7 +131,7 @@ impl<'a> Extension<'a> {
 
     /// Bounds the sum of the `k` largest eigenvalues of the whole matrix.
     pub(super) fn evidence(&self, problem: &ScaledProblem<'_>, effort: &Effort<'_>) -> Result<Evidence, RecoveryError> {
-        let rounding = self.rank as f64 * eigenvalue_rounding(self.rows.len(), self.block.norm());
+        let rounding = problem.rounding(self.rows.len(), self.block.norm());
         // Over all certificates, and all numbers of steps of each, the failures add up to at most the one stated.
         let number = effort.number as f64;
         let failure = effort.failure / (number * (number + 1.0) * STEP_CHOICES);
@@ -191,20 +183,16 @@ impl<'a> Extension<'a> {
             whole.column_mut(*place).fill(0.0);
             whole.row_mut(*place).fill(0.0);
         }
-        for (column, at_column) in self.rows.iter().enumerate() {
-            for (row, at_row) in self.rows.iter().enumerate() {
-                whole[(*at_row, *at_column)] = self.block[(row, column)];
-            }
-        }
+        scatter(self.block, self.rows, &mut whole);
         for (row, left) in &self.cross {
             for (column, at_column) in self.rows.iter().enumerate() {
                 whole[(*row, *at_column)] = left[column];
                 whole[(*at_column, *row)] = left[column];
             }
         }
-        let rounding = eigenvalue_rounding(dimension, whole.norm());
+        let rounding = problem.rounding(dimension, whole.norm());
         let values = symmetric_eigenvalues(&whole)?;
-        Ok(values.rows(0, self.rank).sum() + self.rank as f64 * rounding)
+        Ok(values.rows(0, self.rank).sum() + rounding)
     }
 
     /// The sum of the `k` largest eigenvalues when those of the complement are at most `beta`.

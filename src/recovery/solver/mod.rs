@@ -20,7 +20,6 @@ use std::ops::ControlFlow;
 
 use nalgebra::{DMatrix, DVector};
 
-pub(super) use self::extension::eigenvalue_rounding;
 use self::extension::{Effort, Evidence};
 pub(super) use self::scaled::ScaledProblem;
 use self::splitting::{Splitting, Stepping};
@@ -147,9 +146,7 @@ impl FantopeSolver {
 
 impl SolverSettings {
     fn check(&self) -> Result<(), RecoveryError> {
-        let require = |holds: bool, name, value, requirement| {
-            if holds { Ok(()) } else { Err(RecoveryError::InvalidSetting { name, value, requirement }) }
-        };
+        let require = RecoveryError::require;
         let relaxed = self.relaxation > 0.0 && self.relaxation < 2.0;
         require(self.tolerance >= 0.0, "tolerance", self.tolerance, "a number of at least 0")?;
         require(self.max_iterations >= 1, "max_iterations", self.max_iterations as f64, "at least 1")?;
@@ -281,7 +278,7 @@ impl Run<'_> {
             self.best.primal = Some(Primal { value, rows: self.working.rows.clone(), vectors, weights });
         }
         let dual = self.splitting.dual();
-        let bound = self.working.block_bound(&self.splitting, &dual, self.scaled.rank)?;
+        let bound = self.working.block_bound(&self.splitting, &dual, &self.scaled)?;
         if bound < block.bound {
             block.bound = bound;
             block.dual = dual;

@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use crate::linalg::SymmetricMatrix;
 use crate::recovery::FantopeProblem;
+use crate::recovery::fantope::eigenvalue_rounding;
 use crate::recovery::outcome::DualMatrix;
 
 /// `(S − c I) / scale` with `c = tr S / d`, read entry by entry: nothing is copied.
@@ -20,6 +21,9 @@ pub(in crate::recovery) struct ScaledProblem<'a> {
     pub(in crate::recovery) shift: f64,
     pub(in crate::recovery) scale: f64,
 }
+
+/// The largest entry of the scaled estimate and the penalty are each below 2.
+const ENTRIES: f64 = 4.0;
 
 impl<'a> ScaledProblem<'a> {
     pub(in crate::recovery) fn new(problem: &'a FantopeProblem, largest: f64) -> Self {
@@ -42,6 +46,11 @@ impl<'a> ScaledProblem<'a> {
     /// The submatrix of these rows and columns.
     pub(in crate::recovery) fn block(&self, rows: &[usize]) -> DMatrix<f64> {
         DMatrix::from_fn(rows.len(), rows.len(), |row, column| self.entry(rows[row], rows[column]))
+    }
+
+    /// How far the sum of the `k` largest eigenvalues, computed from `d × d` matrix `S − Z` of this Frobenius norm, may be off.
+    pub(in crate::recovery) fn rounding(&self, dimension: usize, norm: f64) -> f64 {
+        self.rank as f64 * eigenvalue_rounding(dimension, norm, ENTRIES)
     }
 
     /// `k penalty`: what every feasible point pays for its diagonal.

@@ -3,12 +3,12 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::Block;
-use super::extension::{Effort, Evidence, Extension, eigenvalue_rounding, random_direction};
+use super::extension::{Effort, Evidence, Extension, random_direction};
 use super::part::Part;
 use super::scaled::ScaledProblem;
 use super::splitting::{Splitting, Stepping};
 use super::thresholded::Thresholded;
-use crate::linalg::{SymmetricEigen, lanczos, symmetric_eigen, symmetric_eigenvalues};
+use crate::linalg::{SymmetricEigen, lanczos, scatter, symmetric_eigen, symmetric_eigenvalues};
 use crate::recovery::RecoveryError;
 use crate::recovery::fantope::{fantope_weights, weighted_projectors};
 use crate::recovery::outcome::{Certificate, DualMatrix, FantopeSolution};
@@ -98,13 +98,9 @@ impl WorkingSet {
         let mut dual = clipped(&block, problem.penalty);
         let mut x = DMatrix::zeros(rows.len(), rows.len());
         for ((part, z), y) in splitting.parts.iter().zip(splitting.dual()).zip(splitting.sparse()) {
-            for (column, at_column) in part.rows.iter().enumerate() {
-                for (row, at_row) in part.rows.iter().enumerate() {
-                    let position = (places[*at_row], places[*at_column]);
-                    dual[position] = z[(row, column)];
-                    x[position] = y[(row, column)];
-                }
-            }
+            let rows: Vec<usize> = part.rows.iter().map(|row| places[*row]).collect();
+            scatter(&z, &rows, &mut dual);
+            scatter(&y, &rows, &mut x);
         }
         self.rows = rows;
         split(problem, &block, &x, &dual, splitting.rho, splitting.stepping)
@@ -114,11 +110,7 @@ impl WorkingSet {
     pub(super) fn assembled(&self, splitting: &Splitting, blocks: &[DMatrix<f64>]) -> DMatrix<f64> {
         let mut whole = DMatrix::zeros(self.rows.len(), self.rows.len());
         for (part, block) in splitting.parts.iter().zip(blocks) {
-            for (column, at_column) in part.rows.iter().enumerate() {
-                for (row, at_row) in part.rows.iter().enumerate() {
-                    whole[(*at_row, *at_column)] = block[(row, column)];
-                }
-            }
+            scatter(block, &part.rows, &mut whole);
         }
         whole
     }
@@ -144,28 +136,25 @@ impl WorkingSet {
         &self,
         splitting: &Splitting,
         dual: &[DMatrix<f64>],
-        rank: usize,
+        problem: &ScaledProblem<'_>,
     ) -> Result<f64, RecoveryError> {
         let mut values = Vec::new();
         let mut rounding = 0.0f64;
         for (part, dual) in splitting.parts.iter().zip(dual) {
             let difference = &part.estimate - dual;
-            rounding = rounding.max(eigenvalue_rounding(difference.nrows(), difference.norm()));
+            rounding = rounding.max(problem.rounding(difference.nrows(), difference.norm()));
             values.extend(symmetric_eigenvalues(&difference)?.iter().copied());
         }
         values.sort_by(|left, right| right.total_cmp(left));
-        Ok(values[..rank].iter().sum::<f64>() + rank as f64 * rounding)
+        Ok(values[..problem.rank].iter().sum::<f64>() + rounding)
     }
 
     /// What the dual matrix proves when the working set is everything.
     pub(super) fn whole(&self, problem: &ScaledProblem<'_>, splitting: &Splitting, block: &Block) -> Evidence {
         // Between the parts every entry is within the penalty, and Z takes all of it.
         let mut dual = clipped(&problem.block(&self.rows), problem.penalty);
-        let inside = self.assembled(splitting, &block.dual);
-        for part in &splitting.parts {
-            for column in &part.rows {
-                part.rows.iter().for_each(|row| dual[(*row, *column)] = inside[(*row, *column)]);
-            }
+        for (part, block) in splitting.parts.iter().zip(&block.dual) {
+            scatter(block, &part.rows, &mut dual);
         }
         dual.fill_diagonal(problem.penalty);
         Evidence {
