@@ -213,23 +213,12 @@ impl<'a> Collection<'a> {
             dimension: self.task.dimension(),
             rank: rank.value(),
             eigenvalues: recovery.eigenvalues,
-            total_variance: None,
-            explained_variance: None,
             leverages: leverages(&recovery.components),
             components: recovery.components,
             feature_names: self.task.schema().feature_names(),
             noise_deviation: recovery.noise_deviation,
             noise_edge: recovery.noise_edge,
-            mean: None,
-            sparse: None,
-            path: None,
-            predicted: None,
-            confidence: None,
-            sin_theta_squared: None,
-            reference: None,
-            seconds: 0.0,
-            output: None,
-            plot: None,
+            ..RecoverResult::default()
         };
         let records = self.reference.records();
         result.compare(&Reference { matrix: self.reference.reference(self.task), records, skipped: 0 })?;

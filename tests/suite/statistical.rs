@@ -4,8 +4,7 @@
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer as _, Mechanism, MechanismSpec, triangle};
-use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::mechanism::{LocalRandomizer as _, Mechanism, MechanismSpec, triangle};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::report::ReportId;
@@ -15,21 +14,9 @@ use ldp_pca::task::{Folds, Task};
 use nalgebra::DVector;
 use rand::{Rng as _, SeedableRng};
 
+use crate::support::{double_cap, gaussian};
+
 const TRIALS: u64 = 5;
-
-fn double_cap(epsilon: f64) -> MechanismSpec {
-    let epsilon = Epsilon::new(epsilon).unwrap();
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) }
-}
-
-fn gaussian(epsilon: f64) -> MechanismSpec {
-    MechanismSpec::Gaussian {
-        epsilon: Epsilon::new(epsilon).unwrap(),
-        delta: Delta::new(1e-6).unwrap(),
-        calibration: Calibration::Analytic,
-    }
-}
 
 struct Setting {
     dimension: usize,

@@ -5,10 +5,9 @@ use std::ops::ControlFlow;
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer as _, MechanismSpec, triangle};
+use ldp_pca::mechanism::{LocalRandomizer as _, MechanismSpec, triangle};
 use ldp_pca::noise::NoiseLaw;
 use ldp_pca::prediction::{Spectrum, predict, predict_from_estimate};
-use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Bootstrap, Rank, bootstrap, principal_components};
 use ldp_pca::report::ReportId;
@@ -19,21 +18,9 @@ use ldp_pca::task::{Folds, Task};
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng as _, SeedableRng};
 
+use crate::support::{double_cap, gaussian};
+
 const SIGNAL: f64 = 20.0;
-
-fn double_cap(epsilon: f64) -> MechanismSpec {
-    let epsilon = Epsilon::new(epsilon).unwrap();
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) }
-}
-
-fn gaussian(epsilon: f64) -> MechanismSpec {
-    MechanismSpec::Gaussian {
-        epsilon: Epsilon::new(epsilon).unwrap(),
-        delta: Delta::new(1e-6).unwrap(),
-        calibration: Calibration::Analytic,
-    }
-}
 
 /// One collection: the estimate from reports that were really randomized, and the population's subspace.
 fn collect(

@@ -1,10 +1,12 @@
-//! Running the real binary in a folder of its own, and making the files it reads.
+//! Running the real binary in a folder of its own, making the files it reads, and the mechanisms that tests share.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec};
+use ldp_pca::privacy::{Delta, Epsilon};
 use serde_json::Value;
 
 /// A temporary folder in which commands run, so that they name files as a user would.
@@ -162,4 +164,20 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     }
     println!("skipped: {} is not there", path.display());
     None
+}
+
+/// The double-cap mechanism with the recommended number of candidates and the best cap.
+pub(crate) fn double_cap(epsilon: f64) -> MechanismSpec {
+    let epsilon = Epsilon::new(epsilon).unwrap();
+    let candidates = DoubleCap::recommended_candidates(epsilon);
+    MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) }
+}
+
+/// The Gaussian mechanism with the default calibration and delta 1e-6.
+pub(crate) fn gaussian(epsilon: f64) -> MechanismSpec {
+    MechanismSpec::Gaussian {
+        epsilon: Epsilon::new(epsilon).unwrap(),
+        delta: Delta::new(1e-6).unwrap(),
+        calibration: Calibration::Analytic,
+    }
 }

@@ -14,7 +14,8 @@ use super::confidence::{ConfidenceResult, PredictionResult};
 use crate::cli::error::{CliError, Result};
 use crate::cli::solve::status_name;
 
-#[derive(Serialize)]
+/// Empty by default: each source of components fills in what it knows.
+#[derive(Default, Serialize)]
 pub(in crate::cli) struct RecoverResult {
     pub(in crate::cli) method: &'static str,
     pub(in crate::cli) records: u64,
@@ -169,15 +170,7 @@ impl RecoverResult {
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),
             mean: covariance.mean().map(|mean| MeanResult::of(mean, covariance, task)),
-            sparse: None,
-            path: None,
-            predicted: None,
-            confidence: None,
-            sin_theta_squared: None,
-            reference: None,
-            seconds: 0.0,
-            output: None,
-            plot: None,
+            ..Self::default()
         }
     }
 
