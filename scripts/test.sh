@@ -4,7 +4,7 @@
 # usage: scripts/test.sh [native|wasm|browser]...   (all by default)
 #   native   format, lints, docs, Rust tests and doctests
 #   wasm     lints for wasm, Rust tests in a headless Chromium
-#   browser  the wasm build, JavaScript tests in Node, the page, tests of both in a real Chromium
+#   browser  the wasm build, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -37,7 +37,7 @@ main() {
     step wasm "Rust tests in the browser" rust_tests_in_browser
     step browser "JavaScript tests in Node" node --test --test-reporter=spec tests/js/*.test.js
     step browser "page" npm run --silent build:page
-    step browser "JavaScript tests in Chromium" node --test --test-reporter=spec tests/browser/*.test.js
+    step browser "JavaScript tests in browsers" node --test --test-reporter=spec tests/browser/*.test.js
     passed=true
 }
 
