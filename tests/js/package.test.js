@@ -37,10 +37,12 @@ test("the package holds its entries, its types, the module and the licences, and
     "api.js",
     "index.d.ts",
     "index.js",
+    "inline.js",
     "node.js",
     "package.json",
     "wasm/ldp_pca.js",
     "wasm/ldp_pca_bg.wasm",
+    "wasm/ldp_pca_bg.wasm.js",
   ]);
 });
 
@@ -68,10 +70,10 @@ test("the package's licences are those of the repository", () => {
   }
 });
 
-test("both entries export what the types declare", async () => {
+test("all entries export what the types declare", async () => {
   const declared = readFileSync(join(PACKAGE, "index.d.ts"), "utf8").matchAll(/^export (?:function|class) (\w+)/gm);
   const names = [...declared].map(([, name]) => name).sort();
-  for (const entry of ["index.js", "node.js"]) {
+  for (const entry of ["index.js", "inline.js", "node.js"]) {
     assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
   }
 });
