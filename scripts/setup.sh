@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
-# usage: scripts/setup.sh [native|wasm|browser|demo|test]...
-#   native   compiler, rustfmt, clippy
-#   demo     compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
-#   wasm   all of demo, with a Chromium and its driver
-#   browser, test   all of it, with a Firefox too (test is the default)
+# usage: scripts/setup.sh [native|wasm|browser|consumers|demo|test]...
+#   native     compiler, rustfmt, clippy
+#   demo       compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
+#   wasm       the same and a Chromium with its driver
+#   browser    the same and a Firefox
+#   consumers, test   the same and the bundlers and runtimes that the package is tested in (test is the default)
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, wasm-pack here.
 set -euo pipefail
@@ -15,14 +16,15 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 WASM_PACK_VERSION=0.15.1
 
 main() {
-    local need_wasm=false need_chromium=false need_firefox=false part
+    local need_wasm=false need_chromium=false need_firefox=false need_consumers=false part
     for part in "${@:-test}"; do
         case $part in
             native) ;;
             demo) need_wasm=true ;;
             wasm) need_wasm=true need_chromium=true ;;
-            browser | test) need_wasm=true need_chromium=true need_firefox=true ;;
-            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|demo|test]..." ;;
+            browser) need_wasm=true need_chromium=true need_firefox=true ;;
+            consumers | test) need_wasm=true need_chromium=true need_firefox=true need_consumers=true ;;
+            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|consumers|demo|test]..." ;;
         esac
     done
 
@@ -38,6 +40,10 @@ main() {
     fi
     if $need_firefox; then
         firefox
+    fi
+    if $need_consumers; then
+        run "installing bundlers and runtimes into .tools, where they are missing" node tests/consumers/consumer.js
+        ok "bundlers and runtimes"
     fi
 }
 
