@@ -3,7 +3,7 @@
 import { start } from "./api.js";
 import load from "./wasm/ldp_pca.js";
 
-export { LdpPcaError, Randomizer, Task, version } from "./api.js";
+export * from "./client.js";
 
 export function init(input) {
   // Without an input the module is the file beside wasm/ldp_pca.js, under a URL that bundlers recognize.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { RECORD, TASK } from "../js/task.js";
+import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import { serve } from "./serve.js";
@@ -92,17 +92,17 @@ for (const file of readdirSync(VECTORS)) {
 test("reports take their randomness from crypto.getRandomValues and fail with it", async () => {
   const { page } = await openPage();
   const found = await page.evaluate(
-    async ([task, record]) => {
+    async ([task, record, limits]) => {
       const { init, Randomizer, Task } = await import("/pkg/index.js");
       await init();
-      const randomizer = new Randomizer(Task.fromJSON(task));
+      const randomizer = new Randomizer(Task.parse(task), limits);
       const original = crypto.getRandomValues;
       let bytes = 0;
       crypto.getRandomValues = (array) => {
         bytes += array.byteLength;
         return original.call(crypto, array);
       };
-      const reports = [randomizer.randomize(record).join(), randomizer.randomize(record).join()];
+      const reports = [randomizer.randomize(record).bytes.join(), randomizer.randomize(record).bytes.join()];
       crypto.getRandomValues = () => {
         throw new Error("no entropy today");
       };
@@ -114,7 +114,7 @@ test("reports take their randomness from crypto.getRandomValues and fail with it
       }
       return { bytes, same: reports[0] === reports[1], code };
     },
-    [TASK, RECORD],
+    [TASK, RECORD, LIMITS],
   );
   // A report id and one draw each, at the least.
   assert.ok(found.bytes >= 2 * (16 + 8), `${found.bytes} bytes were drawn`);
@@ -132,25 +132,20 @@ test("a report made in Chromium is accepted by the native aggregator, once", asy
   t.after(() => embedding.close());
   const { page, errors } = await openPage(embedding.url);
   const verdicts = await page.evaluate(
-    async ([aggregator, record]) => {
-      const { init, Randomizer, Task } = await import("/pkg/index.js");
+    async ([url, record, limits]) => {
+      const { init, Randomizer, submit, Task } = await import("/pkg/index.js");
       await init();
-      const { tasks } = await (await fetch(`${aggregator}/tasks`)).json();
-      const task = Task.fromJSON(await (await fetch(`${aggregator}/tasks/${tasks[0]}`)).text());
-      const body = new Randomizer(task).randomize(record);
-      const headers = { "content-type": "application/vnd.ldp-pca.reports" };
-      const send = async () =>
-        (await fetch(`${aggregator}/tasks/${task.digest}/reports`, { method: "POST", headers, body })).json();
-      return [await send(), await send()];
+      const { tasks } = await (await fetch(`${url}/tasks`)).json();
+      const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
+      const report = new Randomizer(task, limits).randomize(record);
+      return [await submit(report, { url }), await submit(report, { url })];
     },
-    [aggregator.url, RECORD],
+    [aggregator.url, RECORD, LIMITS],
   );
-  assert.deepEqual(
-    verdicts.map(({ accepted, duplicate, rejected }) => [accepted, duplicate, rejected]),
-    [
-      [1, 0, 0],
-      [0, 1, 0],
-    ],
-  );
+  assert.deepEqual(verdicts, [
+    { status: "accepted", attempts: 1 },
+    { status: "duplicate", attempts: 1 },
+  ]);
+  assert.equal((await aggregator.get(`/tasks/${(await aggregator.get("/tasks")).tasks[0]}/status`)).records, 1);
   assert.deepEqual(errors, []);
 });

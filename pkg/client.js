@@ -1,0 +1,16 @@
+// What every entry of the client exports, beside its own `init`.
+
+export { Randomizer, Task, version } from "./api.js";
+export {
+  ArgumentError,
+  EntropyError,
+  InitError,
+  LdpPcaError,
+  LedgerError,
+  RecordError,
+  ReportError,
+  SubmitError,
+  TaskError,
+} from "./errors.js";
+export { Report } from "./report.js";
+export { submit } from "./submit.js";
