@@ -42,19 +42,16 @@ export function expectDigest(task, digest) {
   throw failure("digest", `the task has digest ${found}, and ${digest} is expected: it is not the task that was meant`);
 }
 
-/** The guarantee, if it is within the limits of the page. */
-export function allowed(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}) {
-  for (const [name, limit, asked] of [
-    ["epsilon", maxEpsilon, guarantee.epsilon],
-    ["delta", maxDelta, guarantee.delta],
+/** What of a guarantee is beyond the page's limits: `{ name, limit }`, or undefined. */
+export function exceeded(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}) {
+  for (const [name, option, limit] of [
+    ["epsilon", "maxEpsilon", maxEpsilon],
+    ["delta", "maxDelta", maxDelta],
   ]) {
-    const option = name === "epsilon" ? "maxEpsilon" : "maxDelta";
     if (!(typeof limit === "number" && limit >= 0)) {
-      throw failure("argument", `${option} is ${limit}: give the largest ${name} that this page allows a task`);
+      throw failure("argument", `${option} is ${limit}: give the largest ${name} that this page allows`);
     }
-    if (!(asked <= limit)) {
-      throw failure(`max-${name}`, `the task asks for ${name} ${asked}, and this page allows ${limit}: do not take part`);
-    }
+    if (!(guarantee[name] <= limit)) return { name, limit };
   }
-  return Object.freeze(guarantee);
+  return undefined;
 }

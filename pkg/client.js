@@ -1,6 +1,7 @@
 // What every entry of the client exports, beside its own `init`.
 
 export { Randomizer, Task, version } from "./api.js";
+export { consent } from "./consent.js";
 export {
   ArgumentError,
   EntropyError,
@@ -12,5 +13,6 @@ export {
   SubmitError,
   TaskError,
 } from "./errors.js";
+export { PrivacyLedger } from "./ledger.js";
 export { Report } from "./report.js";
 export { submit } from "./submit.js";

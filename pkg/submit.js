@@ -16,16 +16,14 @@ const PASSING = ["network", "rate-limit", "unavailable"];
 export async function submit(report, options = {}) {
   const { url, signal, retries = 4, timeout = 30_000, delay = 500, maxDelay = 60_000 } = options;
   if (!(report instanceof Report)) throw failure("argument", "give a Report, made by Randomizer.randomize");
-  if (typeof url !== "string" && !(url instanceof URL)) {
-    throw failure("argument", `url is ${url}: give the aggregator's URL, under which tasks/… are`);
-  }
   for (const [name, value] of Object.entries({ retries, timeout, delay, maxDelay })) {
     // Timers count no further.
     if (!(Number.isFinite(value) && value >= 0 && value < 2 ** 31)) {
       throw failure("argument", `${name} is ${value}: give a number from 0 to 2 ** 31 - 1`);
     }
   }
-  const target = `${String(url).replace(/\/+$/, "")}/tasks/${report.taskDigest}/reports`;
+  const target = absolute(url);
+  target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${report.taskDigest}/reports`;
   const body = report.bytes;
   for (let attempts = 1; ; attempts += 1) {
     try {
@@ -37,6 +35,15 @@ export async function submit(report, options = {}) {
       // Spread, so that many devices that were refused together do not come back together.
       await pause(ordered + Math.random() * Math.min(maxDelay, delay * 2 ** attempts), signal);
     }
+  }
+}
+
+/** The aggregator's URL; a relative one is relative to the page, if there is one. */
+export function absolute(url) {
+  try {
+    return new URL(url.href ?? url.trim(), globalThis.document?.baseURI);
+  } catch (cause) {
+    throw failure("argument", `url is ${url}: give the aggregator's URL, under which tasks/… are`, { cause });
   }
 }
 
