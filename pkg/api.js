@@ -1,7 +1,7 @@
 // The classes, the same in every entry. They wrap the generated ones so that errors have a class and freed objects a
 // clear message.
 
-import { exceeded, expectDigest, fetchTask } from "./checks.js";
+import { allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { reportOf } from "./report.js";
 import * as wasm from "./wasm/ldp_pca.js";
@@ -119,13 +119,7 @@ export class Randomizer {
 
   constructor(task, limits) {
     const inner = call(() => generated(task));
-    this.guarantee = Object.freeze(task.guarantee);
-    const over = exceeded(this.guarantee, limits);
-    if (over) {
-      const { name, limit } = over;
-      const asked = `the task asks for ${name} ${this.guarantee[name]}, and this page allows ${limit}`;
-      throw failure(`max-${name}`, `${asked}: do not take part, or allow more`);
-    }
+    this.guarantee = allowed(task.guarantee, limits);
     this.taskDigest = task.digest;
     this.#randomizer = call(() => new wasm.Randomizer(inner));
   }

@@ -55,3 +55,11 @@ export function exceeded(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}) {
   }
   return undefined;
 }
+
+/** The guarantee, if it is within the page's limits. */
+export function allowed(guarantee, limits) {
+  const over = exceeded(guarantee, limits);
+  if (!over) return Object.freeze(guarantee);
+  const { name, limit } = over;
+  throw failure(`max-${name}`, `the task asks for ${name} ${guarantee[name]}, and this page allows ${limit}`);
+}

@@ -1,18 +1,4 @@
 // What every entry of the client exports, beside its own `init`.
 
 export { Randomizer, Task, version } from "./api.js";
-export { consent } from "./consent.js";
-export {
-  ArgumentError,
-  EntropyError,
-  InitError,
-  LdpPcaError,
-  LedgerError,
-  RecordError,
-  ReportError,
-  SubmitError,
-  TaskError,
-} from "./errors.js";
-export { PrivacyLedger } from "./ledger.js";
-export { Report } from "./report.js";
-export { submit } from "./submit.js";
+export * from "./common.js";

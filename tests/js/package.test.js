@@ -39,6 +39,8 @@ test("the package holds its entries, its types, the module and the licences, and
     "checks.js",
     "client.d.ts",
     "client.js",
+    "common.d.ts",
+    "common.js",
     "consent.d.ts",
     "consent.js",
     "errors.d.ts",
@@ -56,6 +58,9 @@ test("the package holds its entries, its types, the module and the licences, and
     "task.d.ts",
     "wasm/ldp_pca.js",
     "wasm/ldp_pca_bg.wasm",
+    "worker-thread.js",
+    "worker.d.ts",
+    "worker.js",
   ]);
 });
 
@@ -84,7 +89,7 @@ test("the package's licences are those of the repository", () => {
 });
 
 test("both entries export what the types declare", async () => {
-  const names = ["init", ...valuesOf("client.d.ts")].sort();
+  const names = ["init", ...valuesOf("client.d.ts"), ...valuesOf("common.d.ts")].sort();
   for (const entry of ["index.js", "node.js"]) {
     assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
   }
