@@ -1,16 +1,10 @@
 // The classes, the same in every entry. They wrap the generated ones so that errors have a class and freed objects a
 // clear message.
 
+import { allowed, expectDigest, fetchTask } from "./checks.js";
+import { failure } from "./errors.js";
+import { reportOf } from "./report.js";
 import * as wasm from "./wasm/ldp_pca.js";
-
-export class LdpPcaError extends Error {
-  constructor(code, message, options) {
-    super(message, options);
-    this.code = code;
-  }
-}
-// On the prototype, like the names of the built-in errors.
-Object.defineProperty(LdpPcaError.prototype, "name", { value: "LdpPcaError", configurable: true, writable: true });
 
 let started;
 let ready = false;
@@ -25,27 +19,27 @@ export function start(load) {
       },
       (cause) => {
         started = undefined;
-        throw new LdpPcaError("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
+        throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
       },
     );
   return started;
 }
 
 function call(work) {
-  if (!ready) throw new LdpPcaError("init", "the WebAssembly module is not loaded yet: `await init()` first");
+  if (!ready) throw failure("init", "the WebAssembly module is not loaded yet: `await init()` first");
   try {
     return work();
   } catch (error) {
-    throw error?.name === "LdpPcaError" ? new LdpPcaError(error.code, error.message) : error;
+    throw error?.name === "LdpPcaError" ? failure(error.code, error.message) : error;
   }
 }
 
 function alive(object, name) {
-  if (object === undefined) throw new LdpPcaError("argument", `the ${name} was freed: make a new one`);
+  if (object === undefined) throw failure("argument", `the ${name} was freed: make a new one`);
   return object;
 }
 
-const FROM_JSON = Symbol("Task.fromJSON");
+const PARSE = Symbol("Task.parse");
 let generated;
 
 export class Task {
@@ -53,21 +47,25 @@ export class Task {
 
   static {
     generated = (task) => {
-      if (!(#task in Object(task))) throw new LdpPcaError("argument", "give a Task, made by Task.fromJSON");
+      if (!(#task in Object(task))) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
       return alive(task.#task, "task");
     };
   }
 
   constructor(key, task) {
-    if (key !== FROM_JSON) throw new LdpPcaError("argument", "a Task is made by Task.fromJSON");
+    if (key !== PARSE) throw failure("argument", "a Task is made by Task.parse or Task.fetch");
     this.#task = task;
   }
 
-  static fromJSON(json) {
+  static parse(json) {
     return new Task(
-      FROM_JSON,
+      PARSE,
       call(() => wasm.Task.fromJSON(json)),
     );
+  }
+
+  static async fetch(url, { digest, signal } = {}) {
+    return expectDigest(Task.parse(await fetchTask(url, signal)), digest);
   }
 
   get digest() {
@@ -119,16 +117,24 @@ export class Task {
 export class Randomizer {
   #randomizer;
 
-  constructor(task) {
-    this.#randomizer = call(() => new wasm.Randomizer(generated(task)));
+  constructor(task, limits) {
+    const inner = call(() => generated(task));
+    this.guarantee = allowed(task.guarantee, limits);
+    this.taskDigest = task.digest;
+    this.#randomizer = call(() => new wasm.Randomizer(inner));
   }
 
   randomize(record) {
-    return call(() => alive(this.#randomizer, "randomizer").randomize(record));
+    return this.#report((randomizer) => randomizer.randomize(record));
   }
 
   randomizeSeeded(record, seed) {
-    return call(() => alive(this.#randomizer, "randomizer").randomizeSeeded(record, seed));
+    return this.#report((randomizer) => randomizer.randomizeSeeded(record, seed));
+  }
+
+  #report(make) {
+    const bytes = call(() => make(alive(this.#randomizer, "randomizer")));
+    return reportOf(bytes, this.taskDigest, this.guarantee);
   }
 
   free() {

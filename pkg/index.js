@@ -3,7 +3,7 @@
 import { start } from "./api.js";
 import load from "./wasm/ldp_pca.js";
 
-export { LdpPcaError, Randomizer, Task, version } from "./api.js";
+export * from "./client.js";
 
 export function init(input) {
   // In this form bundlers see that the file belongs to the page.

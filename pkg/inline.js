@@ -4,7 +4,7 @@ import { start } from "./api.js";
 import base64 from "./wasm/ldp_pca_bg.wasm.js";
 import load from "./wasm/ldp_pca.js";
 
-export { LdpPcaError, Randomizer, Task, version } from "./api.js";
+export * from "./client.js";
 
 export function init(input) {
   return start(() => load({ module_or_path: input ?? bytes(base64) }));

@@ -18,11 +18,12 @@ export function findChromium() {
   return findExecutable(CHROMIUM);
 }
 
-/** Starts the browser, headless; the caller closes it. */
-export async function launchChromium(options = {}) {
+/** Starts the browser, headless; the caller closes it. With `profile`, a folder, it keeps its data there and is a context. */
+export async function launchChromium({ profile, ...options } = {}) {
   // Imported late, so that the path can be found before anything is installed.
   const { chromium } = await import("playwright-core");
-  return chromium.launch({ executablePath: findChromium(), args: ARGS, ...options });
+  const settings = { executablePath: findChromium(), args: ARGS, ...options };
+  return profile ? chromium.launchPersistentContext(profile, settings) : chromium.launch(settings);
 }
 
 runAsProgram(import.meta, (args) => {

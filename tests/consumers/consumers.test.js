@@ -1,5 +1,5 @@
 // The packed package in what web developers use: installed, built, and run in real browsers and runtimes. Each consumer
-// makes one report, and the native aggregator accepts it.
+// makes a report with every entry that it uses, and the native aggregator accepts it.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -15,15 +15,15 @@ import { serve } from "../browser/serve.js";
 import { Consumer, pack } from "./consumer.js";
 
 const TASK = new URL("../../examples/task.json", import.meta.url);
-const ACCEPTED = { accepted: 1, duplicate: 0, rejected: 0, rejections: [] };
+const ACCEPTED = { status: "accepted", attempts: 1 };
 
-/** Consumers that build a page: the folder of what they build, and how many modules it has: none where it is inlined. */
+/** Consumers that build a page: where, how many entries of the package it uses, how many files with the module it has. */
 const BUILDS = {
-  "tests/consumers/vite8": ["dist", 1],
-  "tests/consumers/vite7": ["dist", 1],
-  "tests/consumers/webpack5": ["dist", 1],
-  "tests/consumers/next": ["out", 1],
-  "tests/consumers/esbuild": ["dist", 0],
+  "tests/consumers/vite8": ["dist", { entries: 2, modules: 1 }],
+  "tests/consumers/vite7": ["dist", { entries: 2, modules: 1 }],
+  "tests/consumers/webpack5": ["dist", { entries: 2, modules: 1 }],
+  "tests/consumers/next": ["out", { entries: 2, modules: 1 }],
+  "tests/consumers/esbuild": ["dist", { entries: 1, modules: 0 }],
 };
 
 /** Consumers with a development server that is used in the browser. */
@@ -53,7 +53,7 @@ after(async () => {
   tarball?.remove();
 });
 
-for (const [source, [folder, modules]] of Object.entries(BUILDS)) {
+for (const [source, [folder, { entries, modules }]] of Object.entries(BUILDS)) {
   test(`${source}: the built page, under a strict policy`, async (t) => {
     const consumer = await install(t, source);
     await consumer.run("build");
@@ -66,7 +66,7 @@ for (const [source, [folder, modules]] of Object.entries(BUILDS)) {
     }
     const server = await serve(built, {}, policy(join(built, "index.html")));
     t.after(() => server.close());
-    await everyBrowserTakesPart(server.url);
+    await everyBrowserTakesPart(server.url, entries);
   });
 }
 
@@ -76,7 +76,7 @@ for (const source of DEVELOPMENT) {
     const environment = { CONTENT_SECURITY_POLICY: policy() };
     const server = await consumer.serve("vite", ["--host", "127.0.0.1"], environment);
     t.after(() => server.close());
-    await everyBrowserTakesPart(server.url);
+    await everyBrowserTakesPart(server.url, 2);
   });
 }
 
@@ -85,7 +85,7 @@ for (const [source, scripts] of Object.entries(RUNTIMES)) {
     for (const script of scripts) {
       test(script, async (t) => {
         const consumer = await install(t, source);
-        await oneReportMore(async () => JSON.parse(await consumer.run(script, aggregator.url)));
+        await reportsMore(1, async () => [JSON.parse(await consumer.run(script, aggregator.url))]);
       });
     }
   });
@@ -98,31 +98,31 @@ async function install(t, source) {
 }
 
 /** That a page takes part without any error, also of its policy, in its console. */
-async function everyBrowserTakesPart(url) {
+async function everyBrowserTakesPart(url, entries) {
   for (const [name, browser] of Object.entries(browsers)) {
     const page = await browser.newPage();
     const errors = [];
     page.on("pageerror", (error) => errors.push(error.message));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    await oneReportMore(async () => {
+    await reportsMore(entries, async () => {
       await page.goto(`${url}/?aggregator=${aggregator.url}`);
       try {
-        await page.waitForFunction(() => document.body?.dataset.outcome);
+        await page.waitForFunction(() => document.body?.dataset.outcomes);
       } catch (error) {
-        throw new Error(`${name}: no outcome; ${JSON.stringify(errors)}`, { cause: error });
+        throw new Error(`${name}: no outcomes; ${JSON.stringify(errors)}`, { cause: error });
       }
-      return JSON.parse(await page.evaluate(() => document.body.dataset.outcome));
+      return JSON.parse(await page.evaluate(() => document.body.dataset.outcomes));
     }, name);
     assert.deepEqual(errors, [], name);
     await page.close();
   }
 }
 
-/** That `participate` resolves to the answer that one report was accepted, and that it was. */
-async function oneReportMore(participate, message) {
+/** That `participate` resolves to the news that so many reports were accepted, and that they were. */
+async function reportsMore(count, participate, message) {
   const before = await records();
-  assert.deepEqual(await participate(), ACCEPTED, message);
-  assert.equal(await records(), before + 1, message);
+  assert.deepEqual(await participate(), Array(count).fill(ACCEPTED), message);
+  assert.equal(await records(), before + count, message);
 }
 
 async function records() {
@@ -131,8 +131,8 @@ async function records() {
 }
 
 /**
- * A content security policy that allows what is needed and nothing else: no inline scripts, but for those of the page in
- * the file `page`, by their hashes, and no `eval`.
+ * A content security policy that allows what is needed and nothing else: no `eval`, and no inline scripts but those of
+ * the file `page`, by their hashes.
  */
 function policy(page) {
   const html = page ? readFileSync(page, "utf8") : "";

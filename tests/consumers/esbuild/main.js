@@ -1,5 +1,5 @@
-import { init, Randomizer, Task } from "ldp-pca/inline";
+import { init, Randomizer, submit, Task } from "ldp-pca/inline";
 
 import { participateInPage } from "./participate.js";
 
-participateInPage({ init, Randomizer, Task });
+participateInPage({ init, Randomizer, submit, Task });
