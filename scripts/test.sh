@@ -4,7 +4,7 @@
 # usage: scripts/test.sh [native|wasm|browser]...   (all by default)
 #   native   format, lints, docs, Rust tests and doctests
 #   wasm     lints for wasm, Rust tests in a headless Chromium
-#   browser  the wasm build, JavaScript tests in Node, the page, tests of both in a real Chromium
+#   browser  the wasm build, the types of the package, JavaScript tests in Node, the page, tests of both in a real Chromium
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -35,6 +35,7 @@ main() {
     step native "Rust tests" cargo test
     step browser "wasm build" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
+    step browser "types of the npm package" npm run --silent test:types
     step browser "JavaScript tests in Node" node --test --test-reporter=spec tests/js/*.test.js
     step browser "page" npm run --silent build:page
     step browser "JavaScript tests in Chromium" node --test --test-reporter=spec tests/browser/*.test.js
