@@ -1,5 +1,5 @@
 import type { Report } from "./report.js";
-import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
+import type { Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";
 
 /** The version of the library, for instance `0.1.0`. */
 export function version(): string;
@@ -74,7 +74,7 @@ export class Task<const S extends Schema = Schema> {
    *
    * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit.
    */
-  encode(record: RecordOf<S>): EncodedRecord;
+  encode(record: RecordInput): EncodedRecord;
 
   /**
    * What an aggregator reads out of this one report: an unbiased and very noisy estimate of `x x^T`, d × d numbers

@@ -9,14 +9,15 @@ const LARGEST = 16 << 20;
 /** The text at `url`, if that is JSON of a reasonable length. */
 export async function fetchTask(url, signal) {
   let response;
-  const refuse = (why, cause) => failure("fetch", `no task from ${url}: ${why}`, { status: response?.status, cause });
+  const refuse = (why, cause) => failure("fetch", `no task at ${url}: ${why}`, { status: response?.status, cause });
   try {
     response = await fetch(url, { headers: { accept: "application/json" }, credentials: "omit", signal });
-    const type = response.headers.get("content-type") ?? "";
-    if (!response.ok) throw refuse(`the answer is ${response.status} ${response.statusText}`);
-    if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`it is '${type}', not application/json`);
+    const { body, headers, ok, status } = response;
+    const type = headers.get("content-type");
+    if (!ok) throw refuse(`the answer is ${status}`);
+    if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`it is ${type}, not application/json`);
     const decoder = new TextDecoder("utf-8", { fatal: true });
-    const reader = response.body.getReader();
+    const reader = body.getReader();
     let text = "";
     for (let length = 0; ; ) {
       const { done, value } = await reader.read();
@@ -35,31 +36,22 @@ export async function fetchTask(url, signal) {
 }
 
 /** The task, if its digest is the expected one or none is expected. */
-export function expectDigest(task, digest) {
-  if (digest === undefined || task.digest === digest) return task;
+export function expectDigest(task, digest = task.digest) {
   const found = task.digest;
+  if (found === digest) return task;
   task.free();
-  throw failure("digest", `the task has digest ${found}, and ${digest} is expected: it is not the task that was meant`);
+  throw failure("digest", `the task is ${found}, and ${digest} was meant`);
 }
 
-/** What of a guarantee is beyond the page's limits: `{ name, limit }`, or undefined. */
-export function exceeded(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}) {
-  for (const [name, option, limit] of [
-    ["epsilon", "maxEpsilon", maxEpsilon],
-    ["delta", "maxDelta", maxDelta],
-  ]) {
+/** The guarantee, if it is within the page's limits. `what` asks for it. */
+export function allowed(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}, what = "the task asks for", code) {
+  for (const [name, limit] of Object.entries({ epsilon: maxEpsilon, delta: maxDelta })) {
     if (!(typeof limit === "number" && limit >= 0)) {
-      throw failure("argument", `${option} is ${limit}: give the largest ${name} that this page allows`);
+      throw failure("argument", `the largest ${name} is ${limit}: give a number as maxEpsilon (and maxDelta)`);
     }
-    if (!(guarantee[name] <= limit)) return { name, limit };
+    if (!(guarantee[name] <= limit)) {
+      throw failure(code ?? `max-${name}`, `${what} ${name} ${guarantee[name]}, and this page allows ${limit}`);
+    }
   }
-  return undefined;
-}
-
-/** The guarantee, if it is within the page's limits. */
-export function allowed(guarantee, limits) {
-  const over = exceeded(guarantee, limits);
-  if (!over) return Object.freeze(guarantee);
-  const { name, limit } = over;
-  throw failure(`max-${name}`, `the task asks for ${name} ${guarantee[name]}, and this page allows ${limit}`);
+  return Object.freeze(guarantee);
 }

@@ -1,7 +1,7 @@
 // What this device has promised and sent: one report per task, a budget over all tasks, and the reports that wait to be
 // sent. It is kept in IndexedDB, which all tabs of an origin share. The raw record never gets here.
 
-import { exceeded } from "./checks.js";
+import { allowed } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
 import { reportOf } from "./report.js";
 import { absolute, submit } from "./submit.js";
@@ -17,7 +17,7 @@ export class PrivacyLedger {
     ledger.#name = name;
     ledger.#limits = { maxEpsilon, maxDelta };
     // For the limits themselves.
-    exceeded(total([]), ledger.#limits);
+    allowed(total([]), ledger.#limits);
     let database;
     try {
       database = await openDatabase(name);
@@ -38,21 +38,15 @@ export class PrivacyLedger {
   }
 
   async report(randomizer, record, { url } = {}) {
-    if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer and a record");
+    if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
     const target = absolute(url).href;
     const { taskDigest, guarantee } = randomizer;
     const grant = (report) =>
       this.#change((entries, write) => {
         const earlier = entries.find((entry) => entry.taskDigest === taskDigest);
         if (earlier?.bytes) return reportOf(earlier.bytes, taskDigest, earlier.guarantee);
-        if (earlier) throw failure("spent", `this device has sent its report of task ${taskDigest}: there is one each`);
-        const before = total(entries);
-        const over = exceeded(total([...entries, { guarantee }]), this.#limits);
-        if (over) {
-          const { name, limit } = over;
-          const sum = `${guarantee[name]} on top of ${before[name]}`;
-          throw failure("budget", `the report would spend ${name} ${sum}, and this page allows ${limit} in all`);
-        }
+        if (earlier) throw failure("spent", `this device has sent its one report of task ${taskDigest}`);
+        allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
         if (report) write.add({ taskDigest, guarantee, url: target, bytes: report.bytes });
         return report;
       });
@@ -124,8 +118,7 @@ function sumUp(a, b) {
 
 function denied(cause) {
   if (cause instanceof LdpPcaError) return cause;
-  const why = cause?.message ?? cause;
-  return failure("storage", `no storage for the ledger (${why}): allow this site to keep data`, { cause });
+  return failure("storage", `the ledger has no storage: ${cause?.message}`, { cause });
 }
 
 const STORE = "reports";

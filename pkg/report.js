@@ -2,14 +2,15 @@
 
 import { failure } from "./errors.js";
 
-const MAGIC = [0x4c, 0x44, 0x50, 0x52, 1];
+/** `LDPR` and the version. */
+const MAGIC = "4c44505201";
 const KEY = Symbol("Report");
 
 export class Report {
   #bytes;
 
   constructor(key, bytes, taskDigest, guarantee) {
-    if (key !== KEY) throw failure("argument", "a Report is made by Randomizer.randomize or Report.fromBytes");
+    if (key !== KEY) throw failure("argument", "a Report is made by a Randomizer");
     this.#bytes = bytes;
     this.taskDigest = taskDigest;
     this.guarantee = guarantee;
@@ -18,16 +19,12 @@ export class Report {
 
   static fromBytes(bytes, task) {
     const { digest, guarantee, reportBytes } = task;
-    const reason = !(bytes instanceof Uint8Array)
-      ? "give its bytes as a Uint8Array"
-      : bytes.length !== reportBytes
-        ? `there are ${bytes.length} bytes, and a report of this task has ${reportBytes}`
-        : MAGIC.some((byte, index) => byte !== bytes[index])
-          ? "it does not begin with LDPR and version 1"
-          : hex(bytes.subarray(5, 13)) !== digest.slice(0, 16)
-            ? `it answers task ${hex(bytes.subarray(5, 13))}…, not ${digest.slice(0, 16)}…`
-            : checksum(bytes) !== RESIDUE && "its checksum does not match: it was altered";
-    if (reason) throw failure("report", `not a report of the task: ${reason}`);
+    const problem = !(bytes instanceof Uint8Array && bytes.length === reportBytes)
+      ? `give a Uint8Array of ${reportBytes} bytes`
+      : hex(bytes.subarray(0, 13)) !== MAGIC + digest.slice(0, 16)
+        ? `they do not begin as reports of task ${digest} do`
+        : checksum(bytes) !== RESIDUE && "their checksum does not match";
+    if (problem) throw failure("report", `the bytes are not a report of the task: ${problem}`);
     return reportOf(bytes.slice(), digest, guarantee);
   }
 

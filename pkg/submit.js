@@ -15,11 +15,11 @@ const PASSING = ["network", "rate-limit", "unavailable"];
 
 export async function submit(report, options = {}) {
   const { url, signal, retries = 4, timeout = 30_000, delay = 500, maxDelay = 60_000 } = options;
-  if (!(report instanceof Report)) throw failure("argument", "give a Report, made by Randomizer.randomize");
-  for (const [name, value] of Object.entries({ retries, timeout, delay, maxDelay })) {
+  if (!(report instanceof Report)) throw failure("argument", "give a Report, made by a Randomizer");
+  for (const value of [retries, timeout, delay, maxDelay]) {
     // Timers count no further.
     if (!(Number.isFinite(value) && value >= 0 && value < 2 ** 31)) {
-      throw failure("argument", `${name} is ${value}: give a number from 0 to 2 ** 31 - 1`);
+      throw failure("argument", `a number of retries or milliseconds is ${value}: give 0 to 2147483647`);
     }
   }
   const target = absolute(url);
@@ -43,7 +43,7 @@ export function absolute(url) {
   try {
     return new URL(url.href ?? url.trim(), globalThis.document?.baseURI);
   } catch (cause) {
-    throw failure("argument", `url is ${url}: give the aggregator's URL, under which tasks/… are`, { cause });
+    throw failure("argument", `url is ${url}: give the aggregator's URL`, { cause });
   }
 }
 
@@ -66,27 +66,25 @@ async function post(target, body, signal, timeout) {
     text = await response.text();
   } catch (cause) {
     signal?.throwIfAborted();
-    const message = `no answer from ${target} (${cause.message}): the network, CORS, or the page's connect-src`;
-    throw failure("network", message, { cause });
+    throw failure("network", `no answer from ${target} (connection, CORS, connect-src?): ${cause.message}`, { cause });
   }
-  const { status, headers } = response;
+  const { headers, ok, status, statusText } = response;
   let answer;
   try {
     answer = JSON.parse(text);
   } catch {
     // Whatever stands between us and the aggregator answers in other forms.
   }
-  if (!response.ok) {
-    const said = answer?.detail ?? response.statusText;
+  if (!ok) {
     throw failure(
       CODES[status] ?? (status >= 500 ? "unavailable" : "refused"),
-      `the aggregator at ${target} answers ${status}: ${said}`,
+      `${target} answers ${status}: ${answer?.detail ?? statusText}`,
       { status, retryAfter: seconds(headers.get("retry-after")) },
     );
   }
   const { accepted, duplicate } = answer ?? {};
   if (!headers.get("content-type")?.startsWith("application/json") || accepted + duplicate !== 1) {
-    throw failure("answer", `${target} answers ${status}, but not as an aggregator: is it one?`, { status });
+    throw failure("answer", `${target} answers ${status}: but not as an aggregator`, { status });
   }
   return accepted ? "accepted" : "duplicate";
 }
@@ -98,17 +96,15 @@ function seconds(header) {
   return Number.isNaN(found) ? undefined : found;
 }
 
+/** Waits so long, or until the signal aborts. */
 function pause(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
+  return new Promise((resolve) => {
+    const done = () => {
       clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
+      signal?.removeEventListener("abort", done);
       resolve();
-    }, milliseconds);
-    if (signal?.aborted) stop();
-    signal?.addEventListener("abort", stop, { once: true });
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener("abort", done);
   });
 }

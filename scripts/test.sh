@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # Every check there is, in the order in which a mistake is cheapest to find. Stops at the first that fails.
 #
+<<<<<<< HEAD
 # usage: scripts/test.sh [native|wasm|browser|consumers]...   (all by default)
 #   native     format, lints, docs, Rust tests and doctests
 #   wasm       lints for wasm, Rust tests in a headless Chromium
 #   browser    the wasm build, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 #   consumers  the packed package in bundlers, browsers and other runtimes
+=======
+# usage: scripts/test.sh [native|wasm|browser]...   (all by default)
+#   native   format, lints, docs, Rust tests and doctests
+#   wasm     lints for wasm, Rust tests in a headless Chromium
+#   browser  the wasm build, the types of the package, JavaScript tests in Node, the page, tests of both in a real Chromium
+>>>>>>> pkg-b
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -36,6 +43,7 @@ main() {
     step native "Rust tests" cargo test
     step "browser consumers" "wasm build" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
+    step browser "types of the npm package" npm run --silent test:types
     step browser "JavaScript tests in Node" node --test --test-reporter=spec tests/js/*.test.js
     step browser "page" npm run --silent build:page
     step browser "JavaScript tests in browsers" node --test --test-reporter=spec tests/browser/*.test.js

@@ -267,7 +267,7 @@ test("the budget is for all tasks, survives a reload, and is not spent by what f
     return { code: refused.code, message: refused.message, epsilon: (await wide.status()).epsilon };
   });
   assert.equal(found.code, "budget");
-  assert.match(found.message, /epsilon 2 on top of 2, and this page allows 3\.5/);
+  assert.match(found.message, /would spend epsilon 4, and this page allows 3\.5/);
   assert.equal(found.epsilon, 4);
 });
 

@@ -70,6 +70,63 @@ function packageTests(name, launch) {
     assert.match(error.message, /Content Security Policy|CSP/i);
   });
 
+  test("a browser without wasm is an error with a code", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(async () => {
+      delete globalThis.WebAssembly;
+      const { init, InitError } = await import("/pkg/index.js");
+      return init().catch((error) => [error instanceof InitError, error.code, error.message]);
+    });
+    assert.deepEqual(found.slice(0, 2), [true, "init"]);
+    assert.match(found[2], /WebAssembly/);
+  });
+
+  test("a browser without crypto is an error with a code, and there is no report", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(
+      async ([task, record, limits]) => {
+        Object.defineProperty(globalThis, "crypto", { value: undefined });
+        const { EntropyError, init, Randomizer, Task } = await import("/pkg/index.js");
+        await init();
+        const randomizer = new Randomizer(Task.parse(task), limits);
+        try {
+          return randomizer.randomize(record).toJSON();
+        } catch (error) {
+          return [error instanceof EntropyError, error.code];
+        }
+      },
+      [TASK, RECORD, LIMITS],
+    );
+    assert.deepEqual(found, [true, "entropy"]);
+  });
+
+  test("a policy that forbids the aggregator is an error with a code, and nothing is sent", async () => {
+    const { page } = await openPage();
+    const requests = [];
+    page.on("request", (request) => requests.push(request.url()));
+    const found = await page.evaluate(
+      async ([task, record, limits]) => {
+        const { init, Randomizer, submit, SubmitError, Task, TaskError } = await import("/pkg/index.js");
+        await init();
+        const report = new Randomizer(Task.parse(task), limits).randomize(record);
+        const url = "http://127.0.0.2:9";
+        return [
+          await submit(report, { url, retries: 0 }).catch((error) => [error instanceof SubmitError, error.code]),
+          await Task.fetch(url).catch((error) => [error instanceof TaskError, error.code]),
+        ];
+      },
+      [TASK, RECORD, LIMITS],
+    );
+    assert.deepEqual(found, [
+      [true, "network"],
+      [true, "fetch"],
+    ]);
+    assert.deepEqual(
+      requests.filter((url) => url.includes("127.0.0.2")),
+      [],
+    );
+  });
+
   test("a module that is not there is an error with a code, and the next call tries again", async () => {
     const { page } = await openPage();
     const found = await page.evaluate(async () => {
