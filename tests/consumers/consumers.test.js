@@ -36,7 +36,7 @@ const RUNTIMES = {
   "tests/consumers/node": ["import", "require", "inline"],
   "tests/consumers/node24": ["import", "require", "inline"],
   "tests/consumers/deno": ["import", "inline"],
-  "tests/consumers/bun": ["import"],
+  "tests/consumers/bun": ["import", "inline"],
 };
 
 let aggregator;
