@@ -1,16 +1,10 @@
 // The classes, the same in every entry. They wrap the generated ones so that errors have a class and freed objects a
 // clear message.
 
-import * as wasm from "./wasm/ldp_pca.js";
+import { checkedSeed, LdpPcaError, recordParts, taskText, translated } from "./record.js";
+import * as wasm from "./wasm/client/ldp_pca.js";
 
-export class LdpPcaError extends Error {
-  constructor(code, message, options) {
-    super(message, options);
-    this.code = code;
-  }
-}
-// On the prototype, like the names of the built-in errors.
-Object.defineProperty(LdpPcaError.prototype, "name", { value: "LdpPcaError", configurable: true, writable: true });
+export { LdpPcaError };
 
 let started;
 let ready = false;
@@ -36,7 +30,7 @@ function call(work) {
   try {
     return work();
   } catch (error) {
-    throw error?.name === "LdpPcaError" ? new LdpPcaError(error.code, error.message) : error;
+    throw translated(error);
   }
 }
 
@@ -50,6 +44,7 @@ let generated;
 
 export class Task {
   #task;
+  #facts;
 
   static {
     generated = (task) => {
@@ -61,45 +56,38 @@ export class Task {
   constructor(key, task) {
     if (key !== FROM_JSON) throw new LdpPcaError("argument", "a Task is made by Task.fromJSON");
     this.#task = task;
+    this.#facts = JSON.parse(task.facts());
   }
 
   static fromJSON(json) {
     return new Task(
       FROM_JSON,
-      call(() => wasm.Task.fromJSON(json)),
+      call(() => new wasm.Task(taskText(json))),
     );
   }
 
   get digest() {
-    return generated(this).digest;
+    return this.#alive().digest;
   }
 
   get dimension() {
-    return generated(this).dimension;
+    return this.#alive().dimension;
   }
 
   get featureNames() {
-    return generated(this).featureNames;
+    return [...this.#alive().featureNames];
   }
 
   get guarantee() {
-    return generated(this).guarantee;
+    return { ...this.#alive().guarantee };
   }
 
   get oddsFactor() {
-    return generated(this).oddsFactor;
+    return this.#alive().oddsFactor;
   }
 
   get reportBytes() {
-    return generated(this).reportBytes;
-  }
-
-  encode(record) {
-    return call(() => generated(this).encode(record));
-  }
-
-  debiasedContribution(report) {
-    return call(() => generated(this).debiasedContribution(report));
+    return this.#alive().reportBytes;
   }
 
   toJSON() {
@@ -114,26 +102,31 @@ export class Task {
     this.#task?.free();
     this.#task = undefined;
   }
+
+  #alive() {
+    alive(this.#task, "task");
+    return this.#facts;
+  }
 }
 
 export class Randomizer {
-  #randomizer;
+  #task;
 
   constructor(task) {
-    this.#randomizer = call(() => new wasm.Randomizer(generated(task)));
+    this.#task = call(() => generated(task).share());
   }
 
   randomize(record) {
-    return call(() => alive(this.#randomizer, "randomizer").randomize(record));
+    return call(() => alive(this.#task, "randomizer").randomize(...recordParts(record)));
   }
 
   randomizeSeeded(record, seed) {
-    return call(() => alive(this.#randomizer, "randomizer").randomizeSeeded(record, seed));
+    return call(() => alive(this.#task, "randomizer").randomize(...recordParts(record), checkedSeed(seed)));
   }
 
   free() {
-    this.#randomizer?.free();
-    this.#randomizer = undefined;
+    this.#task?.free();
+    this.#task = undefined;
   }
 }
 
