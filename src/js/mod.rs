@@ -19,6 +19,8 @@
 #![allow(clippy::missing_errors_doc, reason = "the table above says what is thrown, for all of them")]
 
 mod client;
+#[cfg(feature = "lab")]
+mod lab;
 
 use core::fmt::Display;
 
@@ -30,6 +32,8 @@ use crate::schema::SchemaError;
 use crate::task::TaskError;
 
 pub use client::{Task, version};
+#[cfg(feature = "lab")]
+pub use lab::{Aggregate, Recovery};
 
 /// Small rather than fast at sizes that a client does not meet.
 #[cfg(not(feature = "lab"))]
