@@ -35,7 +35,7 @@ async function main(args) {
     console.error(USAGE);
     return 2;
   }
-  if (!existsSync(join(ROOT, "pkg/wasm/ldp_pca_bg.wasm"))) {
+  if (!existsSync(join(ROOT, "pkg/wasm/client/ldp_pca_bg.wasm"))) {
     console.error("pkg/wasm is not there: run scripts/build-wasm.sh");
     return 1;
   }
@@ -106,8 +106,8 @@ function median(times) {
 async function measure([json, repetitions, milliseconds]) {
   const { init, Randomizer, Task } = await import("/pkg/index.js");
   await init();
-  const task = Task.fromJSON(json);
-  const randomizer = new Randomizer(task);
+  const task = Task.parse(json);
+  const randomizer = new Randomizer(task, { maxEpsilon: Infinity });
   const dimension = task.dimension;
   const record = Float64Array.from({ length: dimension }, (_, index) => Math.sin(index + 1));
   const byName = Object.fromEntries(json.schema.columns.map(({ name }, index) => [name, record[index]]));

@@ -3,9 +3,9 @@
 import { start } from "./api.js";
 import load from "./wasm/client/ldp_pca.js";
 
-export { LdpPcaError, Randomizer, Task, version } from "./api.js";
+export * from "./client.js";
 
 export function init(input) {
-  // Without an input the module is the file beside wasm/client/ldp_pca.js, under a URL that bundlers recognize.
-  return start(() => load(input === undefined ? undefined : { module_or_path: input }));
+  // In this form bundlers see that the file belongs to the page.
+  return start(() => load({ module_or_path: input ?? new URL("./wasm/client/ldp_pca_bg.wasm", import.meta.url) }));
 }

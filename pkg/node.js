@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { start } from "./api.js";
 import load from "./wasm/client/ldp_pca.js";
 
-export { LdpPcaError, Randomizer, Task, version } from "./api.js";
+export * from "./client.js";
 
 export function init(input) {
   return start(async () =>

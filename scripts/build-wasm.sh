@@ -33,18 +33,20 @@ build() {
         return
     fi
     rm -rf "$out"
-    wasm-bindgen --target web --out-dir "$out" --out-name ldp_pca "$module"
+    # Where the module is, the entries of the package say: one that carries it within must not make bundlers copy it too.
+    wasm-bindgen --target web --omit-default-module-path --out-dir "$out" --out-name ldp_pca "$module"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes.
     wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
         --enable-reference-types --enable-sign-ext --strip-debug --strip-producers --strip-target-features \
         "$out/ldp_pca_bg.wasm" --output "$out/ldp_pca_bg.wasm"
+    if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
     mkdir -p "$(dirname "$stamp")"
     state "$out" "$module" >"$stamp"
 }
 
 # What OUT was made from, and what it held when it was made.
 state() {
-    cksum "$2" package-lock.json scripts/build-wasm.sh
+    cksum "$2" package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
     wasm-bindgen --version
     find "$1" -type f -exec cksum {} + | LC_ALL=C sort
 }

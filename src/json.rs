@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         match self.peek() {
             Some(b'{') => self.object(&mut |reader, _| reader.skip()),
             Some(b'[') => self.array(&mut Self::skip),
-            Some(b'"') => self.text().map(drop),
+            _ if self.at_text() => self.text().map(drop),
             Some(b'-' | b'0'..=b'9') => self.digits("a number").map(drop),
             _ => match ["true", "false", "null"].into_iter().find(|word| self.rest().starts_with(word.as_bytes())) {
                 Some(word) => {

@@ -17,6 +17,7 @@
 //! | `argument` | an argument of the wrong type or length |
 
 #![allow(clippy::missing_errors_doc, reason = "the table above says what is thrown, for all of them")]
+#![allow(clippy::needless_pass_by_value, reason = "texts that may be missing come by value")]
 
 mod client;
 #[cfg(feature = "lab")]
@@ -73,7 +74,6 @@ impl Coded for RandomizeError {
 }
 
 /// A crate's error as it is thrown into JavaScript.
-#[allow(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn thrown(error: impl Coded) -> JsValue {
     failure(error.code(), &error)
 }

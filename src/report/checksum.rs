@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn checksums_are_those_of_an_independent_implementation() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926, "the check value of the standard");
-        let bytes: Vec<u8> = (0..2000u32).map(|index| (index * index >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..2000u32).map(|index| ((index * index) >> 3) as u8).collect();
         for length in (0..40).chain([1999, 2000]) {
             assert_eq!(crc32(&bytes[..length]), crc32fast::hash(&bytes[..length]), "{length}");
         }

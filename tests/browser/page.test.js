@@ -70,11 +70,11 @@ function field(page, name) {
 
 /** Sends the reports of people who differ most in how much they like sports. */
 async function collect(count) {
-  const task = Task.fromJSON(TASK);
-  const randomizer = new Randomizer(task);
+  const task = Task.parse(TASK);
+  const randomizer = new Randomizer(task, { maxEpsilon: 4 });
   const reports = Array.from({ length: count }, (_, index) => {
     const sport = 20 * Math.sin(index);
-    return randomizer.randomize({
+    const { bytes } = randomizer.randomize({
       running: sport + 1,
       cycling: sport,
       swimming: sport - 1,
@@ -85,6 +85,7 @@ async function collect(count) {
       device: "phone",
       cooking: 3,
     });
+    return bytes;
   });
   const response = await fetch(`${aggregator.url}/tasks/${task.digest}/reports`, {
     method: "POST",

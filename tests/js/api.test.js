@@ -3,8 +3,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
-import { init, LdpPcaError, Randomizer, Task, version } from "../../pkg/node.js";
-import { RECORD, TASK } from "./task.js";
+import { init, LdpPcaError, Randomizer, Report, Task, version } from "../../pkg/node.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+import { throws } from "./throws.js";
 
 const NODE_ENTRY = new URL("../../pkg/node.js", import.meta.url).href;
 
@@ -14,21 +15,10 @@ function inNewNode(code) {
   return execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" }).trim();
 }
 
-/** That `action` throws an error of the package with this code, and a message with this part. */
-function throws(action, code, part) {
-  assert.throws(action, (error) => {
-    assert.ok(error instanceof LdpPcaError && error instanceof Error, String(error));
-    assert.equal(error.name, "LdpPcaError");
-    assert.equal(error.code, code, error.message);
-    assert.match(error.message, part);
-    return true;
-  });
-}
-
 describe("before and during init", () => {
   test("everything says to call init first", () => {
     const code = `
-      for (const use of [version, () => Task.fromJSON("{}"), () => new Randomizer({})]) {
+      for (const use of [version, () => Task.parse("{}"), () => new Randomizer({})]) {
         try { use(); } catch (error) { console.log(error instanceof LdpPcaError, error.code); }
       }`;
     assert.equal(inNewNode(code), "true init\ntrue init\ntrue init");
@@ -46,7 +36,7 @@ describe("before and during init", () => {
     const code = `
       Object.defineProperty(globalThis, "crypto", { value: undefined });
       await init();
-      const randomizer = new Randomizer(Task.fromJSON(${JSON.stringify(TASK)}));
+      const randomizer = new Randomizer(Task.parse(${JSON.stringify(TASK)}), { maxEpsilon: 2 });
       try {
         console.log(randomizer.randomize(${JSON.stringify(RECORD)}));
       } catch (error) {
@@ -69,7 +59,7 @@ describe("the package", () => {
   });
 
   test("tells what a task asks for", () => {
-    const task = Task.fromJSON(JSON.stringify(TASK));
+    const task = Task.parse(JSON.stringify(TASK));
     assert.match(task.digest, /^[0-9a-f]{64}$/);
     assert.equal(task.dimension, 3);
     assert.deepEqual(task.featureNames, ["height", "plan=free", "plan=paid"]);
@@ -77,31 +67,31 @@ describe("the package", () => {
     assert.ok(Math.abs(task.oddsFactor - Math.E ** 2) < 1e-12);
     assert.equal(task.reportBytes, 35);
     assert.deepEqual(JSON.parse(JSON.stringify(task)), TASK);
-    assert.equal(Task.fromJSON(String(task)).digest, task.digest);
-    assert.equal(Task.fromJSON(TASK).digest, task.digest);
+    assert.equal(Task.parse(String(task)).digest, task.digest);
+    assert.equal(Task.parse(TASK).digest, task.digest);
   });
 
   test("reads what JSON.parse made of a task as the text itself, prototypes and all", () => {
-    throws(() => Task.fromJSON(Object.create(TASK)), "task", /version/);
-    throws(() => Task.fromJSON(JSON.parse('{"__proto__": {"version": 1}}')), "task", /version/);
+    throws(() => Task.parse(Object.create(TASK)), "task", /version/);
+    throws(() => Task.parse(JSON.parse('{"__proto__": {"version": 1}}')), "task", /version/);
     const polluted = JSON.stringify(TASK).replace("{", '{"__proto__": {"folds": 9}, ');
-    throws(() => Task.fromJSON(polluted), "task", /__proto__/);
-    throws(() => Task.fromJSON(JSON.parse(polluted)), "task", /__proto__/);
+    throws(() => Task.parse(polluted), "task", /__proto__/);
+    throws(() => Task.parse(JSON.parse(polluted)), "task", /__proto__/);
     assert.equal({}.folds, undefined);
   });
 
   test("refuses tasks it does not understand", () => {
-    throws(() => Task.fromJSON({ ...TASK, note: 1 }), "task", /note/);
-    throws(() => Task.fromJSON({ ...TASK, version: 2 }), "task", /version 2/);
-    throws(() => Task.fromJSON({ ...TASK, folds: Number.NaN }), "task", /null/);
-    throws(() => Task.fromJSON({ ...TASK, mechanism: { ...TASK.mechanism, epsilon: -1 } }), "task", /epsilon is -1/);
-    throws(() => Task.fromJSON({ ...TASK, folds: 1n }), "task", /JSON cannot write/);
-    for (const none of [undefined, null, 5, [], "", "{", "[]"]) throws(() => Task.fromJSON(none), "task", /./);
+    throws(() => Task.parse({ ...TASK, note: 1 }), "task", /note/);
+    throws(() => Task.parse({ ...TASK, version: 2 }), "task", /version 2/);
+    throws(() => Task.parse({ ...TASK, folds: Number.NaN }), "task", /null/);
+    throws(() => Task.parse({ ...TASK, mechanism: { ...TASK.mechanism, epsilon: -1 } }), "task", /epsilon is -1/);
+    throws(() => Task.parse({ ...TASK, folds: 1n }), "task", /JSON cannot write/);
+    for (const none of [undefined, null, 5, [], "", "{", "[]"]) throws(() => Task.parse(none), "task", /./);
   });
 
   test("makes a new report on every call, from crypto alone", (t) => {
-    const randomizer = new Randomizer(Task.fromJSON(TASK));
-    const reports = new Set(Array.from({ length: 50 }, () => randomizer.randomize(RECORD).join()));
+    const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
+    const reports = new Set(Array.from({ length: 50 }, () => randomizer.randomize(RECORD).bytes.join()));
     assert.equal(reports.size, 50);
     t.mock.method(crypto, "getRandomValues", () => {
       throw new Error("no entropy today");
@@ -109,22 +99,82 @@ describe("the package", () => {
     throws(() => randomizer.randomize(RECORD), "entropy", /source of randomness/);
   });
 
-  test("takes records by name and by order", () => {
+  test("refuses a task that asks for more than the page allows, and a page that does not say what it allows", () => {
+    const task = Task.parse(TASK);
+    for (const maxEpsilon of [2, 3, Infinity]) new Randomizer(task, { maxEpsilon });
+    for (const maxEpsilon of [0, 1.999]) {
+      throws(() => new Randomizer(task, { maxEpsilon }), "max-epsilon", /epsilon 2.*allows/);
+    }
+    for (const maxEpsilon of [undefined, null, Number.NaN, -1, "4"]) {
+      throws(() => new Randomizer(task, { maxEpsilon }), "argument", /epsilon is.*maxEpsilon/);
+    }
+    throws(() => new Randomizer(task), "argument", /epsilon is undefined.*maxEpsilon/);
+    const mechanism = { type: "gaussian", epsilon: 1, delta: 1e-4, calibration: "analytic" };
+    const loose = Task.parse({ ...TASK, mechanism });
+    throws(() => new Randomizer(loose, { maxEpsilon: 1 }), "max-delta", /delta 0\.0001.*allows 0\.00001/);
+    throws(() => new Randomizer(loose, { maxEpsilon: 1, maxDelta: Number.NaN }), "argument", /delta is NaN/);
+    assert.equal(new Randomizer(loose, { maxEpsilon: 1, maxDelta: 1e-4 }).guarantee.delta, 1e-4);
+  });
+
+  test("gives reports that say what they are, and that come back from their bytes", () => {
+    const task = Task.parse(TASK);
+    const report = new Randomizer(task, LIMITS).randomize(RECORD);
+    assert.ok(report instanceof Report && report.bytes instanceof Uint8Array);
+    assert.equal(report.taskDigest, task.digest);
+    assert.deepEqual(report.guarantee, task.guarantee);
+    const shown = JSON.parse(JSON.stringify(report));
+    assert.deepEqual(shown, {
+      taskDigest: task.digest,
+      guarantee: task.guarantee,
+      bytes: Buffer.from(report.bytes).toString("hex"),
+    });
+    const again = Report.fromBytes(report.bytes, task);
+    assert.deepEqual(again.bytes, report.bytes);
+    assert.equal(again.taskDigest, task.digest);
+    report.bytes.fill(0);
+    assert.deepEqual(again.bytes, report.bytes, "what is given out is a copy");
+    assert.throws(() => (report.guarantee.epsilon = 9), TypeError);
+  });
+
+  test("makes no report of bytes that are none", () => {
+    const task = Task.parse(TASK);
+    const { bytes } = new Randomizer(task, LIMITS).randomize(RECORD);
+    for (const [index, part] of [
+      [0, /do not begin as/],
+      [4, /do not begin as/],
+      [5, /do not begin as reports of task/],
+      ...[13, 28, 29, 30, 31, 34].map((index) => [index, /checksum/]),
+    ]) {
+      const altered = bytes.slice();
+      altered[index] ^= 1;
+      throws(() => Report.fromBytes(altered, task), "report", part);
+    }
+    throws(() => Report.fromBytes(bytes.subarray(1), task), "report", /Uint8Array of 35/);
+    throws(() => Report.fromBytes([...bytes], task), "report", /Uint8Array/);
+    const other = Task.parse({ ...TASK, folds: 2 });
+    throws(() => Report.fromBytes(bytes, other), "report", new RegExp(`reports of task ${other.digest}`));
+    throws(() => new Report(), "argument", /by a Randomizer/);
+  });
+
+  test("takes records by name, in any order, and by position: the same report", () => {
     const columns = [TASK.schema.columns[0], { name: "b", type: "numeric", offset: 1, scale: 2 }];
-    const task = Task.fromJSON({ ...TASK, schema: { columns } });
-    const near = (found, expected) =>
-      expected.forEach((value, index) => assert.ok(Math.abs(found[index] - value) < 1e-15, `${found}`));
-    for (const record of [{ b: 3, height: 100 }, [100, 3], Float64Array.of(100, 3)]) {
-      const { features, bounded, contribution } = task.encode(record);
-      assert.deepEqual(features, Float64Array.of(0.5, 1));
-      near(bounded, [1 / Math.sqrt(5), 2 / Math.sqrt(5)]);
-      near(contribution, [0.2, 0.4, 0.4, 0.8]);
+    const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
+    const seed = new Uint8Array(32).fill(7);
+    // A number of seventeen digits, one below zero, and the zero that JSON cannot write.
+    for (const [height, b] of [
+      [100, 3],
+      [0.1 + 0.2, -5e-324],
+      [-0, 1e300],
+    ]) {
+      const records = [{ height, b }, { b, height }, [height, b], Float64Array.of(height, b)];
+      const reports = records.map((record) => String(randomizer.randomizeSeeded(record, seed).bytes));
+      assert.equal(new Set(reports).size, 1, `${height}, ${b}`);
     }
   });
 
   test("refuses records that do not fit", () => {
-    const task = Task.fromJSON(TASK);
-    const randomizer = new Randomizer(task);
+    const task = Task.parse(TASK);
+    const randomizer = new Randomizer(task, LIMITS);
     const cases = [
       [{ ...RECORD, wieght: 70 }, "schema", /unknown column 'wieght'/],
       [{ plan: "free" }, "schema", /'height' is missing/],
@@ -152,79 +202,37 @@ describe("the package", () => {
     for (const [record, code, part] of cases) {
       throws(() => randomizer.randomize(record), code, part);
       throws(() => randomizer.randomizeSeeded(record, new Uint8Array(32)), code, part);
-      throws(() => task.encode(record), code, part);
     }
     throws(() => randomizer.randomize(), "record", /undefined/);
   });
 
   test("refuses the zero vector where only the direction counts", () => {
     const columns = [{ name: "x", type: "numeric", offset: 0, scale: 1 }];
-    const task = Task.fromJSON({ ...TASK, schema: { columns } });
-    throws(() => new Randomizer(task).randomize([0]), "record", /zero vector/);
-    const clipped = Task.fromJSON({ ...TASK, schema: { columns }, bounding: { type: "clip", radius: 1 } });
-    assert.equal(new Randomizer(clipped).randomize([0]).length, 35);
-  });
-
-  test("reads out of its reports, on average, the record's own contribution", () => {
-    const gaussian = { type: "gaussian", epsilon: 8, delta: 1e-6, calibration: "analytic" };
-    const settings = [
-      [TASK.mechanism, undefined],
-      [gaussian, undefined],
-      [gaussian, { weight: 0.25 }],
-    ];
-    for (const [mechanism, centring] of settings) {
-      const document = { ...TASK, mechanism, bounding: { type: "clip", radius: 2 } };
-      const task = Task.fromJSON(centring ? { ...document, centring } : document);
-      const randomizer = new Randomizer(task);
-      const { contribution } = task.encode(RECORD);
-      const count = 20_000;
-      const seed = new Uint8Array(32);
-      const mean = new Float64Array(9);
-      for (let report = 0; report < count; report += 1) {
-        new DataView(seed.buffer).setUint32(0, report);
-        const read = task.debiasedContribution(randomizer.randomizeSeeded(RECORD, seed));
-        read.forEach((value, index) => (mean[index] += value / count));
-      }
-      // One entry of one report deviates by less than 8 in these units; five standard errors of the mean.
-      const tolerance = (5 * 8) / Math.sqrt(count);
-      mean.forEach((value, index) =>
-        assert.ok(Math.abs(value - contribution[index]) < tolerance, `${value} at ${index}`),
-      );
-      assert.ok(Math.max(...contribution) > 2 * tolerance, "the test could not tell the record from nothing");
-    }
-  });
-
-  test("refuses bytes that are not a report of the task", () => {
-    const task = Task.fromJSON(TASK);
-    const report = new Randomizer(task).randomize(RECORD);
-    const altered = report.slice();
-    altered[30] ^= 1;
-    throws(() => task.debiasedContribution(altered), "report", /checksum/);
-    throws(() => task.debiasedContribution(report.slice(1)), "report", /LDPR/);
-    throws(() => task.debiasedContribution(new Uint8Array()), "report", /0 bytes/);
-    throws(() => Task.fromJSON({ ...TASK, folds: 2 }).debiasedContribution(report), "report", /answers task/);
-    throws(() => task.debiasedContribution([...report]), "argument", /Uint8Array/);
+    const task = Task.parse({ ...TASK, schema: { columns } });
+    throws(() => new Randomizer(task, LIMITS).randomize([0]), "record", /zero vector/);
+    const clipped = Task.parse({ ...TASK, schema: { columns }, bounding: { type: "clip", radius: 1 } });
+    assert.equal(new Randomizer(clipped, LIMITS).randomize([0]).bytes.length, 35);
   });
 
   test("refuses other arguments than it documents", () => {
-    const randomizer = new Randomizer(Task.fromJSON(TASK));
+    const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     for (const seed of [undefined, new Uint8Array(31), new Array(32).fill(0), "0".repeat(32)]) {
       throws(() => randomizer.randomizeSeeded(RECORD, seed), "argument", /32 bytes/);
     }
     for (const none of [undefined, null, {}, TASK, JSON.stringify(TASK)]) {
-      throws(() => new Randomizer(none), "argument", /Task\.fromJSON/);
+      throws(() => new Randomizer(none, LIMITS), "argument", /Task\.parse/);
     }
-    throws(() => new Task(), "argument", /Task\.fromJSON/);
+    throws(() => new Task(), "argument", /Task\.parse/);
   });
 
   test("releases memory once, and says so afterwards", () => {
-    const task = Task.fromJSON(TASK);
-    const randomizer = new Randomizer(task);
+    const task = Task.parse(TASK);
+    const randomizer = new Randomizer(task, LIMITS);
     task.free();
     task.free();
     throws(() => task.digest, "argument", /freed/);
-    throws(() => new Randomizer(task), "argument", /freed/);
-    assert.equal(randomizer.randomize(RECORD).length, 35, "a randomizer outlives its task");
+    throws(() => new Randomizer(task, LIMITS), "argument", /freed/);
+    assert.equal(randomizer.randomize(RECORD).bytes.length, 35, "a randomizer outlives its task");
     randomizer.free();
     if (Symbol.dispose) randomizer[Symbol.dispose]();
     throws(() => randomizer.randomize(RECORD), "argument", /freed/);

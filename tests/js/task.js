@@ -14,3 +14,6 @@ export const TASK = {
 };
 
 export const RECORD = { height: 181, plan: "paid" };
+
+// What a page might allow; the task above asks for less.
+export const LIMITS = { maxEpsilon: 4 };

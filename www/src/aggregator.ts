@@ -25,34 +25,22 @@ export class AggregatorError extends Error {
   }
 }
 
-const PATIENCE_MS = 15_000;
+/** The longest wait for an answer. */
+export const PATIENCE_MS = 15_000;
 
 export async function listTasks(): Promise<string[]> {
   const { tasks } = (await (await request("tasks")).json()) as { tasks: string[] };
   return tasks;
 }
 
-export async function readTask(id: string): Promise<string> {
-  return (await request(`tasks/${id}`)).text();
-}
-
 export async function readRecovery(id: string, rank: number): Promise<Recovery> {
   return (await request(`tasks/${id}/recovery?rank=${rank}`)).json() as Promise<Recovery>;
 }
 
-/** Sends the bytes of a report. Sending the same bytes again counts once. */
-export async function sendReport(id: string, report: Uint8Array<ArrayBuffer>): Promise<void> {
-  await request(`tasks/${id}/reports`, {
-    method: "POST",
-    headers: { "content-type": "application/vnd.ldp-pca.reports" },
-    body: report,
-  });
-}
-
-async function request(path: string, init: RequestInit = {}): Promise<Response> {
+async function request(path: string): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS), ...init });
+    response = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
   } catch {
     throw new AggregatorError("the aggregator does not answer");
   }

@@ -1,8 +1,8 @@
 // The page: a record is filled in and randomized here, its report is sent, and what all reports show comes back.
 
-import { init, LdpPcaError, Randomizer, Task, version } from "ldp-pca";
+import { debiasedContribution, encode, init, LdpPcaError, Randomizer, type Report, submit, Task, version } from "ldp-pca/lab";
 
-import { AggregatorError, listTasks, readRecovery, readTask, type Recovery, sendReport } from "./aggregator.js";
+import { AggregatorError, listTasks, PATIENCE_MS, readRecovery, type Recovery } from "./aggregator.js";
 import { componentLists } from "./components.js";
 import { EmptyField, RecordForm } from "./form.js";
 import { HeatMap, number } from "./heatmap.js";
@@ -35,7 +35,7 @@ interface Shown {
   readonly randomizer: Randomizer;
   readonly form: RecordForm;
   readonly names: readonly string[];
-  report?: Uint8Array<ArrayBuffer>;
+  report?: Report;
 }
 let shown: Shown | undefined;
 
@@ -88,7 +88,7 @@ async function poll(): Promise<void> {
 async function open(id: string): Promise<void> {
   let task: Task;
   try {
-    task = Task.fromJSON(await readTask(id));
+    task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(PATIENCE_MS) });
   } catch (error) {
     away(error);
     return;
@@ -101,7 +101,9 @@ async function open(id: string): Promise<void> {
     element<HTMLDetailsElement>("more"),
     element("more-fields"),
   );
-  shown = { task, randomizer: new Randomizer(task), form, names: task.featureNames };
+  // Whatever a task asks for is shown here before anything is sent; a page of your own sets a limit.
+  const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
+  shown = { task, randomizer, form, names: task.featureNames };
   const ranks = Math.min(LARGEST_RANK, task.dimension);
   rankChoice.replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
   rankChoice.value = String(Math.min(FIRST_RANK, ranks));
@@ -118,7 +120,7 @@ function showOwnRecord(): void {
   if (!shown) return;
   setReport(undefined);
   try {
-    const { contribution } = shown.task.encode(shown.form.read());
+    const { contribution } = encode(shown.task, shown.form.read());
     ownMap.show(contribution, shown.names, "Everything about the record that the patterns depend on.");
     showFormError(undefined);
   } catch (error) {
@@ -130,7 +132,7 @@ function showOwnRecord(): void {
 function randomize(): void {
   if (!shown) return;
   try {
-    setReport(shown.randomizer.randomize(shown.form.read()) as Uint8Array<ArrayBuffer>);
+    setReport(shown.randomizer.randomize(shown.form.read()));
     showFormError(undefined);
   } catch (error) {
     showFormError(error);
@@ -138,18 +140,18 @@ function randomize(): void {
   }
 }
 
-function setReport(report: Uint8Array<ArrayBuffer> | undefined): void {
+function setReport(report: Report | undefined): void {
   if (!shown) return;
   shown.report = report;
-  const read = report && shown.task.debiasedContribution(report);
+  const read = report && debiasedContribution(shown.task, report);
   const caption = read
     ? "One report is mostly noise: look for your record in it, then randomize again and compare."
     : "Appears when you randomize the record.";
   readMap.show(read, shown.names, caption);
   element("bytes").textContent = report
-    ? hex(report)
+    ? hex(report.bytes)
     : `${shown.task.reportBytes} bytes, once you randomize the record`;
-  element("bytes-title").textContent = report ? `The report, all ${report.length} bytes of it` : "The report";
+  element("bytes-title").textContent = report ? `The report, all ${report.bytes.length} bytes of it` : "The report";
   sendButton.disabled = report === undefined;
   againButton.disabled = report === undefined;
   say("");
@@ -158,11 +160,10 @@ function setReport(report: Uint8Array<ArrayBuffer> | undefined): void {
 async function send(): Promise<void> {
   const report = shown?.report;
   if (!shown || !report) return;
-  const { digest } = shown.task;
   sendButton.disabled = true;
   say("Sending…");
   try {
-    await sendReport(digest, report);
+    await submit(report, { url: ".", retries: 2 });
     if (shown.report === report) {
       say("Counted. A further report from you would spend the privacy promise once more.");
     }

@@ -1,20 +1,12 @@
 // Records and errors as they cross the boundary to the module: text and numbers, whose glue is the smallest.
 
-/** An error with the stage at which something was wrong. */
-export class LdpPcaError extends Error {
-  constructor(code, message, options) {
-    super(message, options);
-    this.code = code;
-  }
-}
-// On the prototype, like the names of the built-in errors.
-Object.defineProperty(LdpPcaError.prototype, "name", { value: "LdpPcaError", configurable: true, writable: true });
+import { failure } from "./errors.js";
 
 /** What the module throws is a text, `code: message`. */
 export function translated(error) {
   if (typeof error !== "string") return error;
   const colon = error.indexOf(": ");
-  return new LdpPcaError(error.slice(0, colon), error.slice(colon + 2));
+  return failure(error.slice(0, colon), error.slice(colon + 2));
 }
 
 /** What a value is, in the words of an error message. */
@@ -28,12 +20,12 @@ function kind(value) {
 export function taskText(json) {
   if (typeof json === "string") return json;
   if (typeof json !== "object" || json === null) {
-    throw new LdpPcaError("task", `the task is ${kind(json)}: give its JSON text`);
+    throw failure("task", `the task is ${kind(json)}: give its JSON text`);
   }
   try {
     return JSON.stringify(json) ?? "";
   } catch (cause) {
-    throw new LdpPcaError("task", "the task is an object that JSON cannot write: give its JSON text", { cause });
+    throw failure("task", "the task is an object that JSON cannot write: give its JSON text", { cause });
   }
 }
 
@@ -43,20 +35,20 @@ export function recordParts(record) {
   if (Array.isArray(record)) {
     const numbers = Float64Array.from(record, (value, index) => {
       if (typeof value === "number") return value;
-      throw new LdpPcaError("schema", `position ${index + 1} of the record holds ${kind(value)}: give a number`);
+      throw failure("schema", `position ${index + 1} of the record holds ${kind(value)}: give a number`);
     });
     return [undefined, numbers];
   }
   if (typeof record !== "object" || record === null || ArrayBuffer.isView(record)) {
     const message = `the record is ${kind(record)}: give an object by column name, or a Float64Array`;
-    throw new LdpPcaError("record", message);
+    throw failure("record", message);
   }
   const numbers = [];
   // Own enumerable properties only: what an object inherits is not part of the record.
   const names = Object.entries(record).map(([name, value]) => {
     if (typeof value === "string") return [name, value];
     if (typeof value !== "number") {
-      throw new LdpPcaError("schema", `column '${name}' holds ${kind(value)}: give a number or a text`);
+      throw failure("schema", `column '${name}' holds ${kind(value)}: give a number or a text`);
     }
     numbers.push(value);
     return name;
@@ -67,5 +59,5 @@ export function recordParts(record) {
 /** 32 bytes, or an error. */
 export function checkedSeed(seed) {
   if (seed instanceof Uint8Array && seed.length === 32) return seed;
-  throw new LdpPcaError("argument", "the seed must be a Uint8Array of 32 bytes");
+  throw failure("argument", "the seed must be a Uint8Array of 32 bytes");
 }

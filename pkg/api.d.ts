@@ -1,0 +1,121 @@
+import type { Report } from "./report.js";
+import type { Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";
+
+/** The version of the library, for instance `0.1.0`. */
+export function version(): string;
+
+/** How {@link Task.fetch} goes about it. */
+export interface TaskFetchOptions {
+  /**
+   * The digest of the task that is meant, 64 lower-case hexadecimal digits. Whoever serves the task can otherwise
+   * serve another one.
+   */
+  readonly digest?: string;
+  /** Stops it; the promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A collection's public parameters, checked: the columns, how a record is bounded, and how it is randomized.
+ *
+ * `S` is what TypeScript knows of the columns: everything when the document is a constant in the program.
+ */
+export class Task<const S extends Schema = Schema> {
+  private constructor();
+
+  /**
+   * Reads a task.
+   *
+   * @param json - The JSON text, or what `JSON.parse` made of it. Of a literal or an `as const` document TypeScript
+   *   knows the columns, and so what a record must have.
+   * @throws {@link TaskError} with code `task` for anything but a valid task of a known version; unknown fields are
+   *   errors.
+   */
+  static parse<const S extends Schema>(json: TaskDocument<S>): Task<S>;
+  static parse(json: string): Task;
+
+  /**
+   * Fetches a task and reads it, without cookies.
+   *
+   * The schema's type, if given, is taken at its word: name the `digest` too, and it holds.
+   *
+   * @param url - Where its JSON is: an aggregator's `/tasks/<digest>`, or a file of your own.
+   * @throws {@link TaskError} (by rejecting) with code `fetch` when there is no answer, or one that is not JSON (by its
+   *   status, its media type, its encoding) or longer than 16 MiB; `task` when it is not a task; `digest` when it is
+   *   another one than expected.
+   */
+  static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
+
+  /** The task's identity: SHA-256 of its canonical JSON, as 64 hexadecimal digits. */
+  readonly digest: string;
+  /** The number of features, d. */
+  readonly dimension: number;
+  /** The names of the d features: the column's name, or `column=value` for a categorical one. */
+  readonly featureNames: string[];
+  /** What one report promises. */
+  readonly guarantee: Guarantee;
+  /** `exp(epsilon)`: the most by which one report can change anybody's odds between two records, delta aside. */
+  readonly oddsFactor: number;
+  /** The length of every report in bytes. */
+  readonly reportBytes: number;
+
+  /** The task's JSON; `Task.parse` of it is the same task. */
+  toJSON(): TaskDocument<S>;
+
+  /** The canonical JSON text, which the digest is of. */
+  toString(): string;
+
+  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** What the embedding page allows a task, whoever wrote it. */
+export interface RandomizerOptions {
+  /**
+   * The largest epsilon. There is no default: a task comes from those who want the data, and how much it may reveal is
+   * not theirs to say. `Infinity` allows whatever the task asks for.
+   */
+  readonly maxEpsilon: number;
+  /** The largest delta, 1e-5 by default: the probability with which the bound epsilon may fail. */
+  readonly maxDelta?: number;
+}
+
+/** Turns records into reports of one task. */
+export class Randomizer<const S extends Schema = Schema> {
+  /**
+   * @param task - May be freed as soon as the randomizer exists.
+   * @throws {@link TaskError} with code `max-epsilon` or `max-delta` when the task asks for more than `options` allow;
+   *   {@link ArgumentError} with code `argument` when it is not a task, or a freed one, or `maxEpsilon` is missing.
+   */
+  constructor(task: Task<S>, options: RandomizerOptions);
+
+  /** The digest of the task. */
+  readonly taskDigest: string;
+  /** What one report promises. */
+  readonly guarantee: Guarantee;
+
+  /**
+   * Randomizes a record into a report, which is private on its own: send its bytes, and nothing else.
+   *
+   * Randomness comes straight from `crypto.getRandomValues`. Every call makes a new report and spends the guarantee
+   * once more, so keep the report when a delivery has to be repeated; {@link PrivacyLedger.report} sees to that.
+   *
+   * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit; {@link EntropyError}
+   *   with code `entropy` without randomness.
+   */
+  randomize(record: RecordOf<S>): Report;
+
+  /**
+   * For tests and test vectors only: the report follows from the record and the seed. It is NOT private towards anyone
+   * who knows or guesses the seed.
+   *
+   * @param seed - 32 bytes.
+   * @throws As {@link Randomizer.randomize}, and {@link ArgumentError} for a seed of another length.
+   */
+  randomizeSeeded(record: RecordOf<S>, seed: Uint8Array): Report;
+
+  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}

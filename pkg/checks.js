@@ -1,0 +1,57 @@
+// What is checked of a task outside the WebAssembly module: how it came, that it is the one meant, and that it asks for
+// no more than the page allows.
+
+import { failure } from "./errors.js";
+
+/** What the module reads, in bytes. */
+const LARGEST = 16 << 20;
+
+/** The text at `url`, if that is JSON of a reasonable length. */
+export async function fetchTask(url, signal) {
+  let response;
+  const refuse = (why, cause) => failure("fetch", `no task at ${url}: ${why}`, { status: response?.status, cause });
+  try {
+    response = await fetch(url, { headers: { accept: "application/json" }, credentials: "omit", signal });
+    const { body, headers, ok, status } = response;
+    const type = headers.get("content-type");
+    if (!ok) throw refuse(`the answer is ${status}`);
+    if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`it is ${type}, not application/json`);
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    const reader = body.getReader();
+    let text = "";
+    for (let length = 0; ; ) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      length += value.length;
+      if (length > LARGEST) {
+        void reader.cancel();
+        throw refuse(`it has more than ${LARGEST} bytes`);
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw cause.code === "fetch" ? cause : refuse(cause.message, cause);
+  }
+}
+
+/** The task, if its digest is the expected one or none is expected. */
+export function expectDigest(task, digest = task.digest) {
+  const found = task.digest;
+  if (found === digest) return task;
+  task.free();
+  throw failure("digest", `the task is ${found}, and ${digest} was meant`);
+}
+
+/** The guarantee, if it is within the page's limits. `what` asks for it. */
+export function allowed(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}, what = "the task asks for", code) {
+  for (const [name, limit] of Object.entries({ epsilon: maxEpsilon, delta: maxDelta })) {
+    if (!(typeof limit === "number" && limit >= 0)) {
+      throw failure("argument", `the largest ${name} is ${limit}: give a number as maxEpsilon (and maxDelta)`);
+    }
+    if (!(guarantee[name] <= limit)) {
+      throw failure(code ?? `max-${name}`, `${what} ${name} ${guarantee[name]}, and this page allows ${limit}`);
+    }
+  }
+  return Object.freeze(guarantee);
+}

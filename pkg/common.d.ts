@@ -1,0 +1,21 @@
+export { consent } from "./consent.js";
+export type { ConsentStatement } from "./consent.js";
+export {
+  ArgumentError,
+  EntropyError,
+  InitError,
+  LdpPcaError,
+  LedgerError,
+  RecordError,
+  ReportError,
+  SubmitError,
+  TaskError,
+} from "./errors.js";
+export type { LdpPcaErrorCode } from "./errors.js";
+export { PrivacyLedger } from "./ledger.js";
+export type { FlushOutcome, LedgerOptions, LedgerStatus } from "./ledger.js";
+export { Report } from "./report.js";
+export type { ReportDocument } from "./report.js";
+export { submit } from "./submit.js";
+export type { Submission, SubmitOptions } from "./submit.js";
+export type { Column, Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";

@@ -1,0 +1,17 @@
+// What every entry of the client exports and what needs no WebAssembly.
+
+export { consent } from "./consent.js";
+export {
+  ArgumentError,
+  EntropyError,
+  InitError,
+  LdpPcaError,
+  LedgerError,
+  RecordError,
+  ReportError,
+  SubmitError,
+  TaskError,
+} from "./errors.js";
+export { PrivacyLedger } from "./ledger.js";
+export { Report } from "./report.js";
+export { submit } from "./submit.js";

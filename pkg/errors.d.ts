@@ -1,0 +1,126 @@
+/**
+ * What was wrong. Codes are stable; messages may change.
+ *
+ * | code | class | what was wrong |
+ * |---|---|---|
+ * | `init` | {@link InitError} | the WebAssembly module is not loaded, or did not load |
+ * | `argument` | {@link ArgumentError} | an argument has the wrong type or length, or the object was freed |
+ * | `task` | {@link TaskError} | the document is not JSON, has unknown fields or another version, or makes no sense |
+ * | `fetch` | {@link TaskError} | no task came from the URL; `status`, where there was an answer |
+ * | `digest` | {@link TaskError} | it is another task than the one expected |
+ * | `max-epsilon` | {@link TaskError} | the task asks for a larger epsilon than the page allows |
+ * | `max-delta` | {@link TaskError} | the task asks for a larger delta than the page allows |
+ * | `schema` | {@link RecordError} | unknown or missing column, wrong type, NaN or infinity, unseen value |
+ * | `record` | {@link RecordError} | there is no record, or it is the zero vector where only its direction counts |
+ * | `entropy` | {@link EntropyError} | `crypto.getRandomValues` is missing or failed; there is no fallback |
+ * | `report` | {@link ReportError} | the bytes are not a report of this task |
+ * | `network` | {@link SubmitError} | no answer: no connection, too slow, or forbidden by CORS or by the page's policy |
+ * | `rate-limit` | {@link SubmitError} | 429, on every attempt; or a longer `Retry-After` than `maxDelay` |
+ * | `unavailable` | {@link SubmitError} | 408 or 500 to 599, likewise |
+ * | `answer` | {@link SubmitError} | success, but not in the words of an aggregator: a portal or another server |
+ * | `not-found` | {@link SubmitError} | 404: the aggregator does not collect this task, or is not at this URL |
+ * | `too-large` | {@link SubmitError} | 413: a server in between takes no body of this size |
+ * | `media-type` | {@link SubmitError} | 415: the server does not take reports |
+ * | `rejected` | {@link SubmitError} | 422: the bytes are not a report of this task |
+ * | `refused` | {@link SubmitError} | any other status |
+ * | `storage` | {@link LedgerError} | the browser gives no durable storage, or it failed |
+ * | `budget` | {@link LedgerError} | the report does not fit the budget |
+ * | `spent` | {@link LedgerError} | this device has sent its report of the task |
+ * | `aggregate` | {@link LdpPcaError} | lab: bytes that are no aggregate of the task, or one that is empty or of another |
+ * | `recovery` | {@link LdpPcaError} | lab: a rank, a penalty, a matrix or a spectrum that makes no sense |
+ * | `simulation` | {@link LdpPcaError} | lab: a population that there is not |
+ * | `cancelled` | {@link LdpPcaError} | lab: `onProgress` asked to stop before there was a result |
+ */
+export type LdpPcaErrorCode =
+  | "init"
+  | "argument"
+  | "task"
+  | "fetch"
+  | "digest"
+  | "max-epsilon"
+  | "max-delta"
+  | "schema"
+  | "record"
+  | "entropy"
+  | "report"
+  | "network"
+  | "rate-limit"
+  | "unavailable"
+  | "answer"
+  | "not-found"
+  | "too-large"
+  | "media-type"
+  | "rejected"
+  | "refused"
+  | "storage"
+  | "budget"
+  | "spent"
+  | "aggregate"
+  | "recovery"
+  | "simulation"
+  | "cancelled";
+
+/**
+ * The only error that this package throws on purpose (what an `AbortSignal` was aborted with aside). Its message has the
+ * value that was wrong, and the remedy.
+ */
+export class LdpPcaError extends Error {
+  /** What was wrong, for programs. */
+  readonly code: LdpPcaErrorCode;
+  constructor(code: LdpPcaErrorCode, message: string, options?: { cause?: unknown });
+}
+
+/** The WebAssembly module. */
+export class InitError extends LdpPcaError {
+  readonly code: "init";
+}
+
+/** The call itself. */
+export class ArgumentError extends LdpPcaError {
+  readonly code: "argument";
+}
+
+/** The task: how it came, what it says, what it asks for. */
+export class TaskError extends LdpPcaError {
+  readonly code: "task" | "fetch" | "digest" | "max-epsilon" | "max-delta";
+  /** Of code `fetch`: the status of the answer, if there was one. */
+  readonly status?: number;
+}
+
+/** The record. */
+export class RecordError extends LdpPcaError {
+  readonly code: "schema" | "record";
+}
+
+/** The source of randomness. */
+export class EntropyError extends LdpPcaError {
+  readonly code: "entropy";
+}
+
+/** The bytes of a report. */
+export class ReportError extends LdpPcaError {
+  readonly code: "report";
+}
+
+/** The delivery. With `network`, `rate-limit`, `unavailable` and `answer` the same report may be sent again later. */
+export class SubmitError extends LdpPcaError {
+  readonly code:
+    | "network"
+    | "rate-limit"
+    | "unavailable"
+    | "answer"
+    | "not-found"
+    | "too-large"
+    | "media-type"
+    | "rejected"
+    | "refused";
+  /** The status of the answer, if there was one. */
+  readonly status?: number;
+  /** The seconds after which the server wants to be asked again, if it said so. */
+  readonly retryAfter?: number;
+}
+
+/** The ledger. */
+export class LedgerError extends LdpPcaError {
+  readonly code: "storage" | "budget" | "spent";
+}

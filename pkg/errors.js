@@ -1,0 +1,42 @@
+// The errors. Programs look at `code`; classes are families of codes; messages are for people and may change.
+
+export class LdpPcaError extends Error {
+  constructor(code, message, { cause, ...details } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    Object.assign(this, details);
+  }
+}
+named(LdpPcaError, "LdpPcaError");
+
+const classes = {};
+
+export const InitError = family("InitError", "init");
+export const ArgumentError = family("ArgumentError", "argument");
+export const TaskError = family("TaskError", "task", "fetch", "digest", "max-epsilon", "max-delta");
+export const RecordError = family("RecordError", "schema", "record");
+export const EntropyError = family("EntropyError", "entropy");
+export const ReportError = family("ReportError", "report");
+export const SubmitError = family(
+  "SubmitError",
+  ...["network", "rate-limit", "unavailable", "answer"],
+  ...["not-found", "too-large", "media-type", "rejected", "refused"],
+);
+export const LedgerError = family("LedgerError", "storage", "budget", "spent");
+
+/** The error of this code, of its class. Details are `cause` and the class's own properties. */
+export function failure(code, message, details) {
+  return new (classes[code] ?? LdpPcaError)(code, message, details);
+}
+
+function family(name, ...codes) {
+  const type = class extends LdpPcaError {};
+  for (const code of codes) classes[code] = type;
+  return named(type, name);
+}
+
+/** Names a class as the built-in errors are: on the prototype, and whatever a minifier makes of the class's own name. */
+function named(type, value) {
+  Object.defineProperty(type.prototype, "name", { value, configurable: true, writable: true });
+  return type;
+}

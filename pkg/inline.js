@@ -1,0 +1,18 @@
+// The entry that carries the module within: for bundlers that copy no files, and hosts that let nothing be fetched.
+
+import { start } from "./api.js";
+import base64 from "./wasm/client/ldp_pca_bg.wasm.js";
+import load from "./wasm/client/ldp_pca.js";
+
+export * from "./client.js";
+
+export function init(input) {
+  return start(() => load({ module_or_path: input ?? bytes(base64) }));
+}
+
+function bytes(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = text.charCodeAt(index);
+  return bytes;
+}

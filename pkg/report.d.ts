@@ -1,0 +1,33 @@
+import type { Task } from "./api.js";
+import type { Guarantee } from "./task.js";
+
+/** A report for display, as `JSON.stringify` writes it. */
+export interface ReportDocument {
+  readonly taskDigest: string;
+  readonly guarantee: Guarantee;
+  /** Two hexadecimal digits a byte. */
+  readonly bytes: string;
+}
+
+/** What leaves the device: a randomized record. It needs no WebAssembly to be kept or sent. */
+export class Report {
+  private constructor();
+
+  /**
+   * The report that these bytes are, to send them again.
+   *
+   * @param bytes - What {@link Report.bytes} was; they are copied.
+   * @throws {@link ReportError} with code `report` for bytes that are not a report of this task, or were altered.
+   */
+  static fromBytes(bytes: Uint8Array, task: Pick<Task, "digest" | "guarantee" | "reportBytes">): Report;
+
+  /** A copy of the bytes; {@link Task.reportBytes} of them. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The digest of the task that it answers. */
+  readonly taskDigest: string;
+  /** What it promises. */
+  readonly guarantee: Guarantee;
+
+  /** For display. */
+  toJSON(): ReportDocument;
+}

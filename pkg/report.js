@@ -1,0 +1,59 @@
+// What leaves the device. Nothing here needs the WebAssembly module: a stored report can be sent without it.
+
+import { failure } from "./errors.js";
+
+/** `LDPR` and the version. */
+const MAGIC = "4c44505201";
+const KEY = Symbol("Report");
+
+export class Report {
+  #bytes;
+
+  constructor(key, bytes, taskDigest, guarantee) {
+    if (key !== KEY) throw failure("argument", "a Report is made by a Randomizer");
+    this.#bytes = bytes;
+    this.taskDigest = taskDigest;
+    this.guarantee = guarantee;
+    Object.freeze(this);
+  }
+
+  static fromBytes(bytes, task) {
+    const { digest, guarantee, reportBytes } = task;
+    const problem = !(bytes instanceof Uint8Array && bytes.length === reportBytes)
+      ? `give a Uint8Array of ${reportBytes} bytes`
+      : hex(bytes.subarray(0, 13)) !== MAGIC + digest.slice(0, 16)
+        ? `they do not begin as reports of task ${digest} do`
+        : checksum(bytes) !== RESIDUE && "their checksum does not match";
+    if (problem) throw failure("report", `the bytes are not a report of the task: ${problem}`);
+    return reportOf(bytes.slice(), digest, guarantee);
+  }
+
+  get bytes() {
+    return this.#bytes.slice();
+  }
+
+  toJSON() {
+    return { taskDigest: this.taskDigest, guarantee: this.guarantee, bytes: hex(this.#bytes) };
+  }
+}
+
+/** A report of bytes that are one. Keeps them. */
+export function reportOf(bytes, taskDigest, guarantee) {
+  return new Report(KEY, bytes, taskDigest, guarantee);
+}
+
+function hex(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// What CRC-32 leaves of anything that ends with its own CRC-32.
+const RESIDUE = 0x2144df1c;
+
+function checksum(bytes) {
+  let sum = -1;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (0xedb88320 & -(sum & 1));
+  }
+  return ~sum >>> 0;
+}

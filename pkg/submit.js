@@ -1,0 +1,110 @@
+// Sends a report: the same bytes however often it takes, so that it counts once.
+
+import { failure } from "./errors.js";
+import { Report } from "./report.js";
+
+const CODES = {
+  404: "not-found",
+  408: "unavailable",
+  413: "too-large",
+  415: "media-type",
+  422: "rejected",
+  429: "rate-limit",
+};
+const PASSING = ["network", "rate-limit", "unavailable"];
+
+export async function submit(report, options = {}) {
+  const { url, signal, retries = 4, timeout = 30_000, delay = 500, maxDelay = 60_000 } = options;
+  if (!(report instanceof Report)) throw failure("argument", "give a Report, made by a Randomizer");
+  for (const value of [retries, timeout, delay, maxDelay]) {
+    // Timers count no further.
+    if (!(Number.isFinite(value) && value >= 0 && value < 2 ** 31)) {
+      throw failure("argument", `a number of retries or milliseconds is ${value}: give 0 to 2147483647`);
+    }
+  }
+  const target = absolute(url);
+  target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${report.taskDigest}/reports`;
+  const body = report.bytes;
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return { status: await post(target, body, signal, timeout), attempts };
+    } catch (error) {
+      // An order to wait longer than we would is one to give up for now.
+      const ordered = (error.retryAfter ?? 0) * 1000;
+      if (!PASSING.includes(error.code) || attempts > retries || ordered > maxDelay) throw error;
+      // Spread, so that many devices that were refused together do not come back together.
+      await pause(ordered + Math.random() * Math.min(maxDelay, delay * 2 ** attempts), signal);
+    }
+  }
+}
+
+/** The aggregator's URL; a relative one is relative to the page, if there is one. */
+export function absolute(url) {
+  try {
+    return new URL(url.href ?? url.trim(), globalThis.document?.baseURI);
+  } catch (cause) {
+    throw failure("argument", `url is ${url}: give the aggregator's URL`, { cause });
+  }
+}
+
+/** One attempt: `accepted` or `duplicate`, or an error. */
+async function post(target, body, signal, timeout) {
+  let response;
+  let text;
+  try {
+    const limit = AbortSignal.timeout(timeout);
+    response = await fetch(target, {
+      method: "POST",
+      headers: { "content-type": "application/vnd.ldp-pca.reports" },
+      body,
+      cache: "no-store",
+      // Nothing beside the report says who sent it.
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    });
+    text = await response.text();
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw failure("network", `no answer from ${target} (connection, CORS, connect-src?): ${cause.message}`, { cause });
+  }
+  const { headers, ok, status, statusText } = response;
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    // Whatever stands between us and the aggregator answers in other forms.
+  }
+  if (!ok) {
+    throw failure(
+      CODES[status] ?? (status >= 500 ? "unavailable" : "refused"),
+      `${target} answers ${status}: ${answer?.detail ?? statusText}`,
+      { status, retryAfter: seconds(headers.get("retry-after")) },
+    );
+  }
+  const { accepted, duplicate } = answer ?? {};
+  if (!headers.get("content-type")?.startsWith("application/json") || accepted + duplicate !== 1) {
+    throw failure("answer", `${target} answers ${status}: but not as an aggregator`, { status });
+  }
+  return accepted ? "accepted" : "duplicate";
+}
+
+/** The seconds that a Retry-After header asks for, as a number or as a date. */
+function seconds(header) {
+  if (!header) return undefined;
+  const found = /^\d+$/.test(header) ? Number(header) : Math.max(0, (Date.parse(header) - Date.now()) / 1000);
+  return Number.isNaN(found) ? undefined : found;
+}
+
+/** Waits so long, or until the signal aborts. */
+function pause(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,59 @@
+/// <reference lib="esnext.disposable" />
+
+import type { RandomizerOptions, TaskFetchOptions } from "./api.js";
+import type { Report } from "./report.js";
+import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
+
+export type { RandomizerOptions, TaskFetchOptions } from "./api.js";
+export * from "./common.js";
+
+/** What {@link init} can load the module from, inside the worker. */
+export type InitInput = string | URL | BufferSource | WebAssembly.Module;
+
+/**
+ * Starts the worker and loads the WebAssembly module in it. Call it once before anything else and await it; further calls
+ * return the same promise. After a failure the next call tries again.
+ *
+ * @throws {@link InitError} with code `init` (by rejecting) when there are no workers here, or the page's policy forbids
+ *   one (`worker-src`) or its module (`script-src 'wasm-unsafe-eval'`).
+ */
+export function init(input?: InitInput): Promise<void>;
+
+/** Ends the worker. What waits for it rejects with code `init`, and its tasks and randomizers are gone. */
+export function terminate(): void;
+
+/** The version of the library, for instance `0.1.0`. */
+export function version(): Promise<string>;
+
+/** As the `Task` of `ldp-pca`; it is read in the worker. What it asks for is here as plain data. */
+export class Task<const S extends Schema = Schema> {
+  private constructor();
+  static parse<const S extends Schema>(json: TaskDocument<S>): Promise<Task<S>>;
+  static parse(json: string): Promise<Task>;
+  static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
+  readonly digest: string;
+  readonly dimension: number;
+  readonly featureNames: string[];
+  readonly guarantee: Guarantee;
+  readonly oddsFactor: number;
+  readonly reportBytes: number;
+  toJSON(): TaskDocument<S>;
+  toString(): string;
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/**
+ * As the `Randomizer` of `ldp-pca`, with promises: records are copied into the worker, reports move out of it. What the
+ * other one throws, these promises reject with; a record that cannot be cloned (with a function in it, say) rejects with
+ * code `argument`.
+ */
+export class Randomizer<const S extends Schema = Schema> {
+  constructor(task: Task<S>, options: RandomizerOptions);
+  readonly taskDigest: string;
+  readonly guarantee: Guarantee;
+  randomize(record: RecordOf<S>): Promise<Report>;
+  randomizeSeeded(record: RecordOf<S>, seed: Uint8Array): Promise<Report>;
+  free(): void;
+  [Symbol.dispose](): void;
+}

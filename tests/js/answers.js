@@ -1,0 +1,27 @@
+// A server that answers as it is told, for what the real aggregator does not do on demand.
+
+import { createServer } from "node:http";
+
+/**
+ * Answers request after request with the next of `answers` (the last one again and again): `{ status, headers, body }`,
+ * or a function that is given the request and the response. Resolves to the `url`, the `requests` as they came, and
+ * `close`.
+ */
+export async function serveAnswers(answers) {
+  const requests = [];
+  const server = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { method, url, headers } = request;
+    const answer = answers[Math.min(requests.length, answers.length - 1)];
+    requests.push({ method, url, headers, body: Buffer.concat(chunks), time: performance.now() });
+    if (typeof answer === "function") answer(request, response);
+    else response.writeHead(answer.status ?? 200, answer.headers).end(answer.body);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    requests,
+    close: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
+  };
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+
+import { init, Task, TaskError } from "../../pkg/node.js";
+import { Aggregator } from "../browser/aggregator.js";
+import { serveAnswers } from "./answers.js";
+import { TASK } from "./task.js";
+
+const JSON_TYPE = { "content-type": "application/json" };
+const GOOD = { headers: JSON_TYPE, body: JSON.stringify(TASK) };
+
+before(() => init());
+
+async function answering(t, ...answers) {
+  const server = await serveAnswers(answers);
+  t.after(() => server.close());
+  return server;
+}
+
+async function refuses(fetched, code, status, part) {
+  await assert.rejects(fetched, (error) => {
+    assert.ok(error instanceof TaskError, String(error));
+    assert.deepEqual([error.name, error.code, error.status], ["TaskError", code, status], error.message);
+    assert.match(error.message, part);
+    return true;
+  });
+}
+
+test("a task comes from the real aggregator, as the one that was meant", async (t) => {
+  const { digest } = Task.parse(TASK);
+  const aggregator = new Aggregator(TASK);
+  t.after(() => aggregator.remove());
+  await aggregator.start();
+  const url = `${aggregator.url}/tasks/${digest}`;
+  for (const options of [undefined, {}, { digest }]) {
+    assert.equal((await Task.fetch(url, options)).digest, digest);
+  }
+  assert.equal((await Task.fetch(new URL(url))).digest, digest);
+  await refuses(Task.fetch(url, { digest: "0".repeat(64) }), "digest", undefined, new RegExp(`${digest}.*0{64}`));
+  await refuses(Task.fetch(`${aggregator.url}/tasks/${"0".repeat(64)}`), "fetch", 404, /404/);
+  await refuses(Task.fetch(`${aggregator.url}/tasks`), "task", undefined, /version/);
+  await aggregator.stop();
+  await refuses(Task.fetch(url), "fetch", undefined, /no task at/);
+});
+
+test("what is not JSON by its media type, its status or its bytes is not read", async (t) => {
+  for (const [answer, status, part] of [
+    [{ ...GOOD, status: 500 }, 500, /500/],
+    [{ ...GOOD, headers: {} }, 200, /application\/json/],
+    [{ ...GOOD, headers: { "content-type": "text/html" } }, 200, /it is text\/html/],
+    [{ ...GOOD, headers: { "content-type": "application/jsonp" } }, 200, /jsonp/],
+    [{ status: 204, headers: JSON_TYPE }, 204, /./],
+    [{ headers: JSON_TYPE, body: Buffer.from([0x22, 0xff, 0x22]) }, 200, /./],
+  ]) {
+    const server = await answering(t, answer);
+    await refuses(Task.fetch(server.url), "fetch", status, part);
+  }
+  for (const type of ["application/json; charset=utf-8", "Application/JSON", "application/problem+json"]) {
+    const server = await answering(t, { ...GOOD, headers: { "content-type": type } });
+    assert.equal((await Task.fetch(server.url)).dimension, 3, type);
+  }
+});
+
+test("documents that are no tasks have the same errors as from a text", async (t) => {
+  for (const [document, part] of [
+    [{ ...TASK, note: 1 }, /note/],
+    [{ ...TASK, version: 2 }, /version 2/],
+    [[], /./],
+  ]) {
+    const server = await answering(t, { ...GOOD, body: JSON.stringify(document) });
+    await refuses(Task.fetch(server.url), "task", undefined, part);
+  }
+  const polluted = { ...GOOD, body: GOOD.body.replace("{", '{"__proto__": {"folds": 9}, ') };
+  await refuses(Task.fetch((await answering(t, polluted)).url), "task", undefined, /__proto__/);
+});
+
+test("an endless document is given up", async (t) => {
+  let sent = 0;
+  const endless = (request, response) => {
+    response.writeHead(200, JSON_TYPE);
+    const more = () => {
+      while (!response.destroyed && response.write(" ".repeat(1 << 16))) sent += 1 << 16;
+    };
+    response.on("drain", more);
+    more();
+  };
+  const server = await answering(t, endless);
+  await refuses(Task.fetch(server.url), "fetch", 200, /16777216 bytes/);
+  assert.ok(sent < 1 << 26, `${sent} bytes were sent`);
+});
+
+test("characters that are cut by a chunk are put together", async (t) => {
+  const body = Buffer.from(JSON.stringify(TASK).replaceAll("height", "größe"));
+  const cut = body.indexOf(Buffer.from("ö")) + 1;
+  const halves = (request, response) => {
+    response.writeHead(200, JSON_TYPE);
+    response.write(body.subarray(0, cut));
+    setTimeout(() => response.end(body.subarray(cut)), 50);
+  };
+  const server = await answering(t, halves);
+  assert.deepEqual((await Task.fetch(server.url)).featureNames, ["größe", "plan=free", "plan=paid"]);
+});
+
+test("a signal stops it, before and while the document comes", async (t) => {
+  const reason = new Error("changed my mind");
+  const is = (error) => error === reason;
+  const server = await answering(t, (request, response) => response.writeHead(200, JSON_TYPE).write("{"));
+  await assert.rejects(Task.fetch(server.url, { signal: AbortSignal.abort(reason) }), is);
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(reason), 50);
+  await assert.rejects(Task.fetch(server.url, { signal: controller.signal }), is);
+});

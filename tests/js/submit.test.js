@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { ArgumentError, init, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/node.js";
+import { Aggregator } from "../browser/aggregator.js";
+import { serveAnswers } from "./answers.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+
+const JSON_TYPE = { "content-type": "application/json" };
+const COUNTED = { headers: JSON_TYPE, body: '{"accepted": 1, "duplicate": 0, "rejected": 0, "rejections": []}' };
+const QUICK = { delay: 1 };
+
+let task;
+let report;
+let aggregator;
+
+before(async () => {
+  await init();
+  task = Task.parse(TASK);
+  report = new Randomizer(task, LIMITS).randomize(RECORD);
+  aggregator = new Aggregator(TASK);
+  await aggregator.start();
+});
+
+after(() => aggregator?.remove());
+
+/** A server with these answers, until the test ends. */
+async function answering(t, ...answers) {
+  const server = await serveAnswers(answers);
+  t.after(() => server.close());
+  return server;
+}
+
+/** That submitting rejects with this code (and status). */
+async function refuses(sent, code, status) {
+  const error = await sent.then(
+    () => assert.fail("it was accepted"),
+    (error) => error,
+  );
+  assert.ok(error instanceof SubmitError, String(error));
+  assert.deepEqual([error.name, error.code, error.status], ["SubmitError", code, status], error.message);
+  return error;
+}
+
+async function records() {
+  return (await aggregator.get(`/tasks/${task.digest}/status`)).records;
+}
+
+test("a report is accepted once, and a duplicate from then on", async () => {
+  const before = await records();
+  const own = new Randomizer(task, LIMITS).randomize(RECORD);
+  assert.deepEqual(await submit(own, { url: aggregator.url }), { status: "accepted", attempts: 1 });
+  const restored = Report.fromBytes(own.bytes, task);
+  assert.deepEqual(await submit(restored, { url: `${aggregator.url}/` }), { status: "duplicate", attempts: 1 });
+  assert.deepEqual(await submit(own, { url: new URL(aggregator.url) }), { status: "duplicate", attempts: 1 });
+  assert.equal(await records(), before + 1);
+});
+
+test("when the answer is lost, what is sent again is the same bytes and counts once", async (t) => {
+  const before = await records();
+  const own = new Randomizer(task, LIMITS).randomize(RECORD);
+  // The report arrives, and the connection breaks before the answer does.
+  const forward = async (request, response) => {
+    const [, path] = request.url.match(/^(\/tasks\/[0-9a-f]{64}\/reports)$/);
+    const body = server.requests.at(-1).body;
+    const { "content-type": type } = request.headers;
+    const answer = await fetch(aggregator.url + path, { method: "POST", headers: { "content-type": type }, body });
+    if (server.requests.length < 3) return response.destroy();
+    response.writeHead(answer.status, JSON_TYPE).end(await answer.text());
+  };
+  const server = await answering(t, forward);
+  assert.deepEqual(await submit(own, { url: server.url, ...QUICK }), { status: "duplicate", attempts: 3 });
+  assert.deepEqual(
+    server.requests.map(({ body }) => body.toString("hex")),
+    Array(3).fill(Buffer.from(own.bytes).toString("hex")),
+  );
+  assert.equal(await records(), before + 1);
+});
+
+test("an aggregator that is down is an error after so many attempts, and the report goes out when it is back", async () => {
+  const own = new Randomizer(task, LIMITS).randomize(RECORD);
+  const url = aggregator.url;
+  await aggregator.stop();
+  const error = await refuses(submit(own, { url, retries: 2, ...QUICK }), "network", undefined);
+  assert.ok(error.message.includes(url) && error.cause instanceof TypeError);
+  const waiting = submit(own, { url, retries: 1000, delay: 5, maxDelay: 50 });
+  await aggregator.start();
+  const { status, attempts } = await waiting;
+  assert.equal(status, "accepted");
+  assert.ok(attempts > 1);
+});
+
+test("the real aggregator's refusals keep their meaning", async () => {
+  // Another task's report, where this one's go.
+  const other = Task.parse({ ...TASK, folds: 2 });
+  const stray = new Randomizer(other, LIMITS).randomize(RECORD);
+  const unknown = await refuses(submit(stray, { url: aggregator.url, ...QUICK }), "not-found", 404);
+  assert.match(unknown.message, /no task/);
+  await refuses(submit(report, { url: `${aggregator.url}/nowhere`, ...QUICK }), "not-found", 404);
+});
+
+for (const [status, code, attempts] of [
+  [400, "refused", 1],
+  [401, "refused", 1],
+  [404, "not-found", 1],
+  [408, "unavailable", 3],
+  [413, "too-large", 1],
+  [415, "media-type", 1],
+  [422, "rejected", 1],
+  [429, "rate-limit", 3],
+  [500, "unavailable", 3],
+  [502, "unavailable", 3],
+  [503, "unavailable", 3],
+]) {
+  test(`${status} is '${code}' after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`, async (t) => {
+    const headers = { "content-type": "application/problem+json" };
+    const server = await answering(t, { status, headers, body: '{"detail": "not today"}' });
+    const error = await refuses(submit(report, { url: server.url, retries: 2, ...QUICK }), code, status);
+    assert.match(error.message, /not today/);
+    assert.equal(server.requests.length, attempts);
+    const expected = Buffer.from(report.bytes).toString("hex");
+    for (const { body } of server.requests) assert.equal(body.toString("hex"), expected);
+  });
+}
+
+test("success in other words than an aggregator's is an error, and does not count as delivered", async (t) => {
+  for (const answer of [
+    { headers: { "content-type": "text/html" }, body: "<h1>Welcome to this hotel</h1>" },
+    { headers: { "content-type": "text/html" }, body: COUNTED.body },
+    { headers: JSON_TYPE, body: "{}" },
+    { headers: JSON_TYPE, body: "null" },
+    { headers: JSON_TYPE, body: '{"accepted": 0, "duplicate": 0}' },
+    { headers: JSON_TYPE, body: '{"accepted": "1", "duplicate": ""}' },
+    { headers: JSON_TYPE, body: '{"accepted": 1' },
+    { status: 204 },
+  ]) {
+    const server = await answering(t, answer);
+    await refuses(submit(report, { url: server.url, ...QUICK }), "answer", answer.status ?? 200);
+    assert.equal(server.requests.length, 1);
+  }
+});
+
+test("requests say what they carry and not who sends them", async (t) => {
+  const server = await answering(t, COUNTED);
+  await submit(report, { url: server.url });
+  const [{ method, url, headers }] = server.requests;
+  assert.deepEqual([method, url], ["POST", `/tasks/${task.digest}/reports`]);
+  assert.equal(headers["content-type"], "application/vnd.ldp-pca.reports");
+  assert.deepEqual([headers.cookie, headers.referer], [undefined, undefined]);
+});
+
+test("Retry-After is waited for, in seconds and as a date", async (t) => {
+  // A date has whole seconds: at least one of these two is left.
+  const inTwoSeconds = () => new Date(Date.now() + 2000).toUTCString();
+  for (const value of [() => "1", inTwoSeconds]) {
+    const busy = (request, response) => response.writeHead(503, { "retry-after": value() }).end();
+    const server = await answering(t, busy, COUNTED);
+    assert.deepEqual(await submit(report, { url: server.url, ...QUICK }), { status: "accepted", attempts: 2 });
+    const [first, second] = server.requests;
+    // The date's clock and the monotonic one may differ by a little.
+    assert.ok(second.time - first.time > 950, `came back after ${second.time - first.time} ms`);
+  }
+});
+
+test("a Retry-After beyond the patience ends the attempts, and is passed on", async (t) => {
+  const later = new Date(Date.now() + 7_200_000).toUTCString();
+  for (const [value, low, high] of [
+    ["7200", 7200, 7200],
+    [later, 7190, 7200],
+  ]) {
+    const server = await answering(t, { status: 429, headers: { "retry-after": value } });
+    const error = await refuses(submit(report, { url: server.url }), "rate-limit", 429);
+    assert.ok(error.retryAfter >= low && error.retryAfter <= high, `${error.retryAfter}`);
+    assert.equal(server.requests.length, 1);
+  }
+  for (const nonsense of ["soon", "-5", "1e3"]) {
+    const server = await answering(t, { status: 429, headers: { "retry-after": nonsense } }, COUNTED);
+    assert.equal((await submit(report, { url: server.url, ...QUICK })).attempts, 2, nonsense);
+  }
+});
+
+test("waits grow, and are spread", async (t) => {
+  const server = await answering(t, { status: 503 });
+  t.mock.method(Math, "random", () => 1);
+  await refuses(submit(report, { url: server.url, retries: 4, delay: 20, maxDelay: 100 }), "unavailable", 503);
+  const times = server.requests.map(({ time }) => time);
+  const waits = times.slice(1).map((time, index) => time - times[index]);
+  // A timer may fire a millisecond early.
+  for (const [index, least] of [40, 80, 100, 100].entries()) assert.ok(waits[index] > least - 2, `${waits}`);
+});
+
+test("a signal stops it: before, during an attempt, and during a wait", async (t) => {
+  const silent = await answering(t, () => {});
+  const busy = await answering(t, { status: 503, headers: { "retry-after": "30" } });
+  const reason = new Error("changed my mind");
+  const is = (error) => error === reason;
+  await assert.rejects(submit(report, { url: silent.url, signal: AbortSignal.abort(reason) }), is);
+  assert.equal(silent.requests.length, 0);
+  for (const server of [silent, busy]) {
+    const controller = new AbortController();
+    const sent = submit(report, { url: server.url, signal: controller.signal });
+    while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    setTimeout(() => controller.abort(reason), 30);
+    await assert.rejects(sent, is);
+    assert.equal(server.requests.length, 1);
+  }
+});
+
+test("an attempt without an answer ends in time, and is repeated", async (t) => {
+  const server = await answering(t, () => {}, COUNTED);
+  const submission = await submit(report, { url: server.url, timeout: 60, ...QUICK });
+  assert.deepEqual(submission, { status: "accepted", attempts: 2 });
+});
+
+test("arguments that make no sense are errors, and nothing is sent", async () => {
+  const url = aggregator.url;
+  for (const [what, options] of [
+    [report.bytes, { url }],
+    [undefined, { url }],
+    [report, undefined],
+    [report, { url: undefined }],
+    [report, { url: 5 }],
+    ...["retries", "timeout", "delay", "maxDelay"].flatMap((name) =>
+      [Number.NaN, -1, "5", Infinity].map((value) => [report, { url, [name]: value }]),
+    ),
+  ]) {
+    await assert.rejects(submit(what, options), (error) => error instanceof ArgumentError && error.code === "argument");
+  }
+});

@@ -1,0 +1,105 @@
+// What the types say of everything else.
+
+import {
+  consent,
+  init,
+  LdpPcaError,
+  PrivacyLedger,
+  Randomizer,
+  Report,
+  submit,
+  SubmitError,
+  Task,
+  TaskError,
+  type LdpPcaErrorCode,
+} from "ldp-pca";
+import * as inWorker from "ldp-pca/worker";
+
+await init();
+await init("/elsewhere.wasm");
+// @ts-expect-error null is nowhere
+await init(null);
+
+const task: Task = Task.parse("{}");
+// @ts-expect-error tasks are made by parse and fetch
+new Task();
+// @ts-expect-error the old name
+Task.fromJSON("{}");
+// @ts-expect-error another version
+Task.parse({ ...task.toJSON(), version: 2 });
+// @ts-expect-error an unknown field
+Task.parse({ ...task.toJSON(), note: 1 });
+// @ts-expect-error what was read does not change
+task.digest = "";
+// @ts-expect-error the page must say what it allows
+new Randomizer(task);
+// @ts-expect-error a delta alone does not say it
+new Randomizer(task, { maxDelta: 0 });
+const randomizer = new Randomizer(task, { maxEpsilon: 1, maxDelta: 0 });
+
+const report = randomizer.randomize([1]);
+report satisfies Report;
+report.guarantee.epsilon satisfies number;
+// @ts-expect-error reports are made by randomizers, and from bytes
+new Report();
+Report.fromBytes(report.bytes, task) satisfies Report;
+// @ts-expect-error bytes of a report, not the report
+Report.fromBytes(report, task);
+
+const { status } = await submit(report, { url: "/", signal: AbortSignal.timeout(1), retries: 2 });
+status satisfies "accepted" | "duplicate";
+// @ts-expect-error where to?
+await submit(report, {});
+// @ts-expect-error a report, not its bytes
+await submit(report.bytes, { url: "/" });
+
+// @ts-expect-error a budget is not to be guessed
+await PrivacyLedger.open();
+// @ts-expect-error a budget is not to be guessed
+await PrivacyLedger.open({ name: "mine" });
+const ledger = await PrivacyLedger.open({
+  maxEpsilon: 4,
+  onStorageDenied: async (error) => error.code === "storage",
+  onFlush: (outcomes) => outcomes.length satisfies number,
+});
+await ledger.report(randomizer, { x: 1 }, { url: "/" });
+// @ts-expect-error where to?
+await ledger.report(randomizer, { x: 1 });
+const [outcome] = await ledger.flush({ retries: 0 });
+if (outcome?.error) outcome.error.retryAfter satisfies number | undefined;
+else outcome?.status satisfies "accepted" | "duplicate" | undefined;
+// @ts-expect-error every report has its own
+await ledger.flush({ url: "/" });
+
+// The ledger takes randomizers of both kinds, and knows their columns.
+const x = {
+  version: 1,
+  schema: { columns: [{ name: "x", type: "numeric", offset: 0, scale: 1 }] },
+  bounding: { type: "unit-norm" },
+  mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },
+  folds: 1,
+} as const;
+const typed = new Randomizer(Task.parse(x), { maxEpsilon: 2 });
+const elsewhere = new inWorker.Randomizer(await inWorker.Task.parse(x), { maxEpsilon: 2 });
+await ledger.report(typed, { x: 1 }, { url: "/" });
+await ledger.report(elsewhere, { x: 1 }, { url: "/" });
+// @ts-expect-error an unknown column
+await ledger.report(typed, { y: 1 }, { url: "/" });
+// @ts-expect-error an unknown column
+await ledger.report(elsewhere, { y: 1 }, { url: "/" });
+
+consent(task).text satisfies string;
+consent(await inWorker.Task.parse(x)).features satisfies string[];
+
+const error: unknown = undefined;
+if (error instanceof LdpPcaError) {
+  error.code satisfies LdpPcaErrorCode;
+  // @ts-expect-error no such code
+  error.code === "nonsense";
+}
+if (error instanceof SubmitError) {
+  error.status satisfies number | undefined;
+  // @ts-expect-error the code of another family
+  error.code === "digest";
+}
+if (error instanceof TaskError) error.code satisfies "task" | "fetch" | "digest" | "max-epsilon" | "max-delta";
