@@ -6,6 +6,6 @@ import load from "./wasm/ldp_pca.js";
 export * from "./client.js";
 
 export function init(input) {
-  // Without an input the module is the file beside wasm/ldp_pca.js, under a URL that bundlers recognize.
-  return start(() => load(input === undefined ? undefined : { module_or_path: input }));
+  // In this form bundlers see that the file belongs to the page.
+  return start(() => load({ module_or_path: input ?? new URL("./wasm/ldp_pca_bg.wasm", import.meta.url) }));
 }

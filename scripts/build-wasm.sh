@@ -15,7 +15,7 @@ target=$(cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_direc
 
 # What pkg/wasm was made from, and what it held when it was made.
 state() {
-    cksum "$target/wasm32-unknown-unknown/release/ldp_pca.wasm" Cargo.toml Cargo.lock package-lock.json scripts/build-wasm.sh
+    cksum "$target/wasm32-unknown-unknown/release/ldp_pca.wasm" Cargo.toml Cargo.lock package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
     find $out -type f -exec cksum {} + | LC_ALL=C sort
 }
 
@@ -25,6 +25,7 @@ if [ ! -d $out ] || [ "$(state)" != "$(cat $stamp 2>/dev/null)" ]; then
     # shellcheck disable=SC2086
     wasm-pack --log-level error build --mode no-install --target web --release --no-gitignore --no-pack \
         --out-dir $out --out-name ldp_pca . $features
+    node scripts/inline-wasm.js $out/ldp_pca_bg.wasm
     mkdir -p "$(dirname $stamp)"
     state >$stamp
 fi

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
-# usage: scripts/setup.sh [native|wasm|browser|demo|test]...
-#   native   compiler, rustfmt, clippy
-#   demo     compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
-#   wasm, browser, test   all of it, with a Chromium and its driver (test is the default)
+# usage: scripts/setup.sh [native|wasm|browser|consumers|demo|test]...
+#   native     compiler, rustfmt, clippy
+#   demo       compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
+#   wasm       the same and a Chromium with its driver
+#   browser    the same and a Firefox
+#   consumers, test   the same and the bundlers and runtimes that the package is tested in (test is the default)
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, wasm-pack here.
 set -euo pipefail
@@ -14,13 +16,15 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 WASM_PACK_VERSION=0.15.1
 
 main() {
-    local need_wasm=false need_browser=false part
+    local need_wasm=false need_chromium=false need_firefox=false need_consumers=false part
     for part in "${@:-test}"; do
         case $part in
             native) ;;
             demo) need_wasm=true ;;
-            wasm | browser | test) need_wasm=true need_browser=true ;;
-            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|demo|test]..." ;;
+            wasm) need_wasm=true need_chromium=true ;;
+            browser) need_wasm=true need_chromium=true need_firefox=true ;;
+            consumers | test) need_wasm=true need_chromium=true need_firefox=true need_consumers=true ;;
+            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|consumers|demo|test]..." ;;
         esac
     done
 
@@ -31,8 +35,15 @@ main() {
         npm_packages
         wasm_tools
     fi
-    if $need_browser; then
+    if $need_chromium; then
         chromium
+    fi
+    if $need_firefox; then
+        firefox
+    fi
+    if $need_consumers; then
+        run "installing bundlers and runtimes into .tools, where they are missing" node tests/consumers/consumer.js
+        ok "bundlers and runtimes"
     fi
 }
 
@@ -92,35 +103,51 @@ wasm_tools() {
 }
 
 chromium() {
-    if ! browser_found || ! have chromedriver; then
-        install_chromium
-        browser_found || fail "no Chromium was found even after installing it" "set CHROME_BIN to its executable"
+    if ! browser_found chromium || ! have chromedriver; then
+        # Ubuntu has its own names for them.
+        if [ -r /etc/os-release ] && grep -q '^ID=ubuntu' /etc/os-release; then
+            install_browser "Chromium and chromedriver" CHROME_BIN chromium-browser chromium-chromedriver
+        else
+            install_browser "Chromium and chromedriver" CHROME_BIN chromium chromium-driver
+        fi
+        browser_found chromium || fail "no Chromium was found even after installing it" "set CHROME_BIN to its executable"
         have chromedriver || fail "no chromedriver was found even after installing it" "put it on PATH"
     fi
     ok "browser $(node tests/browser/chromium.js) with $(command -v chromedriver)"
 }
 
-install_chromium() {
+firefox() {
+    if ! browser_found firefox; then
+        # Debian has the extended support release, Ubuntu the other.
+        if [ -r /etc/os-release ] && grep -q '^ID=ubuntu' /etc/os-release; then
+            install_browser "Firefox" FIREFOX_BIN firefox
+        else
+            install_browser "Firefox" FIREFOX_BIN firefox-esr
+        fi
+        browser_found firefox || fail "no Firefox was found even after installing it" "set FIREFOX_BIN to its executable"
+    fi
+    ok "browser $(node tests/browser/firefox.js)"
+}
+
+# install_browser "what" VARIABLE package...: Debian's packages, or on a Mac the casks.
+install_browser() {
+    local what=$1 variable=$2 casks install
+    shift 2
     if [ "$(uname)" = Darwin ]; then
-        local casks="google-chrome chromedriver"
-        have brew || fail "Chrome and chromedriver are needed for the browser tests" "brew install --cask $casks"
+        case $variable in CHROME_BIN) casks="google-chrome chromedriver" ;; *) casks=firefox ;; esac
+        have brew || fail "$what: needed for the browser tests" "brew install --cask $casks"
         # shellcheck disable=SC2086 # a list of words
         run "installing $casks" brew install --cask $casks
     elif have apt-get; then
-        local install="apt-get update && apt-get install --yes chromium chromium-driver"
-        # Ubuntu has its own names for them.
-        if [ -r /etc/os-release ] && grep -q '^ID=ubuntu' /etc/os-release; then
-            install="apt-get update && apt-get install --yes chromium-browser chromium-chromedriver"
-        fi
-        [ "$(id -u)" = 0 ] || fail "Chromium and chromedriver are needed for the browser tests" "sudo sh -c '$install'"
-        run "installing Chromium and its driver" env DEBIAN_FRONTEND=noninteractive sh -c "$install"
+        install="apt-get update && apt-get install --yes $*"
+        [ "$(id -u)" = 0 ] || fail "$what: needed for the browser tests" "sudo sh -c '$install'"
+        run "installing $what" env DEBIAN_FRONTEND=noninteractive sh -c "$install"
     else
-        fail "Chromium and chromedriver are needed for the browser tests" \
-            "install both with the system's package manager, or set CHROME_BIN and put chromedriver on PATH"
+        fail "$what: needed for the browser tests" "install with the system's package manager, or set $variable"
     fi
 }
 
-browser_found() { node tests/browser/chromium.js >/dev/null 2>&1; }
+browser_found() { node "tests/browser/$1.js" >/dev/null 2>&1; }
 
 # have tool...: whether each is on PATH.
 have() {

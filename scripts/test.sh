@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Every check there is, in the order in which a mistake is cheapest to find. Stops at the first that fails.
 #
-# usage: scripts/test.sh [native|wasm|browser]...   (all by default)
-#   native   format, lints, docs, Rust tests and doctests
-#   wasm     lints for wasm, Rust tests in a headless Chromium
-#   browser  the wasm build, the types of the package, JavaScript tests in Node, the page, tests of both in a real Chromium
+# usage: scripts/test.sh [native|wasm|browser|consumers]...   (all by default)
+#   native     format, lints, docs, Rust tests and doctests
+#   wasm       lints for wasm, Rust tests in a headless Chromium
+#   browser    the wasm build, the types of the package, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
+#   consumers  the packed package in bundlers, browsers and other runtimes
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -13,11 +14,11 @@ WASM=wasm32-unknown-unknown
 
 main() {
     local group
-    groups=" ${*:-native wasm browser} "
+    groups=" ${*:-native wasm browser consumers} "
     for group in $groups; do
         case $group in
-            native | wasm | browser) ;;
-            *) echo "unknown group '$group': use native, wasm, browser" >&2 && exit 2 ;;
+            native | wasm | browser | consumers) ;;
+            *) echo "unknown group '$group': use native, wasm, browser, consumers" >&2 && exit 2 ;;
         esac
     done
 
@@ -33,12 +34,13 @@ main() {
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
     step native "Rust tests" cargo test
-    step browser "wasm build" scripts/build-wasm.sh
+    step "browser consumers" "wasm build" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
     step browser "types of the npm package" npm run --silent test:types
     step browser "JavaScript tests in Node" node --test --test-reporter=spec tests/js/*.test.js
     step browser "page" npm run --silent build:page
-    step browser "JavaScript tests in Chromium" node --test --test-reporter=spec tests/browser/*.test.js
+    step browser "JavaScript tests in browsers" node --test --test-reporter=spec tests/browser/*.test.js
+    step consumers "the packed package" node --test --test-reporter=spec tests/consumers/*.test.js
     passed=true
 }
 
@@ -70,12 +72,15 @@ rust_tests_in_browser() {
     wasm-pack test --mode no-install --headless --chrome . --no-default-features --features js --test wasm
 }
 
-# step GROUP "heading" command...: runs the command if its group was asked for.
+# step "GROUP..." "heading" command...: runs the command if one of its groups was asked for.
 step() {
-    local group=$1 start=$SECONDS
+    local group asked=false start=$SECONDS
+    for group in $1; do
+        case "$groups any " in *" $group "*) asked=true ;; esac
+    done
     current=$2
     shift 2
-    case $groups in *" $group "*) ;; *) [ "$group" = any ] || return 0 ;; esac
+    $asked || return 0
     printf '\n=== %s\n' "$current"
     "$@"
     times+=$(printf '\n%6d s  %s' $((SECONDS - start)) "$current")

@@ -1,208 +1,215 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { serveAnswers } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
+import { launchFirefox } from "./firefox.js";
 import { serve } from "./serve.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const VECTORS = join(ROOT, "tests/vectors/v1");
 const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
 
-let browser;
-let server;
+const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
 
-before(async () => {
-  server = await serve(ROOT, { "/": EMPTY });
-  browser = await launchChromium();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
-
-/** An empty page, and the errors that it reports. */
-async function openPage(url = server.url) {
-  const page = await browser.newPage();
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto(`${url}/`);
-  return { page, errors };
+for (const [name, launch] of Object.entries(BROWSERS)) {
+  describe(name, () => packageTests(name, launch));
 }
 
-test("the package starts on a page whose policy allows wasm and nothing else", async () => {
-  const { page, errors } = await openPage();
-  const version = await page.evaluate(async () => {
-    const { init, version } = await import("/pkg/index.js");
-    await Promise.all([init(), init()]);
-    return version();
+function packageTests(name, launch) {
+  let browser;
+  let server;
+
+  before(async () => {
+    server = await serve(ROOT, { "/": EMPTY });
+    browser = await launch();
   });
-  const { version: expected } = JSON.parse(readFileSync(join(ROOT, "pkg/package.json"), "utf8"));
-  assert.equal(version, expected);
-  assert.deepEqual(errors, []);
-});
 
-test("a policy that forbids wasm is an error with a code", async (t) => {
-  const strict = await serve(ROOT, { "/": EMPTY }, "default-src 'self'; img-src data:");
-  t.after(() => strict.close());
-  const { page } = await openPage(strict.url);
-  const error = await page.evaluate(async () => {
-    const { init, LdpPcaError } = await import("/pkg/index.js");
-    return init().catch((error) => ({ typed: error instanceof LdpPcaError, code: error.code, message: error.message }));
+  after(async () => {
+    await browser?.close();
+    await server?.close();
   });
-  assert.equal(error.typed, true);
-  assert.equal(error.code, "init");
-  assert.match(error.message, /Content Security Policy/i);
-});
 
-test("a browser without wasm is an error with a code", async () => {
-  const { page } = await openPage();
-  const found = await page.evaluate(async () => {
-    delete globalThis.WebAssembly;
-    const { init, InitError } = await import("/pkg/index.js");
-    return init().catch((error) => [error instanceof InitError, error.code, error.message]);
-  });
-  assert.deepEqual(found.slice(0, 2), [true, "init"]);
-  assert.match(found[2], /WebAssembly/);
-});
+  /** An empty page, and the errors that it reports. */
+  async function openPage(url = server.url) {
+    const page = await browser.newPage();
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    await page.goto(`${url}/`);
+    return { page, errors };
+  }
 
-test("a browser without crypto is an error with a code, and there is no report", async () => {
-  const { page } = await openPage();
-  const found = await page.evaluate(
-    async ([task, record, limits]) => {
-      Object.defineProperty(globalThis, "crypto", { value: undefined });
-      const { EntropyError, init, Randomizer, Task } = await import("/pkg/index.js");
-      await init();
-      const randomizer = new Randomizer(Task.parse(task), limits);
-      try {
-        return randomizer.randomize(record).toJSON();
-      } catch (error) {
-        return [error instanceof EntropyError, error.code];
-      }
-    },
-    [TASK, RECORD, LIMITS],
-  );
-  assert.deepEqual(found, [true, "entropy"]);
-});
-
-test("a policy that forbids the aggregator is an error with a code, and nothing is sent", async () => {
-  const { page } = await openPage();
-  const requests = [];
-  page.on("request", (request) => requests.push(request.url()));
-  const found = await page.evaluate(
-    async ([task, record, limits]) => {
-      const { init, Randomizer, submit, SubmitError, Task, TaskError } = await import("/pkg/index.js");
-      await init();
-      const report = new Randomizer(Task.parse(task), limits).randomize(record);
-      const url = "http://127.0.0.2:9";
-      return [
-        await submit(report, { url, retries: 0 }).catch((error) => [error instanceof SubmitError, error.code]),
-        await Task.fetch(url).catch((error) => [error instanceof TaskError, error.code]),
-      ];
-    },
-    [TASK, RECORD, LIMITS],
-  );
-  assert.deepEqual(found, [
-    [true, "network"],
-    [true, "fetch"],
-  ]);
-  assert.deepEqual(
-    requests.filter((url) => url.includes("127.0.0.2")),
-    [],
-  );
-});
-
-test("a module that is not there is an error with a code, and the next call tries again", async () => {
-  const { page } = await openPage();
-  const found = await page.evaluate(async () => {
-    const { init, version } = await import("/pkg/index.js");
-    const code = await init("/nowhere.wasm").catch((error) => error.code);
-    await init("/pkg/wasm/ldp_pca_bg.wasm");
-    return [code, typeof version()];
-  });
-  assert.deepEqual(found, ["init", "string"]);
-});
-
-for (const file of readdirSync(VECTORS)) {
-  test(`${file}: the same bytes in Chromium as natively`, async () => {
+  test("the package starts on a page whose policy allows wasm and nothing else", async () => {
     const { page, errors } = await openPage();
-    const differences = await page.evaluate(
-      async (vectors) => {
-        const api = await import("/pkg/index.js");
-        const { differences } = await import("/tests/js/vectors.js");
-        await api.init();
-        return differences(api, vectors);
+    const version = await page.evaluate(async () => {
+      const { init, version } = await import("/pkg/index.js");
+      await Promise.all([init(), init()]);
+      return version();
+    });
+    const { version: expected } = JSON.parse(readFileSync(join(ROOT, "pkg/package.json"), "utf8"));
+    assert.equal(version, expected);
+    assert.deepEqual(errors, []);
+  });
+
+  test("a policy that forbids wasm is an error with a code", async (t) => {
+    const strict = await serve(ROOT, { "/": EMPTY }, "default-src 'self'; img-src data:");
+    t.after(() => strict.close());
+    const { page } = await openPage(strict.url);
+    const error = await page.evaluate(async () => {
+      const { init, LdpPcaError } = await import("/pkg/index.js");
+      return init().catch((error) => ({ typed: error instanceof LdpPcaError, ...error, message: error.message }));
+    });
+    assert.equal(error.typed, true);
+    assert.equal(error.code, "init");
+    // The browsers' own words.
+    assert.match(error.message, /Content Security Policy|CSP/i);
+  });
+
+  test("a browser without wasm is an error with a code", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(async () => {
+      delete globalThis.WebAssembly;
+      const { init, InitError } = await import("/pkg/index.js");
+      return init().catch((error) => [error instanceof InitError, error.code, error.message]);
+    });
+    assert.deepEqual(found.slice(0, 2), [true, "init"]);
+    assert.match(found[2], /WebAssembly/);
+  });
+
+  test("a browser without crypto is an error with a code, and there is no report", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(
+      async ([task, record, limits]) => {
+        Object.defineProperty(globalThis, "crypto", { value: undefined });
+        const { EntropyError, init, Randomizer, Task } = await import("/pkg/index.js");
+        await init();
+        const randomizer = new Randomizer(Task.parse(task), limits);
+        try {
+          return randomizer.randomize(record).toJSON();
+        } catch (error) {
+          return [error instanceof EntropyError, error.code];
+        }
       },
-      JSON.parse(readFileSync(join(VECTORS, file), "utf8")),
+      [TASK, RECORD, LIMITS],
     );
-    assert.deepEqual(differences, []);
+    assert.deepEqual(found, [true, "entropy"]);
+  });
+
+  test("a policy that forbids the aggregator is an error with a code, and nothing is sent", async (t) => {
+    const elsewhere = await serveAnswers([{}]);
+    t.after(() => elsewhere.close());
+    const { page } = await openPage();
+    const found = await page.evaluate(
+      async ([task, record, limits, url]) => {
+        const { init, Randomizer, submit, SubmitError, Task, TaskError } = await import("/pkg/index.js");
+        await init();
+        const report = new Randomizer(Task.parse(task), limits).randomize(record);
+        return [
+          await submit(report, { url, retries: 0 }).catch((error) => [error instanceof SubmitError, error.code]),
+          await Task.fetch(url).catch((error) => [error instanceof TaskError, error.code]),
+        ];
+      },
+      [TASK, RECORD, LIMITS, elsewhere.url],
+    );
+    assert.deepEqual(found, [
+      [true, "network"],
+      [true, "fetch"],
+    ]);
+    assert.deepEqual(elsewhere.requests, []);
+  });
+
+  test("a module that is not there is an error with a code, and the next call tries again", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(async () => {
+      const { init, version } = await import("/pkg/index.js");
+      const code = await init("/nowhere.wasm").catch((error) => error.code);
+      await init("/pkg/wasm/ldp_pca_bg.wasm");
+      return [code, typeof version()];
+    });
+    assert.deepEqual(found, ["init", "string"]);
+  });
+
+  for (const file of readdirSync(VECTORS)) {
+    test(`${file}: the same bytes in ${name} as natively`, async () => {
+      const { page, errors } = await openPage();
+      const differences = await page.evaluate(
+        async (vectors) => {
+          const api = await import("/pkg/index.js");
+          const { differences } = await import("/tests/js/vectors.js");
+          await api.init();
+          return differences(api, vectors);
+        },
+        JSON.parse(readFileSync(join(VECTORS, file), "utf8")),
+      );
+      assert.deepEqual(differences, []);
+      assert.deepEqual(errors, []);
+    });
+  }
+
+  test("reports take their randomness from crypto.getRandomValues and fail with it", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(
+      async ([task, record, limits]) => {
+        const { init, Randomizer, Task } = await import("/pkg/index.js");
+        await init();
+        const randomizer = new Randomizer(Task.parse(task), limits);
+        const original = crypto.getRandomValues;
+        let bytes = 0;
+        crypto.getRandomValues = (array) => {
+          bytes += array.byteLength;
+          return original.call(crypto, array);
+        };
+        const reports = [randomizer.randomize(record).bytes.join(), randomizer.randomize(record).bytes.join()];
+        crypto.getRandomValues = () => {
+          throw new Error("no entropy today");
+        };
+        let code = "none";
+        try {
+          randomizer.randomize(record);
+        } catch (error) {
+          code = error.code;
+        }
+        return { bytes, same: reports[0] === reports[1], code };
+      },
+      [TASK, RECORD, LIMITS],
+    );
+    // A report id and one draw each, at the least.
+    assert.ok(found.bytes >= 2 * (16 + 8), `${found.bytes} bytes were drawn`);
+    assert.equal(found.same, false);
+    assert.equal(found.code, "entropy");
+  });
+
+  test("a report is accepted by the native aggregator, once", async (t) => {
+    const aggregator = new Aggregator(TASK);
+    t.after(() => aggregator.remove());
+    await aggregator.start();
+    // A page of another origin, as of any application that embeds the package.
+    const scripts = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
+    const embedding = await serve(ROOT, { "/": EMPTY }, `${scripts}; connect-src 'self' ${aggregator.url}`);
+    t.after(() => embedding.close());
+    const { page, errors } = await openPage(embedding.url);
+    const verdicts = await page.evaluate(
+      async ([url, record, limits]) => {
+        const { init, Randomizer, submit, Task } = await import("/pkg/index.js");
+        await init();
+        const { tasks } = await (await fetch(`${url}/tasks`)).json();
+        const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
+        const report = new Randomizer(task, limits).randomize(record);
+        return [await submit(report, { url }), await submit(report, { url })];
+      },
+      [aggregator.url, RECORD, LIMITS],
+    );
+    assert.deepEqual(verdicts, [
+      { status: "accepted", attempts: 1 },
+      { status: "duplicate", attempts: 1 },
+    ]);
+    assert.equal((await aggregator.get(`/tasks/${(await aggregator.get("/tasks")).tasks[0]}/status`)).records, 1);
     assert.deepEqual(errors, []);
   });
 }
-
-test("reports take their randomness from crypto.getRandomValues and fail with it", async () => {
-  const { page } = await openPage();
-  const found = await page.evaluate(
-    async ([task, record, limits]) => {
-      const { init, Randomizer, Task } = await import("/pkg/index.js");
-      await init();
-      const randomizer = new Randomizer(Task.parse(task), limits);
-      const original = crypto.getRandomValues;
-      let bytes = 0;
-      crypto.getRandomValues = (array) => {
-        bytes += array.byteLength;
-        return original.call(crypto, array);
-      };
-      const reports = [randomizer.randomize(record).bytes.join(), randomizer.randomize(record).bytes.join()];
-      crypto.getRandomValues = () => {
-        throw new Error("no entropy today");
-      };
-      let code = "none";
-      try {
-        randomizer.randomize(record);
-      } catch (error) {
-        code = error.code;
-      }
-      return { bytes, same: reports[0] === reports[1], code };
-    },
-    [TASK, RECORD, LIMITS],
-  );
-  // A report id and one draw each, at the least.
-  assert.ok(found.bytes >= 2 * (16 + 8), `${found.bytes} bytes were drawn`);
-  assert.equal(found.same, false);
-  assert.equal(found.code, "entropy");
-});
-
-test("a report made in Chromium is accepted by the native aggregator, once", async (t) => {
-  const aggregator = new Aggregator(TASK);
-  t.after(() => aggregator.remove());
-  await aggregator.start();
-  // A page of another origin, as of any application that embeds the package.
-  const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; connect-src 'self' ${aggregator.url}`;
-  const embedding = await serve(ROOT, { "/": EMPTY }, policy);
-  t.after(() => embedding.close());
-  const { page, errors } = await openPage(embedding.url);
-  const verdicts = await page.evaluate(
-    async ([url, record, limits]) => {
-      const { init, Randomizer, submit, Task } = await import("/pkg/index.js");
-      await init();
-      const { tasks } = await (await fetch(`${url}/tasks`)).json();
-      const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
-      const report = new Randomizer(task, limits).randomize(record);
-      return [await submit(report, { url }), await submit(report, { url })];
-    },
-    [aggregator.url, RECORD, LIMITS],
-  );
-  assert.deepEqual(verdicts, [
-    { status: "accepted", attempts: 1 },
-    { status: "duplicate", attempts: 1 },
-  ]);
-  assert.equal((await aggregator.get(`/tasks/${(await aggregator.get("/tasks")).tasks[0]}/status`)).records, 1);
-  assert.deepEqual(errors, []);
-});

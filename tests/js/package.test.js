@@ -47,6 +47,7 @@ test("the package holds its entries, its types, the module and the licences, and
     "errors.js",
     "index.d.ts",
     "index.js",
+    "inline.js",
     "ledger.d.ts",
     "ledger.js",
     "node.js",
@@ -58,6 +59,7 @@ test("the package holds its entries, its types, the module and the licences, and
     "task.d.ts",
     "wasm/ldp_pca.js",
     "wasm/ldp_pca_bg.wasm",
+    "wasm/ldp_pca_bg.wasm.js",
     "worker-thread.js",
     "worker.d.ts",
     "worker.js",
@@ -88,9 +90,9 @@ test("the package's licences are those of the repository", () => {
   }
 });
 
-test("both entries export what the types declare", async () => {
+test("all entries export what the types declare", async () => {
   const names = ["init", ...valuesOf("client.d.ts"), ...valuesOf("common.d.ts")].sort();
-  for (const entry of ["index.js", "node.js"]) {
+  for (const entry of ["index.js", "inline.js", "node.js"]) {
     assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
   }
 });

@@ -1,0 +1,38 @@
+// Where a browser is.
+
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/**
+ * The path of a browser: what the environment variable `variable` says, or the first of `names` on PATH, or of `apps`.
+ * Throws an error with a remedy when there is none.
+ */
+export function findExecutable({ variable, names, apps, title }) {
+  if (process.env[variable]) return process.env[variable];
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const candidates = [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...apps];
+  const found = candidates.find(isExecutable);
+  if (!found) throw new Error(`no ${title} found: run scripts/setup.sh, or set ${variable} to its executable`);
+  return found;
+}
+
+/** When `module` (its `import.meta`) is run as a program: prints what `text` makes of the arguments, or its error. */
+export function runAsProgram(module, text) {
+  if (module.url !== pathToFileURL(process.argv[1] ?? "").href) return;
+  try {
+    console.log(text(process.argv.slice(2)));
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,156 @@
+// The npm package as others get it: packed into a tarball, and installed in a new folder outside this repository. The
+// tools of a consumer (its package.json has exact versions) are kept in .tools, so that only the first run downloads.
+//
+// Run as a program it installs the tools of every consumer: scripts/setup.sh does.
+
+import { execFile, execFileSync, spawn } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, sep } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const CONSUMERS = join(ROOT, "tests/consumers");
+const SHARED = join(CONSUMERS, "shared");
+const CACHE = join(ROOT, ".tools/consumers");
+
+const NPM_INSTALL = ["install", "--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
+// What the tools say of themselves to others stays off, and their words uncoloured.
+const ENVIRONMENT = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NO_COLOR: "1" };
+
+/** The package as `npm pack` makes it, unpacked nowhere: `file` is the tarball; `remove` deletes it. */
+export function pack() {
+  const folder = mkdtempSync(join(tmpdir(), "ldp-pca-packed-"));
+  const output = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
+    cwd: join(ROOT, "pkg"),
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  return {
+    file: join(folder, JSON.parse(output)[0].filename),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+export class Consumer {
+  /** Where it is installed. */
+  folder;
+
+  /** `source`: the consumer's folder in the repository; `tarball`: the packed package. */
+  static async install(source, tarball) {
+    const consumer = new Consumer();
+    consumer.folder = mkdtempSync(join(tmpdir(), `ldp-pca-${basename(source)}-`));
+    try {
+      cpSync(SHARED, consumer.folder, { recursive: true });
+      cpSync(join(ROOT, source), consumer.folder, { recursive: true });
+      const modules = join(tools(source), "node_modules");
+      // cp is many times faster than Node's own copying.
+      if (existsSync(modules)) execFileSync("cp", ["-a", modules, consumer.folder]);
+      await npm([...NPM_INSTALL, "--offline", "--no-save", "--ignore-scripts", tarball], consumer.folder);
+      return consumer;
+    } catch (error) {
+      consumer.remove();
+      throw error;
+    }
+  }
+
+  /** Runs a script of its package.json and returns what it printed. */
+  async run(script, ...args) {
+    return npm(["run", "--silent", script, "--", ...args], this.folder);
+  }
+
+  /** Starts a server that prints its URL, with more variables in its environment. Resolves to its `url` and `close`. */
+  async serve(command, args, environment) {
+    const server = spawn(join(this.folder, "node_modules/.bin", command), args, {
+      cwd: this.folder,
+      env: { ...ENVIRONMENT, ...environment },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ended = new Promise((resolve) => server.once("close", resolve));
+    const close = async () => {
+      server.kill();
+      await ended;
+    };
+    for await (const line of createInterface({ input: server.stdout })) {
+      const [url] = line.match(/http:\/\/[^/ ]+(?=\/)/) ?? [];
+      if (url) {
+        // What else it says is read and dropped, lest it wait for a reader.
+        server.stdout.resume();
+        return { url, close };
+      }
+    }
+    throw new Error(`${command} ended before it told its address`);
+  }
+
+  remove() {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The folder with the installed tools of a consumer, which has no node_modules when it needs none. */
+function tools(source) {
+  const folder = cacheOf(source);
+  const wanted = toolsOf(source);
+  const stamp = join(folder, "package.json");
+  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
+    throw new Error(`the tools of ${source} are not installed: run scripts/setup.sh`);
+  }
+  return folder;
+}
+
+function cacheOf(source) {
+  return join(CACHE, source.replaceAll(sep, "-"));
+}
+
+/** A package.json with what the consumer needs beside the package under test. */
+function toolsOf(source) {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, source, "package.json"), "utf8"));
+  const { "ldp-pca": _, ...others } = { ...dependencies, ...devDependencies };
+  return JSON.stringify({ private: true, dependencies: others });
+}
+
+async function installTools(source) {
+  const folder = cacheOf(source);
+  const wanted = toolsOf(source);
+  const stamp = join(folder, "package.json");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  console.log(`installing the tools of ${source}`);
+  const building = `${folder}.new`;
+  for (const old of [building, folder]) rmSync(old, { recursive: true, force: true });
+  mkdirSync(building, { recursive: true });
+  writeFileSync(join(building, "package.json"), wanted);
+  await npm(NPM_INSTALL, building);
+  renameSync(building, folder);
+}
+
+async function npm(args, cwd) {
+  try {
+    return (await promisify(execFile)("npm", args, { cwd, env: ENVIRONMENT, maxBuffer: 1 << 26 })).stdout;
+  } catch (error) {
+    throw new Error(`npm ${args.join(" ")} failed in ${cwd}:\n${error.stdout}${error.stderr}`);
+  }
+}
+
+/** The folders of all consumers, in the repository. */
+export function sources() {
+  const below = (folder) => readdirSync(join(ROOT, folder)).map((name) => join(folder, name));
+  return [...below("tests/consumers"), ...below("examples")].filter((source) =>
+    existsSync(join(ROOT, source, "package.json")),
+  );
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  for (const source of sources()) await installTools(source);
+}

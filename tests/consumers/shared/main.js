@@ -1,0 +1,6 @@
+import { init, Randomizer, submit, Task } from "ldp-pca";
+import * as worker from "ldp-pca/worker";
+
+import { participateInPage } from "./participate.js";
+
+participateInPage({ init, Randomizer, submit, Task }, worker);

@@ -1,0 +1,24 @@
+// What every consumer does with the package, whatever built or runs it: take part in the collection that `aggregator`
+// (a URL) is for, with one report.
+
+const RECORD = { running: 4, cycling: 5, reading: -2, plan: "paid" };
+
+/** `api`: what the consumer imported, of whichever entry. Returns what became of the report. */
+export async function participate({ init, Randomizer, submit, Task }, aggregator) {
+  await init();
+  const { tasks } = await (await fetch(`${aggregator}/tasks`)).json();
+  const task = await Task.fetch(`${aggregator}/tasks/${tasks[0]}`, { digest: tasks[0] });
+  // In the worker's entry it is a promise.
+  const report = await new Randomizer(task, { maxEpsilon: 2 }).randomize(RECORD);
+  return submit(report, { url: aggregator });
+}
+
+/** The same in a page, by several entries in turn. Its address names the aggregator; `data-outcomes` is what came of it. */
+export async function participateInPage(...apis) {
+  const aggregator = new URLSearchParams(location.search).get("aggregator");
+  const outcomes = [];
+  for (const api of apis) {
+    outcomes.push(await participate(api, aggregator).catch((error) => ({ error: String(error) })));
+  }
+  document.body.dataset.outcomes = JSON.stringify(outcomes);
+}
