@@ -35,7 +35,7 @@ function family(name, ...codes) {
   return named(type, name);
 }
 
-/** Names a class as the built-in errors are: on the prototype, and whatever a minifier makes of the class's own name. */
+/** Names a class as the built-in errors are: on the prototype, whatever a minifier makes of the class's own name. */
 function named(type, value) {
   Object.defineProperty(type.prototype, "name", { value, configurable: true, writable: true });
   return type;

@@ -81,9 +81,9 @@ export class PrivacyLedger {
   ): Promise<Report>;
 
   /**
-   * Sends the reports that wait, one after the other, with the bytes that they have. Each stays until an aggregator says
-   * that it counts. Call it when the page starts; it runs by itself when the device comes back online. One tab at a time
-   * does this, and the others wait for it.
+   * Sends the reports that wait, one after the other, with the bytes that they have. Each stays until an aggregator
+   * says that it counts. Call it when the page starts; it runs by itself when the device comes back online. One tab at
+   * a time does this, and the others wait for it.
    *
    * @param options - As for {@link submit}, for each report.
    * @returns One outcome per report.

@@ -137,7 +137,7 @@ function openDatabase(name) {
   });
 }
 
-/** Runs `change(entries, write)` in a transaction: all of it is on the disk when the promise resolves, or nothing is. */
+/** Runs `change(entries, write)` in a transaction: when the promise resolves all of it is on the disk, or nothing. */
 function transactions(database) {
   return (change) =>
     new Promise((resolve, reject) => {

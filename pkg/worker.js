@@ -31,7 +31,7 @@ async function start(input) {
     else resolve(value);
   };
   // Errors of calls come as messages: this is a script that did not load.
-  worker.onerror = (event) => stop(`its script did not load (${event.message ?? "forbidden by the page's worker-src?"})`);
+  worker.onerror = ({ message }) => stop(`its script did not load (${message ?? "does worker-src forbid it?"})`);
   // A relative URL is meant from the page, not from the worker's script.
   const located = typeof input === "string" || input instanceof URL ? new URL(input, document.baseURI).href : input;
   await call("init", located);
