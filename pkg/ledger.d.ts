@@ -66,8 +66,8 @@ export class PrivacyLedger {
    * The one report of this device for the randomizer's task. It is on the disk, and its budget spent, when the promise
    * resolves; {@link PrivacyLedger.flush} sends it. Nothing is spent when it rejects.
    *
-   * A report that waits already is the answer again, in every tab and whatever the record is now. The record itself is
-   * not stored.
+   * A report that waits already is the answer again, in every tab and whatever the record is now; it will go to the new
+   * `url`. The record itself is not stored.
    *
    * @param randomizer - Of this package or of `ldp-pca/worker`.
    * @param options - `url` is the aggregator's, as for {@link submit}; a relative one is made absolute now.

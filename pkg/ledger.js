@@ -23,7 +23,7 @@ export class PrivacyLedger {
       database = await openDatabase(name);
     } catch (cause) {
       const error = denied(cause);
-      if (!(await onStorageDenied?.(error))) throw error;
+      if ((await onStorageDenied?.(error)) !== true) throw error;
     }
     ledger.persistent = database !== undefined;
     ledger.#change = database ? transactions(database) : memory();
@@ -44,7 +44,10 @@ export class PrivacyLedger {
     const grant = (report) =>
       this.#change((entries, write) => {
         const earlier = entries.find((entry) => entry.taskDigest === taskDigest);
-        if (earlier?.bytes) return reportOf(earlier.bytes, taskDigest, earlier.guarantee);
+        if (earlier?.bytes) {
+          write.put({ ...earlier, url: target });
+          return reportOf(earlier.bytes, taskDigest, earlier.guarantee);
+        }
         if (earlier) throw failure("spent", `this device has sent its one report of task ${taskDigest}`);
         allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
         if (report) write.add({ taskDigest, guarantee, url: target, bytes: report.bytes });

@@ -14,11 +14,14 @@ let last = 0;
 const calls = new Map();
 
 export function init(input) {
-  started ??= start(input).catch((cause) => {
-    terminate();
+  if (started) return started;
+  const attempt = start(input).catch((cause) => {
+    // Unless another attempt is under way.
+    if (started === attempt) terminate();
     throw cause.code === "init" ? cause : failure("init", `the worker did not start: ${cause.message}`, { cause });
   });
-  return started;
+  started = attempt;
+  return attempt;
 }
 
 async function start(input) {

@@ -250,6 +250,22 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
     assert.equal(found.stopped, "enough");
   });
 
+  test("a report that went to the wrong place goes to the right one, as it is", async (t) => {
+    const tab = await openTab(await profile(t));
+    relayed();
+    const found = await tab.evaluate(async () => {
+      const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
+      const first = await ledger.report(randomizer, record, { url: "/nowhere" });
+      const [{ error }] = await ledger.flush();
+      const second = await ledger.report(randomizer, record, { url: relay });
+      const [{ status }] = await ledger.flush();
+      return { code: error.code, made: [hex(first), hex(second)], status };
+    });
+    assert.equal(found.code, "not-found");
+    assert.equal(found.status, "accepted");
+    assert.deepEqual([...found.made, ...relayed()], Array(3).fill(found.made[0]));
+  });
+
   test("the budget is for all tasks, survives a reload, and is not spent by what fails", async (t) => {
     const context = await profile(t);
     let tab = await openTab(context);
