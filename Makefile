@@ -17,6 +17,7 @@ bench: ## run the benchmarks, native and in Chromium
 	cargo bench
 	scripts/build-wasm.sh
 	node benches/browser.js
+	node benches/page_start.js
 
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)

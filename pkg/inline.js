@@ -11,5 +11,8 @@ export function init(input) {
 }
 
 function bytes(base64) {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = text.charCodeAt(index);
+  return bytes;
 }

@@ -23,9 +23,9 @@ const CONTENT_SECURITY_POLICY = [
 
 /**
  * Serves the files under `root`, and `pages` (path to HTML) before them, all with `policy` for their content.
- * Resolves to the server's `url` without a trailing slash, and `close`.
+ * `headers` come in addition. Resolves to the server's `url` without a trailing slash, and `close`.
  */
-export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY) {
+export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY, headers = {}) {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
     const file = path.endsWith("/") ? `${path}index.html` : path;
@@ -34,6 +34,7 @@ export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY) 
       response.writeHead(200, {
         "content-type": path in pages ? TYPES[".html"] : (TYPES[extname(file)] ?? "application/octet-stream"),
         "content-security-policy": policy,
+        ...headers,
       });
       response.end(body);
     } catch {

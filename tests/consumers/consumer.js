@@ -66,9 +66,9 @@ export class Consumer {
     }
   }
 
-  /** Runs a script of its package.json and returns what it printed. */
-  async run(script, ...args) {
-    return npm(["run", "--silent", script, "--", ...args], this.folder);
+  /** Runs a script of its package.json, with more variables in its environment, and returns what it printed. */
+  async run(script, args = [], environment = {}) {
+    return npm(["run", "--silent", script, "--", ...args], this.folder, environment);
   }
 
   /** Starts a server that prints its URL, with more variables in its environment. Resolves to its `url` and `close`. */
@@ -135,9 +135,10 @@ async function installTools(source) {
   renameSync(building, folder);
 }
 
-async function npm(args, cwd) {
+async function npm(args, cwd, environment) {
   try {
-    return (await promisify(execFile)("npm", args, { cwd, env: ENVIRONMENT, maxBuffer: 1 << 26 })).stdout;
+    const env = { ...ENVIRONMENT, ...environment };
+    return (await promisify(execFile)("npm", args, { cwd, env, maxBuffer: 1 << 26 })).stdout;
   } catch (error) {
     throw new Error(`npm ${args.join(" ")} failed in ${cwd}:\n${error.stdout}${error.stderr}`);
   }

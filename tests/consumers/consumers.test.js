@@ -1,20 +1,22 @@
-// The packed package in what web developers use: installed, built, and run in real browsers and runtimes. Each consumer
-// makes a report with every entry that it uses, and the native aggregator accepts it.
+// The packed package in what web developers use, and in the examples that they copy: installed, built, and run in real
+// browsers and runtimes. Each makes a report with every entry that it uses, and the native aggregator accepts it.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
+import { cdnPage } from "../../scripts/cdn-page.js";
 import { Aggregator } from "../browser/aggregator.js";
 import { launchChromium } from "../browser/chromium.js";
 import { launchFirefox } from "../browser/firefox.js";
 import { serve } from "../browser/serve.js";
 import { Consumer, pack } from "./consumer.js";
 
-const TASK = new URL("../../examples/task.json", import.meta.url);
+const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
 const ACCEPTED = { status: "accepted", attempts: 1 };
 
 /** Consumers that build a page: where, how many entries of the package it uses, how many files with the module it has. */
@@ -32,18 +34,21 @@ const DEVELOPMENT = ["tests/consumers/vite8", "tests/consumers/vite7"];
 /** Consumers without a page: the scripts of their package.json. */
 const RUNTIMES = {
   "tests/consumers/node": ["import", "require", "inline"],
+  "tests/consumers/node24": ["import", "require", "inline"],
   "tests/consumers/deno": ["import", "inline"],
-  "tests/consumers/bun": ["import"],
+  "tests/consumers/bun": ["import", "inline"],
 };
 
 let aggregator;
 let browsers;
+let digest;
 let tarball;
 
 before(async () => {
   tarball = pack();
-  aggregator = new Aggregator(JSON.parse(readFileSync(TASK, "utf8")));
+  aggregator = new Aggregator(JSON.parse(readFileSync(join(EXAMPLES, "task.json"), "utf8")));
   await aggregator.start();
+  [digest] = (await aggregator.get("/tasks")).tasks;
   browsers = { Chromium: await launchChromium(), Firefox: await launchFirefox() };
 });
 
@@ -85,11 +90,63 @@ for (const [source, scripts] of Object.entries(RUNTIMES)) {
     for (const script of scripts) {
       test(script, async (t) => {
         const consumer = await install(t, source);
-        await reportsMore(1, async () => [JSON.parse(await consumer.run(script, aggregator.url))]);
+        await reportsMore(1, async () => [JSON.parse(await consumer.run(script, [aggregator.url]))]);
       });
     }
   });
 }
+
+test("examples/node: a device takes part", async (t) => {
+  const consumer = await install(t, "examples/node");
+  await reportsMore(1, async () => [JSON.parse(await consumer.run("start", [aggregator.url, digest]))]);
+});
+
+test("examples/vite: a visitor takes part, once", async (t) => {
+  const consumer = await install(t, "examples/vite");
+  assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^VITE_TASK=${digest}$`, "m"));
+  await consumer.run("build", [], { VITE_AGGREGATOR: aggregator.url });
+  const server = await serve(join(consumer.folder, "dist"), {}, policy());
+  t.after(() => server.close());
+  for (const [name, browser] of Object.entries(browsers)) {
+    const before = await records();
+    const { page, errors } = await openPage(browser, server.url);
+    assert.equal(await click(page), "Counted. Thank you!", name);
+    await page.reload();
+    assert.equal(await click(page), "You took part already. Thank you!", name);
+    assert.equal(await records(), before + 1, name);
+    assert.deepEqual(errors, [], name);
+    await page.close();
+  }
+});
+
+describe("examples/cdn.html", () => {
+  test("a visitor takes part", async (t) => {
+    const { url } = await deliver(t);
+    for (const [name, browser] of Object.entries(browsers)) {
+      const before = await records();
+      const { page, errors } = await openPage(browser, url);
+      assert.equal(await click(page), "Counted. Thank you!", name);
+      assert.equal(await records(), before + 1, name);
+      assert.deepEqual(errors, [], name);
+      await page.close();
+    }
+  });
+
+  for (const file of ["submit.js", "wasm/ldp_pca_bg.wasm"]) {
+    test(`with another ${file} than it was written for it does nothing`, async (t) => {
+      const { folder, url } = await deliver(t);
+      appendFileSync(join(folder, file), "\n");
+      for (const [name, browser] of Object.entries(browsers)) {
+        const { page, errors } = await openPage(browser, url);
+        for (const end = Date.now() + 20_000; !/integrity/i.test(errors.join()); await setTimeout(20)) {
+          assert.ok(Date.now() < end, `${name}: ${errors}`);
+        }
+        assert.equal(await page.evaluate(() => document.querySelector("button").disabled), true, name);
+        await page.close();
+      }
+    });
+  }
+});
 
 async function install(t, source) {
   const consumer = await Consumer.install(source, tarball.file);
@@ -97,24 +154,40 @@ async function install(t, source) {
   return consumer;
 }
 
-/** That a page takes part without any error, also of its policy, in its console. */
+/** The page examples/cdn.html at `url`, and at another origin the package in `folder`. */
+async function deliver(t) {
+  const consumer = await install(t, "tests/consumers/node");
+  const network = join(consumer.folder, "network");
+  const { version } = JSON.parse(readFileSync(join(consumer.folder, "node_modules/ldp-pca/package.json"), "utf8"));
+  const folder = join(network, `npm/ldp-pca@${version}`);
+  cpSync(join(consumer.folder, "node_modules/ldp-pca"), folder, { recursive: true });
+  const files = await serve(network, {}, "", { "access-control-allow-origin": "*" });
+  t.after(() => files.close());
+  const html = readFileSync(join(EXAMPLES, "cdn.html"), "utf8");
+  assert.ok(html.includes(digest));
+  const here = html
+    .replaceAll("https://cdn.jsdelivr.net", files.url)
+    .replaceAll("https://aggregator.example", aggregator.url);
+  const page = await serve(network, { "/": cdnPage(here, folder) }, "");
+  t.after(() => page.close());
+  return { folder, url: page.url };
+}
+
+/** That a page takes part by every entry without any error, also of its policy, in its console. */
 async function everyBrowserTakesPart(url, entries) {
   for (const [name, browser] of Object.entries(browsers)) {
-    const page = await browser.newPage();
-    const errors = [];
-    page.on("pageerror", (error) => errors.push(error.message));
-    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    await reportsMore(entries, async () => {
-      await page.goto(`${url}/?aggregator=${aggregator.url}`);
-      try {
-        await page.waitForFunction(() => document.body?.dataset.outcomes);
-      } catch (error) {
-        throw new Error(`${name}: no outcomes; ${JSON.stringify(errors)}`, { cause: error });
-      }
-      return JSON.parse(await page.evaluate(() => document.body.dataset.outcomes));
-    }, name);
-    assert.deepEqual(errors, [], name);
-    await page.close();
+    await reportsMore(
+      entries,
+      async () => {
+        const { page, errors } = await openPage(browser, `${url}/?aggregator=${aggregator.url}`);
+        await until(page, errors, () => document.body?.dataset.outcomes);
+        const outcomes = JSON.parse(await page.evaluate(() => document.body.dataset.outcomes));
+        assert.deepEqual(errors, [], name);
+        await page.close();
+        return outcomes;
+      },
+      name,
+    );
   }
 }
 
@@ -125,9 +198,35 @@ async function reportsMore(count, participate, message) {
   assert.equal(await records(), before + count, message);
 }
 
+/** A page, and the errors that it reports. */
+async function openPage(browser, url) {
+  const page = await browser.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.goto(url);
+  return { page, errors };
+}
+
+/** Clicks the button of an example when the page lets one, and returns what the page says in the end. */
+async function click(page) {
+  await until(page, [], () => document.querySelector("button:enabled"));
+  await page.click("button");
+  await until(page, [], () => /[.!]$/.test(document.querySelector("[role=status]").textContent));
+  return page.evaluate(() => document.querySelector("[role=status]").textContent);
+}
+
+async function until(page, errors, condition) {
+  try {
+    await page.waitForFunction(condition);
+  } catch (cause) {
+    const text = await page.evaluate(() => document.body.innerText);
+    throw new Error(`not on the page: ${condition}; it says “${text}” and ${JSON.stringify(errors)}`, { cause });
+  }
+}
+
 async function records() {
-  const { tasks } = await aggregator.get("/tasks");
-  return (await aggregator.get(`/tasks/${tasks[0]}/status`)).records;
+  return (await aggregator.get(`/tasks/${digest}/status`)).records;
 }
 
 /**

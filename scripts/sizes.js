@@ -1,0 +1,83 @@
+// What a page downloads with each entry of the built package, in bytes after brotli: JavaScript as a bundler minifies it,
+// with every export kept, and modules as they are. pkg/sizes.json has the budgets; the tables in the READMEs are written here.
+//
+// usage: node scripts/sizes.js [--write]   (after scripts/build-wasm.sh)
+//   --write   also rewrites the tables
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { brotliCompressSync } from "node:zlib";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const PACKAGE = join(ROOT, "pkg");
+const READMES = ["README.md", "pkg/README.md"].map((file) => join(ROOT, file));
+const TABLE = /(?<=<!-- sizes -->\n\n)(\|.*\n)*/;
+
+/** What is in sizes.json by the same names, and what the table says. */
+const PARTS = {
+  client: ["`ldp-pca`: JavaScript", () => bundled("index.js")],
+  module: ["its module", () => readFileSync(join(PACKAGE, "wasm/ldp_pca_bg.wasm"))],
+  inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
+  worker: ["`ldp-pca/worker`: JavaScript of the page, which loads that of `ldp-pca` in the worker", () => bundled("worker.js")],
+};
+
+/** The most that each part may have, in bytes. */
+export const BUDGETS = JSON.parse(readFileSync(join(PACKAGE, "sizes.json"), "utf8"));
+
+/** What each part of the built package has, in bytes. */
+export async function measure() {
+  const sizes = {};
+  for (const [part, [, read]] of Object.entries(PARTS)) sizes[part] = brotliCompressSync(await read()).length;
+  return sizes;
+}
+
+/** The sizes in the table of each README, by its path, in bytes. */
+export function stated() {
+  return Object.fromEntries(
+    READMES.map((file) => {
+      const [table] = readFileSync(file, "utf8").match(TABLE) ?? [""];
+      const found = Object.entries(PARTS).map(([part, [text]]) => {
+        const row = table.split("\n").find((line) => line.startsWith(`| ${text} |`));
+        return [part, Number(row?.match(/\| ([\d.]+) kB \|/)?.[1]) * 1000];
+      });
+      return [file, Object.fromEntries(found)];
+    }),
+  );
+}
+
+function table(sizes) {
+  const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;
+  const rows = Object.entries(PARTS).map(
+    ([part, [text]]) => `| ${text} | ${kilobytes(sizes[part])} | ${kilobytes(BUDGETS[part])} |\n`,
+  );
+  return ["| after brotli | size | budget |\n", "|---|---|---|\n", ...rows].join("");
+}
+
+/** The JavaScript of an entry and of what it imports, in one minified file. */
+async function bundled(entry) {
+  const { build } = await import("vite");
+  const { output } = await build({
+    configFile: false,
+    logLevel: "error",
+    root: PACKAGE,
+    build: {
+      write: false,
+      minify: true,
+      assetsInlineLimit: 0,
+      modulePreload: false,
+      rollupOptions: { input: join(PACKAGE, entry), preserveEntrySignatures: "strict" },
+    },
+  });
+  const [chunk, ...others] = output.filter(({ type }) => type === "chunk");
+  if (others.length > 0) throw new Error(`${entry} was bundled into several files`);
+  return chunk.code;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const sizes = await measure();
+  if (process.argv.includes("--write")) {
+    for (const file of READMES) writeFileSync(file, readFileSync(file, "utf8").replace(TABLE, table(sizes)));
+  }
+  console.log(table(sizes));
+}
