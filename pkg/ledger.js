@@ -60,10 +60,11 @@ export class PrivacyLedger {
   flush(options) {
     const send = async () => {
       const outcomes = [];
-      for (const { taskDigest, guarantee, url, bytes } of await this.#change((entries) => entries.filter(isPending))) {
+      for (const { url, bytes, ...sent } of await this.#change((entries) => entries.filter(isPending))) {
+        const { taskDigest, guarantee } = sent;
         try {
           const { status } = await submit(reportOf(bytes, taskDigest, guarantee), { ...options, url });
-          await this.#change((entries, write) => void write.put({ taskDigest, guarantee }));
+          await this.#change((entries, write) => void write.put(sent));
           outcomes.push({ taskDigest, status });
         } catch (error) {
           if (!(error instanceof SubmitError)) throw error;
@@ -78,11 +79,7 @@ export class PrivacyLedger {
   status() {
     return this.#change((entries) => ({
       ...total(entries),
-      reports: entries.map((entry) => ({
-        taskDigest: entry.taskDigest,
-        guarantee: entry.guarantee,
-        pending: isPending(entry),
-      })),
+      reports: entries.map(({ url, bytes, ...report }) => ({ ...report, pending: isPending({ bytes }) })),
     }));
   }
 

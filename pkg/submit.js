@@ -19,7 +19,7 @@ export async function submit(report, options = {}) {
   for (const value of [retries, timeout, delay, maxDelay]) {
     // Timers count no further.
     if (!(Number.isFinite(value) && value >= 0 && value < 2 ** 31)) {
-      throw failure("argument", `a number of retries or milliseconds is ${value}: give 0 to 2147483647`);
+      throw failure("argument", `${value} is no number of retries or milliseconds: give 0 to 2147483647`);
     }
   }
   const target = absolute(url);
