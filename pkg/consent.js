@@ -13,8 +13,8 @@ export function consent(task) {
     leaves: `One report of ${reportBytes} bytes leaves this device. It is randomized here from: ${columns.join(", ")}.`,
     stays: "The values themselves stay on this device.",
     promise:
-      "Take anyone who sees the report, its receiver included, and wants to tell your values from any others. Whatever " +
-      `they believed before, the report changes their odds by a factor of at most ${factor}${exception}.`,
+      "For anyone who sees the report, its receiver included, the odds of your values against any others change by a " +
+      `factor of at most ${factor}${exception}.`,
     scope: "This holds for one report. What several reports reveal adds up.",
   };
   return {
