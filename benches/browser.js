@@ -35,7 +35,7 @@ async function main(args) {
     console.error(USAGE);
     return 2;
   }
-  if (!existsSync(join(ROOT, "pkg/wasm/ldp_pca_bg.wasm"))) {
+  if (!existsSync(join(ROOT, "pkg/wasm/client/ldp_pca_bg.wasm"))) {
     console.error("pkg/wasm is not there: run scripts/build-wasm.sh");
     return 1;
   }

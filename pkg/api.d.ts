@@ -4,16 +4,6 @@ import type { Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./t
 /** The version of the library, for instance `0.1.0`. */
 export function version(): string;
 
-/** What a task makes of a record. All of it is as private as the record: it is for the owner's eyes. */
-export interface EncodedRecord {
-  /** The d encoded features, in the order of {@link Task.featureNames}. */
-  readonly features: Float64Array;
-  /** The d coordinates after bounding: a vector of norm at most 1. The constant of centring is not among them. */
-  readonly bounded: Float64Array;
-  /** `x x^T` in the units of the features, d × d numbers (symmetric): what the report hides. */
-  readonly contribution: Float64Array;
-}
-
 /** How {@link Task.fetch} goes about it. */
 export interface TaskFetchOptions {
   /**
@@ -68,21 +58,6 @@ export class Task<const S extends Schema = Schema> {
   readonly oddsFactor: number;
   /** The length of every report in bytes. */
   readonly reportBytes: number;
-
-  /**
-   * Encodes and bounds a record, without randomizing it: for showing its owner what is about to be hidden.
-   *
-   * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit.
-   */
-  encode(record: RecordInput): EncodedRecord;
-
-  /**
-   * What an aggregator reads out of this one report: an unbiased and very noisy estimate of `x x^T`, d × d numbers
-   * (symmetric), in a task with centring too.
-   *
-   * @throws {@link ReportError} with code `report` for bytes that are not a report of this task.
-   */
-  debiasedContribution(report: Uint8Array): Float64Array;
 
   /** The task's JSON; `Task.parse` of it is the same task. */
   toJSON(): TaskDocument<S>;

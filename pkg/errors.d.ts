@@ -26,6 +26,10 @@
  * | `storage` | {@link LedgerError} | the browser gives no durable storage, or it failed |
  * | `budget` | {@link LedgerError} | the report does not fit the budget |
  * | `spent` | {@link LedgerError} | this device has sent its report of the task |
+ * | `aggregate` | {@link LdpPcaError} | lab: bytes that are no aggregate of the task, or one that is empty or of another |
+ * | `recovery` | {@link LdpPcaError} | lab: a rank, a penalty, a matrix or a spectrum that makes no sense |
+ * | `simulation` | {@link LdpPcaError} | lab: a population that there is not |
+ * | `cancelled` | {@link LdpPcaError} | lab: `onProgress` asked to stop before there was a result |
  */
 export type LdpPcaErrorCode =
   | "init"
@@ -50,7 +54,11 @@ export type LdpPcaErrorCode =
   | "refused"
   | "storage"
   | "budget"
-  | "spent";
+  | "spent"
+  | "aggregate"
+  | "recovery"
+  | "simulation"
+  | "cancelled";
 
 /**
  * The only error that this package throws on purpose (what an `AbortSignal` was aborted with aside). Its message has

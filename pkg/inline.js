@@ -1,8 +1,8 @@
 // The entry that carries the module within: for bundlers that copy no files, and hosts that let nothing be fetched.
 
 import { start } from "./api.js";
-import base64 from "./wasm/ldp_pca_bg.wasm.js";
-import load from "./wasm/ldp_pca.js";
+import base64 from "./wasm/client/ldp_pca_bg.wasm.js";
+import load from "./wasm/client/ldp_pca.js";
 
 export * from "./client.js";
 

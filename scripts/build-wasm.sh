@@ -1,40 +1,67 @@
 #!/usr/bin/env bash
-# Builds the library for browsers into pkg/wasm and prints its size. Does nothing more when pkg/wasm is up to date.
+# Builds the library for browsers into pkg/wasm, and prints the sizes: client, what a page loads to randomize records, and
+# lab, with all that follows. Does nothing more where pkg/wasm is up to date.
+#
+# usage: scripts/build-wasm.sh [client|lab]...   (both by default)
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
-out=pkg/wasm
-features="--no-default-features --features js"
-stamp=.tools/pkg-wasm.stamp
-
-# Whether the code changed is cargo's to say: this is the very build that wasm-pack runs, so nothing is compiled twice.
-# shellcheck disable=SC2086 # a list of words
-cargo build --quiet --lib --release --target wasm32-unknown-unknown $features
+TARGET=wasm32-unknown-unknown
 target=$(cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
 
-# What pkg/wasm was made from, and what it held when it was made.
-state() {
-    cksum "$target/wasm32-unknown-unknown/release/ldp_pca.wasm" Cargo.toml Cargo.lock package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
-    find $out -type f -exec cksum {} + | LC_ALL=C sort
+main() {
+    local build
+    for build in "${@:-client lab}"; do
+        # shellcheck disable=SC2086 # a list of words
+        for build in $build; do
+            case $build in
+                client) build client client js ;;
+                lab) build lab release lab ;;
+                *) echo "unknown build '$build': use client, lab" >&2 && exit 2 ;;
+            esac
+        done
+    done
+    sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
-if [ ! -d $out ] || [ "$(state)" != "$(cat $stamp 2>/dev/null)" ]; then
-    rm -rf $out
-    # no-install: a missing tool is scripts/setup.sh's to add, at its pinned version.
-    # shellcheck disable=SC2086
-    wasm-pack --log-level error build --mode no-install --target web --release --no-gitignore --no-pack \
-        --out-dir $out --out-name ldp_pca . $features
-    node scripts/inline-wasm.js $out/ldp_pca_bg.wasm
-    mkdir -p "$(dirname $stamp)"
-    state >$stamp
-fi
+# build NAME PROFILE FEATURE
+build() {
+    local out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/ldp_pca.wasm
+    cargo build --quiet --lib --profile "$2" --target $TARGET --no-default-features --features "$3"
+    if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
+        return
+    fi
+    rm -rf "$out"
+    # Where the module is, the entries of the package say: one that carries it within must not make bundlers copy it too.
+    wasm-bindgen --target web --omit-default-module-path --out-dir "$out" --out-name ldp_pca "$module"
+    # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes.
+    wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
+        --enable-reference-types --enable-sign-ext --strip-debug --strip-producers --strip-target-features \
+        "$out/ldp_pca_bg.wasm" --output "$out/ldp_pca_bg.wasm"
+    if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
+    mkdir -p "$(dirname "$stamp")"
+    state "$out" "$module" >"$stamp"
+}
 
-node --input-type=module - $out/ldp_pca_bg.wasm <<'JS'
+# What OUT was made from, and what it held when it was made.
+state() {
+    cksum "$2" package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
+    wasm-bindgen --version
+    find "$1" -type f -exec cksum {} + | LC_ALL=C sort
+}
+
+sizes() {
+    node --input-type=module - "$@" <<'JS'
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
-const wasm = readFileSync(process.argv[2]);
 const kb = (bytes) => `${(bytes.length / 1000).toFixed(1)} kB`;
-console.log(`${process.argv[2]}: ${kb(wasm)}, gzip ${kb(gzipSync(wasm, { level: 9 }))}, brotli ${kb(brotliCompressSync(wasm))}`);
+for (const file of process.argv.slice(2)) {
+  const wasm = readFileSync(file);
+  console.log(`${file}: ${kb(wasm)}, gzip ${kb(gzipSync(wasm, { level: 9 }))}, brotli ${kb(brotliCompressSync(wasm))}`);
+}
 JS
+}
+
+main "$@"

@@ -17,8 +17,10 @@ const TABLE = /(?<=<!-- sizes -->\n\n)(\|.*\n)*/;
 /** What is in sizes.json by the same names, and what the table says. */
 const PARTS = {
   client: ["`ldp-pca`: JavaScript", () => bundled("index.js")],
-  module: ["its module", () => readFileSync(join(PACKAGE, "wasm/ldp_pca_bg.wasm"))],
+  module: ["its module", () => readFileSync(join(PACKAGE, "wasm/client/ldp_pca_bg.wasm"))],
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
+  lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],
+  "lab-module": ["the lab's module", () => readFileSync(join(PACKAGE, "wasm/lab/ldp_pca_bg.wasm"))],
   worker: ["`ldp-pca/worker`: JavaScript of the page, which loads that of `ldp-pca` in the worker", () => bundled("worker.js")],
 };
 

@@ -4,7 +4,7 @@
 # usage: scripts/test.sh [native|wasm|browser|consumers]...   (all by default)
 #   native     format, lints, docs, Rust tests and doctests
 #   wasm       lints for wasm, Rust tests in a headless Chromium
-#   browser    the wasm build, the types of the package, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
+#   browser    the wasm builds, the types of the package, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 #   consumers  the packed package in bundlers, browsers and other runtimes
 set -euo pipefail
 # shellcheck source=scripts/env.sh
@@ -30,11 +30,12 @@ main() {
     step native "lints without features" cargo clippy --lib --no-default-features -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --target $WASM --lib --bins --test wasm -- -D warnings
+    step wasm "lints for the client" cargo clippy --target $WASM --lib --test wasm --no-default-features --features js -- -D warnings
     step native "features inert off their target" dependency_trees
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
     step native "Rust tests" cargo test
-    step "browser consumers" "wasm build" scripts/build-wasm.sh
+    step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
     step browser "types of the npm package" npm run --silent test:types
     step browser "JavaScript tests in Node" node --test --test-reporter=spec tests/js/*.test.js

@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use crate::mechanism::{Calibration, MechanismSpec};
     use crate::privacy::{Delta, Epsilon};
-    use crate::record::Bounding;
+    use crate::record::{Bounding, Radius};
     use crate::schema::Schema;
     use crate::task::Folds;
     use chacha20::ChaCha8Rng;
@@ -356,7 +356,7 @@ mod tests {
 
     fn tasks() -> Vec<Task> {
         let epsilon = Epsilon::new(2.0).unwrap();
-        let clip: Bounding = serde_json::from_str(r#"{"type":"clip","radius":2}"#).unwrap();
+        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
         let double_cap = MechanismSpec::DoubleCap { epsilon, candidates: 16, cap: 2 };
         let gaussian =
             MechanismSpec::Gaussian { epsilon, delta: Delta::new(1e-6).unwrap(), calibration: Calibration::Analytic };

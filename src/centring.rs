@@ -58,8 +58,10 @@
 //! are good, may take less: the best w for a mean of length m solves `2 (1 - m^2) w^2 + (1 + 3 m^2) w = m^2`. The noise
 //! of the mean itself is least at w = 1/2.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use crate::decimal::{self, Decimal};
+use crate::json::{Read, Reader};
 use crate::record::BoundedRecord;
 
 /// The weights a task may have. Outside, the smaller of the two parts of a record would drown in the rounding of
@@ -75,8 +77,7 @@ const WEIGHTS: core::ops::RangeInclusive<f64> = 0.01..=0.99;
 /// assert!(Centring::new(0.0).is_err());
 /// # Ok::<(), ldp_pca::centring::CentringError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "CentringDocument", into = "CentringDocument")]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 pub struct Centring {
     weight: f64,
 }
@@ -141,22 +142,20 @@ impl Default for Centring {
 }
 
 /// The JSON form.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CentringDocument {
-    weight: f64,
-}
-
-impl TryFrom<CentringDocument> for Centring {
-    type Error = CentringError;
-    fn try_from(document: CentringDocument) -> Result<Self, CentringError> {
-        Self::new(document.weight)
+impl Centring {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
+        let mut weight = None;
+        reader.object(&mut |reader, field| match field {
+            "weight" => reader.once(field, &mut weight, Reader::number),
+            _ => Err(reader.unknown_field(field, "centring has 'weight' alone")),
+        })?;
+        Self::new(reader.required("weight", weight)?).map_err(|error| reader.refused(&error))
     }
-}
 
-impl From<Centring> for CentringDocument {
-    fn from(centring: Centring) -> Self {
-        Self { weight: centring.weight }
+    pub(crate) fn write(self, out: &mut String) {
+        out.push_str("{\"weight\":");
+        decimal::write(self.weight, out);
+        out.push('}');
     }
 }
 
@@ -165,7 +164,9 @@ impl From<Centring> for CentringDocument {
 #[non_exhaustive]
 pub enum CentringError {
     /// A weight that is not usable.
-    #[error("the centring weight is {0}: it must be from 0.01 to 0.99 (0.25 has the least noise in the worst case)")]
+    #[error(
+        "the centring weight is {}: it must be from 0.01 to 0.99 (0.25 has the least noise in the worst case)", Decimal(*.0)
+    )]
     Weight(f64),
     /// No room for one more coordinate.
     #[error(
@@ -178,11 +179,12 @@ pub enum CentringError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Bounding;
+    use crate::json;
+    use crate::record::{Bounding, Radius};
 
     #[test]
     fn augmented_records_are_in_the_ball_and_hold_the_constant_last() {
-        let clip: Bounding = serde_json::from_str(r#"{"type":"clip","radius":2}"#).unwrap();
+        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
         for weight in [0.01, 0.25, 0.5, 0.99] {
             let centring = Centring::new(weight).unwrap();
             for (bounding, length) in [(Bounding::UnitNorm, 1.0), (clip, 0.25)] {
@@ -226,9 +228,9 @@ mod tests {
             let error = Centring::new(weight).unwrap_err().to_string();
             assert!(error.contains(&format!("is {weight}:")) && error.contains("0.25"), "{error}");
         }
-        assert_eq!(serde_json::from_str::<Centring>(r#"{"weight":0.5}"#).unwrap(), Centring::new(0.5).unwrap());
+        assert_eq!(json::read(r#"{"weight":0.5}"#, Centring::read).unwrap(), Centring::new(0.5).unwrap());
         for bad in ["{}", r#"{"weight":1}"#, r#"{"weight":null}"#, r#"{"weight":0.5,"x":1}"#, "0.5", "true"] {
-            assert!(serde_json::from_str::<Centring>(bad).is_err(), "{bad}");
+            assert!(json::read(bad, Centring::read).is_err(), "{bad}");
         }
     }
 }

@@ -88,10 +88,12 @@ pub mod aggregate;
 pub mod audit;
 pub mod centring;
 pub mod covariance;
+pub mod decimal;
 pub mod error;
 pub mod evaluation;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
+pub mod json;
 pub mod linalg;
 pub mod mechanism;
 pub mod noise;

@@ -1,15 +1,18 @@
 //! From a row of numbers to a record that is inside the unit ball: the bound every privacy proof starts from.
 
+use core::fmt;
+
 use nalgebra::{DMatrix, DVector};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
+
+use crate::decimal::{self, Decimal};
+use crate::json::{Read, Reader};
 
 /// How a record is brought into the unit ball. Public, part of the task, the same for everybody.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Bounding {
     /// The record divided by its Euclidean norm: only its direction is used. The zero vector is an error.
-    // serde lets unknown fields pass beside the tag of a variant that has none.
-    #[serde(deserialize_with = "no_fields")]
     UnitNorm,
     /// The record divided by `radius`, and scaled back to the unit sphere if it is longer than `radius`.
     Clip {
@@ -36,20 +39,49 @@ impl Bounding {
             Self::Clip { radius } => radius.0,
         }
     }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
+        const FIELDS: &str = "bounding has 'type', and 'radius' where it is 'clip'";
+        let (mut kind, mut radius) = (None, None);
+        reader.object(&mut |reader, field| match field {
+            "type" => reader.once(field, &mut kind, Reader::text),
+            "radius" => reader.once(field, &mut radius, |reader| {
+                Radius::new(reader.number()?).map_err(|error| reader.refused(&error))
+            }),
+            _ => Err(reader.unknown_field(field, FIELDS)),
+        })?;
+        match reader.required("type", kind)?.as_str() {
+            "unit-norm" => reader.absent("radius", &radius, FIELDS).map(|()| Self::UnitNorm),
+            "clip" => Ok(Self::Clip { radius: reader.required("radius", radius)? }),
+            other => Err(reader.unknown_value(other, "bounding is 'unit-norm' or 'clip'")),
+        }
+    }
+
+    pub(crate) fn write(self, out: &mut String) {
+        match self {
+            Self::UnitNorm => out.push_str("{\"type\":\"unit-norm\"}"),
+            Self::Clip { radius } => {
+                out.push_str("{\"type\":\"clip\",\"radius\":");
+                decimal::write(radius.0, out);
+                out.push('}');
+            }
+        }
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoFields {}
-
-fn no_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
-    NoFields::deserialize(deserializer).map(|NoFields {}| ())
+impl fmt::Display for Bounding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnitNorm => f.write_str("unit norm"),
+            Self::Clip { radius } => write!(f, "clip at {}", Decimal(radius.0)),
+        }
+    }
 }
 
 /// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range
 /// of `f64`.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(into = "f64")]
 pub struct Radius(f64);
 
 impl Radius {
@@ -65,13 +97,6 @@ impl Radius {
     #[must_use]
     pub fn value(self) -> f64 {
         self.0
-    }
-}
-
-impl TryFrom<f64> for Radius {
-    type Error = RecordError;
-    fn try_from(value: f64) -> Result<Self, RecordError> {
-        Self::new(value)
     }
 }
 
@@ -172,7 +197,9 @@ pub enum RecordError {
     #[error("the record is empty: give one number per feature")]
     Empty,
     /// A value is NaN or infinite.
-    #[error("value {value} at position {} is not a finite number: correct it or leave the record out", index + 1)]
+    #[error(
+        "value {} at position {} is not a finite number: correct it or leave the record out", Decimal(*value), index + 1
+    )]
     NotFinite {
         /// Position, from 0.
         index: usize,
@@ -193,7 +220,7 @@ pub enum RecordError {
         found: usize,
     },
     /// The record was bounded in another way than the task says.
-    #[error("the record was bounded by {found:?} but the task says {expected:?}: bound it with the task's own rule")]
+    #[error("the record was bounded by {found} but the task says {expected}: bound it with the task's own rule")]
     OtherBounding {
         /// What the task says.
         expected: Bounding,
@@ -201,13 +228,14 @@ pub enum RecordError {
         found: Bounding,
     },
     /// A clipping radius that is not usable.
-    #[error("the clipping radius is {0}: it must be a finite number between 1e-150 and 1e150")]
+    #[error("the clipping radius is {}: it must be a finite number between 1e-150 and 1e150", Decimal(*.0))]
     Radius(f64),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     fn norm(record: &BoundedRecord) -> f64 {
         record.coordinates().iter().map(|x| x * x).sum::<f64>().sqrt()
@@ -270,8 +298,14 @@ mod tests {
 
     #[test]
     fn bounding_json_is_strict() {
-        assert_eq!(serde_json::from_str::<Bounding>(r#"{"type":"unit-norm"}"#).unwrap(), Bounding::UnitNorm);
-        assert_eq!(serde_json::from_str::<Bounding>(r#"{"type":"clip","radius":2}"#).unwrap(), clip(2.0));
+        let read = |text| json::read(text, Bounding::read);
+        assert_eq!(read(r#"{"type":"unit-norm"}"#).unwrap(), Bounding::UnitNorm);
+        assert_eq!(read(r#"{"type":"clip","radius":2}"#).unwrap(), clip(2.0));
+        for bounding in [Bounding::UnitNorm, clip(0.1)] {
+            let mut text = String::new();
+            bounding.write(&mut text);
+            assert_eq!(text, serde_json::to_string(&bounding).unwrap());
+        }
         for bad in [
             r#"{"type":"clip"}"#,
             r#"{"type":"clip","radius":0}"#,
@@ -279,7 +313,7 @@ mod tests {
             r#"{"type":"unit-norm","radius":2}"#,
             r#"{"type":"none"}"#,
         ] {
-            assert!(serde_json::from_str::<Bounding>(bad).is_err(), "{bad}");
+            assert!(read(bad).is_err(), "{bad}");
         }
     }
 }

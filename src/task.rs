@@ -5,10 +5,10 @@ use core::fmt;
 use std::sync::Arc;
 
 use rand::rand_core::TryCryptoRng;
-use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
+use crate::json::{self, JsonError, Read, Reader};
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, RandomizeError};
 use crate::privacy::Guarantee;
 use crate::record::{BoundedRecord, Bounding, RecordError};
@@ -53,14 +53,11 @@ pub struct Task {
 }
 
 /// The parameters as they are written, in canonical order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 struct TaskDocument {
-    version: u32,
     schema: Schema,
     bounding: Bounding,
     // Absent, not null, in a task without: its canonical JSON is what it was before there was centring.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     centring: Option<Centring>,
     mechanism: MechanismSpec,
     folds: Folds,
@@ -72,7 +69,7 @@ impl Task {
     /// # Errors
     /// [`TaskError::Mechanism`] when the mechanism's parameters do not fit.
     pub fn new(schema: Schema, bounding: Bounding, mechanism: MechanismSpec, folds: Folds) -> Result<Self, TaskError> {
-        Self::from_document(TaskDocument { version: TASK_VERSION, schema, bounding, centring: None, mechanism, folds })
+        Self::from_document(TaskDocument { schema, bounding, centring: None, mechanism, folds })
     }
 
     /// The task that also estimates the mean, with everything else as it is. It is another task, with another digest.
@@ -93,11 +90,11 @@ impl Task {
             return Err(TaskError::TooLong(text.len()));
         }
         // The version first: a task of another version is told so, not that its fields are unknown.
-        let version: VersionOnly = serde_json::from_str(text).map_err(|error| TaskError::Json(error.to_string()))?;
-        if version.version != TASK_VERSION {
-            return Err(TaskError::Version(version.version));
+        let version = json::read(text, read_version)?;
+        if version != TASK_VERSION {
+            return Err(TaskError::Version(version));
         }
-        Self::from_document(serde_json::from_str(text).map_err(|error| TaskError::Json(error.to_string()))?)
+        Self::from_document(json::read(text, TaskDocument::read)?)
     }
 
     fn from_document(document: TaskDocument) -> Result<Self, TaskError> {
@@ -107,16 +104,14 @@ impl Task {
         }
         let coordinates = features + usize::from(document.centring.is_some());
         let mechanism = document.mechanism.build(coordinates, document.bounding)?;
-        let canonical = serde_json::to_vec(&document).map_err(|error| TaskError::Json(error.to_string()))?;
-        let digest = TaskDigest(Sha256::digest(canonical).into());
+        let digest = TaskDigest(Sha256::digest(document.to_json()).into());
         Ok(Self { document: Arc::new(document), digest, mechanism })
     }
 
     /// The canonical JSON, the text that the digest is of.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // The document was serialized when the task was made.
-        serde_json::to_string(&*self.document).unwrap_or_default()
+        self.document.to_json()
     }
 
     /// The digest: the task's identity.
@@ -274,8 +269,7 @@ impl fmt::Debug for TaskDigest {
 }
 
 /// Into how many independent sums (by report id) the reports of a task are split, for cross-validation: 1 to 64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "u32", into = "u32")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Folds(u32);
 
 impl Folds {
@@ -294,28 +288,59 @@ impl Folds {
     }
 }
 
-impl TryFrom<u32> for Folds {
-    type Error = TaskError;
-    fn try_from(count: u32) -> Result<Self, TaskError> {
-        Self::new(count)
-    }
-}
-
-impl From<Folds> for u32 {
-    fn from(folds: Folds) -> u32 {
-        folds.0
-    }
-}
-
-/// A field that is left out or has a value: `null` is not a second way of leaving it out.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Centring>, D::Error> {
-    Centring::deserialize(deserializer).map(Some)
-}
-
 /// The one field that is read before all others.
-#[derive(Deserialize)]
-struct VersionOnly {
-    version: u32,
+fn read_version(reader: &mut Reader<'_>) -> Read<u32> {
+    let mut version = None;
+    reader.object(&mut |reader, field| match field {
+        "version" => reader.once(field, &mut version, Reader::integer),
+        _ => reader.skip(),
+    })?;
+    reader.required("version", version)
+}
+
+impl TaskDocument {
+    /// Reads the document. `null` is not a second way of leaving a field out.
+    fn read(reader: &mut Reader<'_>) -> Read<Self> {
+        let (mut version, mut schema, mut bounding) = (None, None, None);
+        let (mut centring, mut mechanism, mut folds) = (None, None, None);
+        reader.object(&mut |reader, field| match field {
+            "version" => reader.once(field, &mut version, Reader::integer),
+            "schema" => reader.once(field, &mut schema, Schema::read),
+            "bounding" => reader.once(field, &mut bounding, Bounding::read),
+            "centring" => reader.once(field, &mut centring, Centring::read),
+            "mechanism" => reader.once(field, &mut mechanism, MechanismSpec::read),
+            "folds" => reader.once(field, &mut folds, |reader| {
+                Folds::new(reader.integer()?).map_err(|error| reader.refused(&error))
+            }),
+            _ => Err(reader.unknown_field(
+                field,
+                "a task has 'version', 'schema', 'bounding', 'mechanism' and 'folds', and may have 'centring'",
+            )),
+        })?;
+        Ok(Self {
+            schema: reader.required("schema", schema)?,
+            bounding: reader.required("bounding", bounding)?,
+            centring,
+            mechanism: reader.required("mechanism", mechanism)?,
+            folds: reader.required("folds", folds)?,
+        })
+    }
+
+    /// The canonical JSON: fields in this order, no spaces, shortest decimals.
+    fn to_json(&self) -> String {
+        let mut text = format!("{{\"version\":{TASK_VERSION},\"schema\":");
+        self.schema.write(&mut text);
+        text.push_str(",\"bounding\":");
+        self.bounding.write(&mut text);
+        if let Some(centring) = self.centring {
+            text.push_str(",\"centring\":");
+            centring.write(&mut text);
+        }
+        text.push_str(",\"mechanism\":");
+        self.mechanism.write(&mut text);
+        text.push_str(&format!(",\"folds\":{}}}", self.folds.0));
+        text
+    }
 }
 
 /// Why a task was refused.
@@ -324,7 +349,7 @@ struct VersionOnly {
 pub enum TaskError {
     /// Not JSON, or not the JSON of a task.
     #[error("not a valid task: {0}")]
-    Json(String),
+    Json(#[from] JsonError),
     /// Another version.
     #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
     Version(u32),
@@ -347,6 +372,7 @@ mod tests {
     use super::*;
     use crate::mechanism::Calibration;
     use crate::privacy::{Delta, Epsilon};
+    use crate::record::Radius;
 
     fn task() -> Task {
         let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
@@ -439,7 +465,7 @@ mod tests {
         assert!(task().bound(vec![1.0]).is_err());
         let short = BoundedRecord::new(vec![1.0], Bounding::UnitNorm).unwrap();
         assert!(task().randomize(&short).is_err());
-        let clipped: Bounding = serde_json::from_str(r#"{"type":"clip","radius":1}"#).unwrap();
+        let clipped = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
         let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped).unwrap();
         assert!(matches!(task().randomize(&other), Err(RandomizeError::Record(RecordError::OtherBounding { .. }))));
     }

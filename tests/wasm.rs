@@ -4,10 +4,10 @@
 
 use std::num::NonZeroUsize;
 
-use js_sys::{Array, Error, Float64Array, JSON, Object, Reflect, Uint8Array};
+use js_sys::{Array, JSON, Reflect};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::audit::{Audit, Confidence};
-use ldp_pca::js::{Randomizer, Task, version};
+use ldp_pca::js::{Task, version};
 use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
@@ -32,7 +32,7 @@ const TASK: &str = r#"{
 }"#;
 
 fn task() -> Task {
-    Task::from_json(&TASK.into()).unwrap()
+    Task::new(TASK).unwrap()
 }
 
 fn json(text: &str) -> JsValue {
@@ -47,14 +47,39 @@ fn text(object: &JsValue, name: &str) -> String {
     get(object, name).as_string().unwrap()
 }
 
+fn stringified(object: &JsValue) -> String {
+    JSON::stringify(object).unwrap().into()
+}
+
+/// A record by name, as JSON, in the two parts in which it crosses the boundary.
+fn parts(record: &JsValue) -> (Option<String>, Vec<f64>) {
+    if Array::is_array(record) {
+        return (None, record.unchecked_ref::<Array>().iter().map(|value| value.as_f64().unwrap()).collect());
+    }
+    let (names, numbers) = (Array::new(), &mut vec![]);
+    for entry in js_sys::Object::entries(record.unchecked_ref()).iter() {
+        match entry.unchecked_ref::<Array>().get(1).as_f64() {
+            Some(number) => {
+                numbers.push(number);
+                names.push(&entry.unchecked_ref::<Array>().get(0));
+            }
+            None => drop(names.push(&entry)),
+        }
+    }
+    (Some(stringified(&names)), numbers.clone())
+}
+
+fn randomize(task: &Task, record: &str) -> Result<Vec<u8>, JsValue> {
+    let (names, numbers) = parts(&json(record));
+    task.randomize(names, &numbers, None)
+}
+
 /// The code of what was thrown, after looking at the rest of it.
 fn code<T>(result: Result<T, JsValue>, message_part: &str) -> String {
-    let thrown = result.err().expect("an error is thrown");
-    let error: &Error = thrown.dyn_ref().expect("what is thrown is an Error");
-    assert_eq!(String::from(error.name()), "LdpPcaError");
-    let message = String::from(error.message());
+    let thrown = result.err().expect("an error is thrown").as_string().expect("what is thrown is a text");
+    let (code, message) = thrown.split_once(": ").expect("it begins with a code");
     assert!(message.contains(message_part), "{message} lacks {message_part}");
-    text(&thrown, "code")
+    code.to_owned()
 }
 
 #[wasm_bindgen_test]
@@ -93,144 +118,90 @@ fn an_audit_on_the_browsers_own_entropy_stays_below_the_claim() {
 
 #[wasm_bindgen_test]
 fn two_reports_of_one_record_differ() {
-    let randomizer = Randomizer::new(&task());
-    let record = json(r#"{"height": 181, "plan": "paid"}"#);
-    let reports = [(); 2].map(|()| randomizer.randomize(&record).unwrap());
+    let reports = [(); 2].map(|()| randomize(&task(), r#"{"height": 181, "plan": "paid"}"#).unwrap());
     // Magic, version and task are the same; the ids, 16 bytes of entropy, are not.
     assert_eq!(reports[0][..13], reports[1][..13]);
     assert_ne!(reports[0][13..29], reports[1][13..29]);
-    assert_eq!(reports[0].len(), task().report_bytes());
+    assert_eq!(reports[0].len() as f64, get(&json(&task().facts()), "reportBytes").as_f64().unwrap());
 }
 
 #[wasm_bindgen_test]
-fn a_report_larger_than_one_quota_of_entropy_is_made_and_read() {
+fn a_report_larger_than_one_quota_of_entropy_is_made() {
     let columns: Vec<String> =
         (0..200).map(|i| format!(r#"{{"name": "c{i}", "type": "numeric", "offset": 0, "scale": 1}}"#)).collect();
-    let task = Task::from_json(
-        &format!(
-            r#"{{"version": 1, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": 1}},
-                 "mechanism": {{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}}, "folds": 1}}"#,
-            columns.join(",")
-        )
-        .into(),
-    )
-    .unwrap();
-    let report = Randomizer::new(&task).randomize(&Float64Array::new_with_length(200)).unwrap();
+    let text = format!(
+        r#"{{"version": 1, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": 1}},
+             "mechanism": {{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}}, "folds": 1}}"#,
+        columns.join(",")
+    );
+    let report = Task::new(&text).unwrap().randomize(None, &[0.0; 200], None).unwrap();
     assert_eq!(report.len(), 33 + 200 * 201 / 2);
-    assert_eq!(task.debiased_contribution(&Uint8Array::from(&report[..])).unwrap().len(), 200 * 200);
+    Report::from_bytes(&report, &ldp_pca::task::Task::from_json(&text).unwrap()).unwrap();
 }
 
 #[wasm_bindgen_test]
-fn a_record_may_be_an_object_an_array_or_a_typed_array() {
-    let text = TASK.replace(r#""free", "paid""#, r#""0", "1""#);
-    let task = Task::from_json(&text.as_str().into()).unwrap();
-    let object = task.encode(&json(r#"{"plan": "1", "height": 100, "note": "not read"}"#)).unwrap();
-    let array = task.encode(&json("[100, 0, 1]")).unwrap();
-    let typed = task.encode(&Float64Array::from(&[100.0, 0.0, 1.0][..])).unwrap();
-    for encoded in [object, array, typed] {
-        let numbers = |name: &str| get(&encoded, name).unchecked_into::<Float64Array>().to_vec();
-        assert_eq!(numbers("features"), [0.5, 0.0, 1.0]);
-        let norm = 1.25f64.sqrt();
-        for (found, expected) in numbers("bounded").iter().zip([0.5 / norm, 0.0, 1.0 / norm]) {
-            assert!((found - expected).abs() < 1e-15);
-        }
-        let contribution = [0.2, 0.0, 0.4, 0.0, 0.0, 0.0, 0.4, 0.0, 0.8];
-        assert!(
-            numbers("contribution").iter().zip(contribution).all(|(found, expected)| (found - expected).abs() < 1e-15)
-        );
-    }
-}
-
-#[wasm_bindgen_test]
-fn the_guarantee_names_its_relation_and_unit() {
-    let guarantee = task().guarantee().unwrap();
+fn a_task_says_what_it_asks_for_and_is_shared() {
+    let task = task();
+    let shared = task.share();
+    assert_eq!((shared.facts(), shared.canonical_json()), (task.facts(), task.canonical_json()));
+    drop(task);
+    let facts = json(&shared.facts());
+    assert_eq!(get(&facts, "dimension").as_f64(), Some(3.0));
+    assert_eq!(stringified(&get(&facts, "featureNames")), r#"["height","plan=free","plan=paid"]"#);
+    let guarantee = get(&facts, "guarantee");
     assert_eq!(get(&guarantee, "epsilon").as_f64(), Some(2.0));
     assert_eq!(get(&guarantee, "delta").as_f64(), Some(0.0));
     assert_eq!(text(&guarantee, "neighbouring"), "any-two-records");
     assert_eq!(text(&guarantee, "unit"), "one-report");
+    assert!((get(&facts, "oddsFactor").as_f64().unwrap() - 2f64.exp()).abs() < 1e-12);
 }
 
 #[wasm_bindgen_test]
 fn bad_tasks_are_refused() {
     let refused = |from: &str, to: &str, part: &str| {
         assert!(TASK.contains(from));
-        let text = TASK.replace(from, to);
-        assert_eq!(code(Task::from_json(&text.as_str().into()), part), "task");
-        // As an object as well, where the text is JSON at all.
-        if let Ok(object) = JSON::parse(&text) {
-            assert_eq!(code(Task::from_json(&object), part), "task");
-        }
+        assert_eq!(code(Task::new(&TASK.replace(from, to)), part), "task");
     };
     refused("\"folds\": 1", "\"folds\": 1, \"note\": 2", "note");
+    refused("\"folds\": 1", "\"folds\": 1, \"folds\": 1", "duplicate");
     refused("\"folds\": 1", "\"folds\": 1, \"__proto__\": {\"version\": 1}", "__proto__");
     refused("\"version\": 1", "\"version\": 2", "version 2");
     refused("\"epsilon\": 2", "\"epsilon\": 0", "epsilon is 0");
     refused("\"cap\": 8", "\"cap\": 64", "cap of 64");
     refused("{", "", "not a valid task");
-    assert_eq!(code(Task::from_json(&JsValue::NULL), "null"), "task");
-    assert_eq!(code(Task::from_json(&JsValue::UNDEFINED), "undefined"), "task");
-    assert_eq!(code(Task::from_json(&5.into()), "a number"), "task");
-    let cyclic = Object::new();
-    Reflect::set(&cyclic, &"self".into(), &cyclic).unwrap();
-    assert_eq!(code(Task::from_json(&cyclic), "JSON cannot write"), "task");
 }
 
+/// What the package never sends is refused all the same.
 #[wasm_bindgen_test]
 fn bad_records_are_refused() {
-    let randomizer = Randomizer::new(&task());
-    let refused = |record: JsValue, expected: &str, part: &str| {
-        assert_eq!(code(randomizer.randomize(&record), part), expected, "{part}");
-        assert_eq!(code(task().encode(&record), part), expected, "{part}");
+    let task = task();
+    let refused = |names: Option<&str>, numbers: &[f64], part: &str| {
+        assert_eq!(code(task.randomize(names.map(str::to_owned), numbers, None), part), "schema", "{part}");
     };
-    refused(json(r#"{"height": 1, "plan": "free", "wieght": 2}"#), "schema", "'wieght'");
-    refused(json(r#"{"plan": "free"}"#), "schema", "'height' is missing");
-    refused(json(r#"{"height": "181", "plan": "free"}"#), "schema", "'181'");
-    refused(json(r#"{"height": 1, "plan": 1}"#), "schema", "'plan' is categorical");
-    refused(json(r#"{"height": null, "plan": "free"}"#), "schema", "'height' holds null");
-    refused(json(r#"{"height": true, "plan": "free"}"#), "schema", "'height' holds a boolean");
-    refused(json(r#"{"height": {"valueOf": 1}, "plan": "free"}"#), "schema", "'height' holds an object");
-    refused(json(r#"{"height": 1, "plan": "gratis"}"#), "schema", "'gratis'");
-    refused(json(r#"{"__proto__": {"height": 1}, "plan": "free"}"#), "schema", "'__proto__'");
-    let inherited: Object = Object::create(json(r#"{"height": 1, "plan": "free"}"#).unchecked_ref());
-    refused(inherited.into(), "schema", "missing");
+    refused(Some(r#"["height", "wieght", ["plan", "free"]]"#), &[1.0, 2.0], "'wieght'");
+    refused(Some(r#"["height", "height", ["plan", "free"]]"#), &[1.0, 2.0], "'height' is there twice");
+    refused(Some(r#"[["plan", "free"]]"#), &[], "'height' is missing");
+    refused(Some(r#"[["height", "181"], ["plan", "free"]]"#), &[], "'181'");
+    refused(Some(r#"["height", "plan"]"#), &[1.0, 1.0], "'plan' is categorical");
+    refused(Some(r#"["height", ["plan", "gratis"]]"#), &[1.0], "'gratis'");
+    refused(Some(r#"["height", ["plan", "free"]]"#), &[], "missing field 'number'");
+    refused(Some(r#"["height", ["plan", "free"]]"#), &[1.0, 2.0], "no name");
+    refused(Some(r#"["height", ["plan"]]"#), &[1.0], "missing field 'text'");
+    refused(Some(r#"["height", ["plan", "free", "paid"]]"#), &[1.0], "duplicate");
+    refused(Some(r#"["height", ["plan", 1]]"#), &[1.0], "expected a text");
+    refused(Some(r#"{"height": 1}"#), &[], "expected an array");
+    refused(Some(""), &[1.0, 2.0, 3.0], "expected an array");
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let record = json(r#"{"plan": "free"}"#);
-        Reflect::set(&record, &"height".into(), &bad.into()).unwrap();
-        refused(record, "schema", "finite");
-        refused(Float64Array::from(&[bad, 0.0, 0.0][..]).into(), "schema", "finite");
+        refused(Some(r#"["height", ["plan", "free"]]"#), &[bad], "finite");
+        refused(None, &[bad, 0.0, 0.0], "finite");
     }
-    refused(json("[1, 2]"), "schema", "2 fields");
-    refused(json(r#"[1, "2", 3]"#), "schema", "position 2 of the record holds a string");
-    refused(Array::new_with_length(3).into(), "schema", "position 1 of the record holds undefined");
-    refused(Uint8Array::new_with_length(3).into(), "record", "Float64Array");
-    refused(JsValue::NULL, "record", "null");
-    refused(JsValue::UNDEFINED, "record", "undefined");
-    refused("height".into(), "record", "a string");
+    refused(None, &[1.0, 2.0], "2 fields");
 
-    let zero = Task::from_json(&TASK.replace("\"error\"", "\"zero\"").as_str().into()).unwrap();
-    assert_eq!(code(zero.encode(&json(r#"{"height": 0, "plan": "gratis"}"#)), "zero vector"), "record");
-}
-
-#[wasm_bindgen_test]
-fn bad_reports_and_seeds_are_refused() {
-    let record = json(r#"{"height": 181, "plan": "paid"}"#);
-    let report = Randomizer::new(&task()).randomize(&record).unwrap();
-    let read = |bytes: &[u8]| task().debiased_contribution(&Uint8Array::from(bytes));
-    assert_eq!(read(&report).unwrap().len(), 9);
-    assert_eq!(code(read(&report[1..]), "LDPR"), "report");
-    assert_eq!(code(read(&report[..30]), "bytes"), "report");
-    let mut altered = report.clone();
-    altered[20] ^= 1;
-    assert_eq!(code(read(&altered), "checksum"), "report");
-    assert_eq!(code(task().debiased_contribution(&JsValue::NULL), "null"), "argument");
-
-    let other = Task::from_json(&TASK.replace("\"cap\": 8", "\"cap\": 9").as_str().into()).unwrap();
-    assert_eq!(code(other.debiased_contribution(&Uint8Array::from(&report[..])), "answers task"), "report");
-
-    let randomizer = Randomizer::new(&task());
-    for seed in [Uint8Array::new_with_length(31).into(), Uint8Array::new_with_length(33).into(), JsValue::NULL] {
-        assert_eq!(code(randomizer.randomize_seeded(&record, &seed), "32 bytes"), "argument");
+    for length in [0, 31, 33] {
+        assert_eq!(code(task.randomize(None, &[1.0, 2.0, 3.0], Some(vec![0; length])), "32 bytes"), "argument");
     }
+    let zero = Task::new(&TASK.replace("\"error\"", "\"zero\"")).unwrap();
+    assert_eq!(code(randomize(&zero, r#"{"height": 0, "plan": "gratis"}"#), "zero vector"), "record");
 }
 
 #[wasm_bindgen_test]
@@ -238,12 +209,12 @@ fn tasks_have_the_digests_of_the_vectors() {
     let cases = cases(include_str!("vectors/v1/tasks.json"));
     assert_ne!(cases.len(), 0);
     for case in cases {
-        let task = Task::from_json(&get(&case, "text")).unwrap();
+        let task = Task::new(&text(&case, "text")).unwrap();
+        let facts = json(&task.facts());
         assert_eq!(task.canonical_json(), text(&case, "canonical"));
-        assert_eq!(task.digest(), text(&case, "digest"));
-        assert_eq!(Some(task.report_bytes() as f64), get(&case, "report_bytes").as_f64());
-        let names: Array = get(&case, "feature_names").unchecked_into();
-        assert!(names.iter().map(|name| name.as_string().unwrap()).eq(task.feature_names()));
+        assert_eq!(text(&facts, "digest"), text(&case, "digest"));
+        assert_eq!(get(&facts, "reportBytes").as_f64(), get(&case, "report_bytes").as_f64());
+        assert_eq!(stringified(&get(&facts, "featureNames")), stringified(&get(&case, "feature_names")));
     }
 }
 
@@ -258,14 +229,13 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
         assert_ne!(cases.len(), 0);
         for case in cases {
             let name = text(&case, "name");
-            let task = Task::from_json(&get(&case, "task")).unwrap();
-            assert_eq!(task.digest(), text(&case, "digest"), "{name}");
-            let randomizer = Randomizer::new(&task);
-            let task = ldp_pca::task::Task::from_json(&task.canonical_json()).unwrap();
+            let client = Task::new(&stringified(&get(&case, "task"))).unwrap();
+            assert_eq!(text(&json(&client.facts()), "digest"), text(&case, "digest"), "{name}");
+            let task = ldp_pca::task::Task::from_json(&client.canonical_json()).unwrap();
             let mut aggregate = Aggregate::empty(&task);
             for vector in get(&case, "reports").unchecked_into::<Array>().iter() {
-                let seed = Uint8Array::from(&unhex(&text(&vector, "seed"))[..]);
-                let bytes = randomizer.randomize_seeded(&get(&vector, "record"), &seed).unwrap();
+                let (names, numbers) = parts(&get(&vector, "record"));
+                let bytes = client.randomize(names, &numbers, Some(unhex(&text(&vector, "seed")))).unwrap();
                 assert_eq!(hex(&bytes), text(&vector, "report"), "{name}");
                 aggregate.accumulate(&task, &[Report::from_bytes(&bytes, &task).unwrap()]).unwrap();
             }

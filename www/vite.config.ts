@@ -26,7 +26,7 @@ export default defineConfig({
   plugins: [contentSecurityPolicy],
   resolve: {
     // The page uses the package as any other page would.
-    alias: { "ldp-pca": fileURLToPath(new URL("../pkg/index.js", import.meta.url)) },
+    alias: { "ldp-pca/lab": fileURLToPath(new URL("../pkg/lab.js", import.meta.url)) },
   },
   build: {
     // A content security policy without data: in it must not stop the page from loading the module.

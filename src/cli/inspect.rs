@@ -97,7 +97,7 @@ impl Inspect {
             Ok(task) => return Ok(Content::Task(TaskSummary::of(&task))),
             Err(error) => error,
         };
-        match serde_json::from_str::<Schema>(&text) {
+        match Schema::from_json(&text) {
             Ok(schema) => Ok(Content::Schema {
                 columns: schema.columns().len(),
                 features: schema.dimension(),

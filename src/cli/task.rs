@@ -56,7 +56,7 @@ pub(super) struct TaskSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) centring: Option<CentringSummary>,
     pub(super) mechanism: MechanismSpec,
-    pub(super) folds: u32,
+    pub(super) folds: usize,
     pub(super) guarantee: Guarantee,
     pub(super) report_bytes: usize,
     /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
@@ -103,7 +103,7 @@ impl TaskSummary {
             bounding: task.bounding(),
             centring: task.centring().map(|centring| CentringSummary::of(task, centring)),
             mechanism: task.mechanism_spec(),
-            folds: task.folds().into(),
+            folds: task.folds().count(),
             guarantee: task.guarantee(),
             report_bytes: report_bytes(task),
             entry_deviation: task.mechanism().entry_deviation()
@@ -140,8 +140,8 @@ impl TaskCommand {
 
 impl New {
     fn run(self) -> Result<()> {
-        let schema: Schema =
-            serde_json::from_str(&files::text(&self.schema)?).map_err(|error| CliError::file(&self.schema, error))?;
+        let schema =
+            Schema::from_json(&files::text(&self.schema)?).map_err(|error| CliError::file(&self.schema, error))?;
         let folds = Folds::new(self.folds).map_err(|error| CliError::Usage(error.to_string()))?;
         let spec = self.mechanism.spec()?;
         let task = Task::new(schema, self.bounding, spec, folds)

@@ -30,7 +30,7 @@ use core::ops::Range;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{LocalRandomizer, MechanismError, PayloadError, parallel, triangle};
 use crate::privacy::calibration::{
@@ -45,7 +45,7 @@ use crate::sampling::{EntropyError, bits::Bits};
 use crate::schema::MAX_DIMENSION;
 
 /// How the noise scale follows from epsilon and delta.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calibration {
     /// The smallest scale that is private, for every epsilon (Balle & Wang 2018), isotropic in Frobenius geometry.

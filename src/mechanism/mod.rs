@@ -6,6 +6,7 @@
 //! | [`double_cap`] | epsilon, delta = 0 | 2 bytes beside the report's id | the default: least noise at every epsilon |
 //! | [`gaussian`] | (epsilon, delta) | one byte per entry of the upper triangle | comparison with the literature, dense reports |
 
+mod document;
 pub mod double_cap;
 pub mod gaussian;
 pub(crate) mod parallel;
@@ -14,8 +15,9 @@ use core::num::NonZeroUsize;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use crate::decimal::{Decimal, Scientific};
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::{Delta, Epsilon, Guarantee, PrivacyError};
 use crate::record::{BoundedRecord, Bounding, RecordError};
@@ -26,8 +28,8 @@ pub use double_cap::DoubleCap;
 pub use gaussian::{Calibration, Gaussian};
 
 /// A mechanism and its parameters, as a task states them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
 pub enum MechanismSpec {
     /// Gaussian noise on the covariance contribution.
     Gaussian {
@@ -236,8 +238,9 @@ pub enum MechanismError {
     Privacy(#[from] PrivacyError),
     /// The scale of the paper above the range of the theorem it rests on.
     #[error(
-        "calibration 'paper' with epsilon {epsilon}: its scale is a theorem only for epsilon <= 1 and here really gives delta {real_delta:.1e} \
-         where {delta} is claimed; use calibration 'analytic', which holds for every epsilon"
+        "calibration 'paper' with epsilon {}: its scale is a theorem only for epsilon <= 1 and here really gives delta {} \
+         where {} is claimed; use calibration 'analytic', which holds for every epsilon",
+        Decimal(*epsilon), Scientific(*real_delta, 1), Decimal(*delta)
     )]
     PaperCalibration {
         /// The epsilon asked for.
@@ -248,7 +251,9 @@ pub enum MechanismError {
         real_delta: f64,
     },
     /// The noise does not fit the integer grid.
-    #[error("a noise deviation of {sigma:.3e} does not fit the report's integer grid (1e-3 to 1e6): {remedy}")]
+    #[error(
+        "a noise deviation of {} does not fit the report's integer grid (1e-3 to 1e6): {remedy}", Scientific(*sigma, 3)
+    )]
     Grid {
         /// The standard deviation.
         sigma: f64,
@@ -256,7 +261,10 @@ pub enum MechanismError {
         remedy: &'static str,
     },
     /// Delta is too small for the error of the sampler, summed over all entries.
-    #[error("delta {delta} is below the sampler's own error {error:.1e} at this dimension: raise delta to at least {}", 2.0 * error)]
+    #[error(
+        "delta {} is below the sampler's own error {} at this dimension: raise delta to at least {}",
+        Decimal(*delta), Scientific(*error, 1), Decimal(2.0 * error)
+    )]
     DeltaBelowSampler {
         /// The delta asked for.
         delta: f64,
@@ -274,7 +282,7 @@ pub enum MechanismError {
         cap: u32,
     },
     /// The integer weights do not fit 64 bits.
-    #[error("epsilon {epsilon} with a cap of {cap} overflows the 64-bit weights: use epsilon at most 16")]
+    #[error("epsilon {} with a cap of {cap} overflows the 64-bit weights: use epsilon at most 16", Decimal(*epsilon))]
     Weights {
         /// Epsilon.
         epsilon: f64,
@@ -283,7 +291,8 @@ pub enum MechanismError {
     },
     /// The integer weights cannot tell so small an epsilon from none.
     #[error(
-        "epsilon {epsilon} is too small for double-cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6"
+        "epsilon {} is too small for double-cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
+        Decimal(*epsilon)
     )]
     EpsilonTooSmall {
         /// Epsilon.

@@ -13,6 +13,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decimal::{self, Decimal};
+
 /// A privacy loss bound epsilon: finite and greater than zero.
 ///
 /// ```
@@ -210,6 +212,21 @@ impl Guarantee {
     pub fn odds_factor(&self) -> f64 {
         libm::exp(self.epsilon.value()).next_up()
     }
+
+    /// The JSON form.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = String::from("{\"epsilon\":");
+        decimal::write(self.epsilon.value(), &mut text);
+        text.push_str(",\"delta\":");
+        decimal::write(self.delta_value(), &mut text);
+        text.push_str(match (self.neighbouring, self.unit) {
+            (Neighbouring::AnyTwoRecords, Unit::OneReport) => {
+                ",\"neighbouring\":\"any-two-records\",\"unit\":\"one-report\"}"
+            }
+        });
+        text
+    }
 }
 
 impl fmt::Display for Guarantee {
@@ -245,13 +262,13 @@ mod delta_or_zero {
 #[non_exhaustive]
 pub enum PrivacyError {
     /// Epsilon is not a finite number above zero.
-    #[error("epsilon is {0}: it must be a finite number greater than 0 (common choices are 0.5 to 8)")]
+    #[error("epsilon is {}: it must be a finite number greater than 0 (common choices are 0.5 to 8)", Decimal(*.0))]
     Epsilon(f64),
     /// Delta is not inside (0, 1).
-    #[error("delta is {0}: it must be greater than 0 and less than 1 (common choices are 1e-6 or less)")]
+    #[error("delta is {}: it must be greater than 0 and less than 1 (common choices are 1e-6 or less)", Decimal(*.0))]
     Delta(f64),
     /// A noise scale or a sensitivity is not a finite number above zero.
-    #[error("{name} is {value}: it must be a finite number greater than 0")]
+    #[error("{name} is {}: it must be a finite number greater than 0", Decimal(*value))]
     Scale {
         /// Which quantity.
         name: &'static str,
@@ -259,10 +276,10 @@ pub enum PrivacyError {
         value: f64,
     },
     /// Rho is not a finite number above zero.
-    #[error("rho is {0}: it must be a finite number greater than 0")]
+    #[error("rho is {}: it must be a finite number greater than 0", Decimal(*.0))]
     Rho(f64),
     /// A total variation is not inside [0, 1).
-    #[error("the total variation is {0}: it must be at least 0 and less than 1")]
+    #[error("the total variation is {}: it must be at least 0 and less than 1", Decimal(*.0))]
     TotalVariation(f64),
     /// The numbers of candidates and of likelier ones of a cap mechanism do not fit.
     #[error("{cap} likelier ones of {candidates} candidates: there must be at least 1, and fewer than candidates")]
@@ -273,7 +290,9 @@ pub enum PrivacyError {
         cap: u32,
     },
     /// No finite epsilon holds with this delta.
-    #[error("no finite epsilon holds with delta {delta}: raise delta, or the noise, or lower the number of reports")]
+    #[error(
+        "no finite epsilon holds with delta {}: raise delta, or the noise, or lower the number of reports", Decimal(*delta)
+    )]
     NoFiniteEpsilon {
         /// The target delta, 0 where none is allowed.
         delta: f64,
@@ -282,7 +301,10 @@ pub enum PrivacyError {
     #[error("{0} reports: there must be at least 1 and at most 2^53")]
     Reports(u64),
     /// No finite noise scale reaches the target in double precision.
-    #[error("no representable noise scale gives ({epsilon}, {delta})-differential privacy: raise epsilon or delta")]
+    #[error(
+        "no representable noise scale gives ({}, {})-differential privacy: raise epsilon or delta",
+        Decimal(*epsilon), Decimal(*delta)
+    )]
     Unreachable {
         /// The target epsilon.
         epsilon: f64,
@@ -324,6 +346,7 @@ pub(crate) mod tests {
         let approximate = Guarantee::local(Epsilon::new(0.5).unwrap(), Some(Delta::new(1e-6).unwrap()));
         for guarantee in [pure, approximate] {
             let text = serde_json::to_string(&guarantee).unwrap();
+            assert_eq!(guarantee.to_json(), text);
             assert!(text.contains("any-two-records") && text.contains("one-report"), "{text}");
             assert_eq!(serde_json::from_str::<Guarantee>(&text).unwrap(), guarantee);
         }

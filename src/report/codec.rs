@@ -11,7 +11,7 @@
 //! 29 + p      4  CRC-32 (IEEE) of all bytes before it, little-endian
 //! ```
 
-use super::{Report, ReportId};
+use super::{Report, ReportId, checksum::crc32};
 use crate::mechanism::{LocalRandomizer, PayloadError};
 use crate::task::Task;
 
@@ -42,7 +42,7 @@ impl Report {
         bytes.extend(self.task_prefix);
         bytes.extend(self.id.as_bytes());
         bytes.extend(&self.payload);
-        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes.extend(crc32(&bytes).to_le_bytes());
         bytes
     }
 

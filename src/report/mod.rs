@@ -1,5 +1,6 @@
 //! What leaves the device: a report that is private on its own, and its bytes on the wire.
 
+mod checksum;
 mod codec;
 
 use core::fmt;

@@ -1,9 +1,14 @@
 use super::MAX_DIMENSION;
+use crate::decimal::Decimal;
+use crate::json::JsonError;
 
 /// What can be wrong with a schema, or with a record under a schema.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
+    /// Not JSON, or not the JSON of a schema.
+    #[error("not a valid schema: {0}")]
+    Json(JsonError),
     /// A column without a name.
     #[error("a column has an empty name: name every column")]
     EmptyName,
@@ -19,7 +24,7 @@ pub enum SchemaError {
         value: String,
     },
     /// An unusable offset or scale.
-    #[error("column '{column}' has offset {offset} and scale {scale}: both must be finite and the scale not zero")]
+    #[error("column '{column}' has offset {} and scale {}: both must be finite and the scale not zero", Decimal(*offset), Decimal(*scale))]
     Scaling {
         /// The column.
         column: String,
@@ -59,7 +64,7 @@ pub enum SchemaError {
         found: String,
     },
     /// A categorical column with a number in it, from a host that has types.
-    #[error("column '{column}' is categorical but holds the number {value}: give a text")]
+    #[error("column '{column}' is categorical but holds the number {}: give a text", Decimal(*value))]
     NotAText {
         /// The column.
         column: String,
@@ -67,7 +72,7 @@ pub enum SchemaError {
         value: f64,
     },
     /// NaN or infinity, as given or after scaling.
-    #[error("column '{column}' is {value}: give a finite number")]
+    #[error("column '{column}' is {}: give a finite number", Decimal(*value))]
     NotFinite {
         /// The column.
         column: String,

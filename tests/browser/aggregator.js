@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The binary, built if need be. Only cargo knows where. */
-function binary() {
+export function binary() {
   const messages = execFileSync("cargo", ["build", "--quiet", "--bin", "ldp-pca", "--message-format=json"], {
     cwd: ROOT,
     encoding: "utf8",

@@ -129,7 +129,7 @@ function packageTests(name, launch) {
     const found = await page.evaluate(async () => {
       const { init, version } = await import("/pkg/index.js");
       const code = await init("/nowhere.wasm").catch((error) => error.code);
-      await init("/pkg/wasm/ldp_pca_bg.wasm");
+      await init("/pkg/wasm/client/ldp_pca_bg.wasm");
       return [code, typeof version()];
     });
     assert.deepEqual(found, ["init", "string"]);

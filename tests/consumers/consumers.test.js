@@ -132,7 +132,7 @@ describe("examples/cdn.html", () => {
     }
   });
 
-  for (const file of ["submit.js", "wasm/ldp_pca_bg.wasm"]) {
+  for (const file of ["submit.js", "wasm/client/ldp_pca_bg.wasm"]) {
     test(`with another ${file} than it was written for it does nothing`, async (t) => {
       const { folder, url } = await deliver(t);
       appendFileSync(join(folder, file), "\n");

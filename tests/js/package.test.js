@@ -36,6 +36,8 @@ test("the package holds its entries, its types, the module and the licences, and
     "README.md",
     "api.d.ts",
     "api.js",
+    "bind.js",
+    "boundary.js",
     "checks.js",
     "client.d.ts",
     "client.js",
@@ -48,6 +50,11 @@ test("the package holds its entries, its types, the module and the licences, and
     "index.d.ts",
     "index.js",
     "inline.js",
+    "lab-api.js",
+    "lab-exports.js",
+    "lab-node.js",
+    "lab.d.ts",
+    "lab.js",
     "ledger.d.ts",
     "ledger.js",
     "node.js",
@@ -57,9 +64,11 @@ test("the package holds its entries, its types, the module and the licences, and
     "submit.d.ts",
     "submit.js",
     "task.d.ts",
-    "wasm/ldp_pca.js",
-    "wasm/ldp_pca_bg.wasm",
-    "wasm/ldp_pca_bg.wasm.js",
+    "wasm/client/ldp_pca.js",
+    "wasm/client/ldp_pca_bg.wasm",
+    "wasm/client/ldp_pca_bg.wasm.js",
+    "wasm/lab/ldp_pca.js",
+    "wasm/lab/ldp_pca_bg.wasm",
     "worker-thread.js",
     "worker.d.ts",
     "worker.js",
@@ -94,6 +103,11 @@ test("all entries export what the types declare", async () => {
   const names = ["init", ...valuesOf("client.d.ts"), ...valuesOf("common.d.ts")].sort();
   for (const entry of ["index.js", "inline.js", "node.js"]) {
     assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
+  }
+  const added = readFileSync(join(PACKAGE, "lab.d.ts"), "utf8").matchAll(/^export (?:function|class) (\w+)/gm);
+  const lab = new Set([...names, ...Array.from(added, ([, name]) => name)]);
+  for (const entry of ["lab.js", "lab-node.js"]) {
+    assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), [...lab].sort(), entry);
   }
 });
 

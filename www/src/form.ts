@@ -1,6 +1,6 @@
 // The form of a record, made from the columns of the task.
 
-import type { Column } from "ldp-pca";
+import type { Column } from "ldp-pca/lab";
 
 type Input = HTMLInputElement | HTMLSelectElement;
 type AskedColumn = Exclude<Column, { type: "ignored" }>;

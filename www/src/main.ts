@@ -1,6 +1,6 @@
 // The page: a record is filled in and randomized here, its report is sent, and what all reports show comes back.
 
-import { init, LdpPcaError, Randomizer, type Report, submit, Task, version } from "ldp-pca";
+import { debiasedContribution, encode, init, LdpPcaError, Randomizer, type Report, submit, Task, version } from "ldp-pca/lab";
 
 import { AggregatorError, listTasks, PATIENCE_MS, readRecovery, type Recovery } from "./aggregator.js";
 import { componentLists } from "./components.js";
@@ -120,7 +120,7 @@ function showOwnRecord(): void {
   if (!shown) return;
   setReport(undefined);
   try {
-    const { contribution } = shown.task.encode(shown.form.read());
+    const { contribution } = encode(shown.task, shown.form.read());
     ownMap.show(contribution, shown.names, "Everything about the record that the patterns depend on.");
     showFormError(undefined);
   } catch (error) {
@@ -143,7 +143,7 @@ function randomize(): void {
 function setReport(report: Report | undefined): void {
   if (!shown) return;
   shown.report = report;
-  const read = report && shown.task.debiasedContribution(report.bytes);
+  const read = report && debiasedContribution(shown.task, report);
   const caption = read
     ? "One report is mostly noise: look for your record in it, then randomize again and compare."
     : "Appears when you randomize the record.";

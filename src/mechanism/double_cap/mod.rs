@@ -35,6 +35,7 @@ pub mod kernel;
 mod quantiles;
 
 use core::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
@@ -68,7 +69,8 @@ pub struct DoubleCap {
     cap: u32,
     cap_weight: u64,
     total_weight: u64,
-    gain: f64,
+    /// Worked out when it is first asked for: whoever makes reports never does.
+    gain: OnceLock<f64>,
     loss: Cap,
 }
 
@@ -101,10 +103,8 @@ impl DoubleCap {
             .and_then(|inside| inside.checked_add(u64::from(candidates - cap) * UNIT_WEIGHT))
             .ok_or(overflow)?;
         let lifted = matches!(bounding, Bounding::Clip { .. });
-        let cap_probability = (u128::from(cap_weight) * u128::from(cap)) as f64 / total_weight as f64;
-        let gain = gain::gain(candidates, cap, cap_probability);
         let loss = Cap::new(epsilon, candidates, cap)?;
-        Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain, loss })
+        Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain: OnceLock::new(), loss })
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of what any number of candidates could reach (the
@@ -129,7 +129,10 @@ impl DoubleCap {
     /// The factor by which the record's own direction stands out: `E[z z^T] / scale^2 = I + gain u u^T`.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        self.gain
+        *self.gain.get_or_init(|| {
+            let inside = u128::from(self.cap_weight) * u128::from(self.cap);
+            gain::gain(self.candidates, self.cap, inside as f64 / self.total_weight as f64)
+        })
     }
 
     /// The number of candidates, J.
@@ -228,13 +231,13 @@ impl LocalRandomizer for DoubleCap {
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
         let rows = self.state_dimension();
-        let unit = TABLE_SECOND_MOMENT * records as f64;
+        let (unit, gain) = (TABLE_SECOND_MOMENT * records as f64, self.gain());
         let mut matrix = DMatrix::zeros(self.dimension, self.dimension);
         for row in 0..self.dimension {
             let start = triangle(rows) - triangle(rows - row);
             for column in row..self.dimension {
                 let identity = if row == column { 1.0 } else { 0.0 };
-                let value = (sums[start + column - row] as f64 / unit - identity) / self.gain;
+                let value = (sums[start + column - row] as f64 / unit - identity) / gain;
                 matrix[(row, column)] = value;
                 matrix[(column, row)] = value;
             }
@@ -243,18 +246,18 @@ impl LocalRandomizer for DoubleCap {
     }
 
     fn entry_deviation(&self) -> f64 {
-        1.0 / self.gain
+        1.0 / self.gain()
     }
 
     fn deviation_beside(&self, energy: f64) -> f64 {
         // Given the record, z_j is normal with variance 1 and independent of z_i, which has variance 1 + gain × energy.
-        (1.0 + self.gain * energy).sqrt() / self.gain
+        (1.0 + self.gain() * energy).sqrt() / self.gain()
     }
 
     fn noise_edge(&self, records: u64) -> f64 {
         // The sum of z z^T over nearly Gaussian z is a Wishart matrix (Marchenko & Pastur 1967).
         let ratio = (self.state_dimension() as f64 / records as f64).sqrt();
-        ((1.0 + ratio).powi(2) - 1.0) / self.gain
+        ((1.0 + ratio).powi(2) - 1.0) / self.gain()
     }
 }
 

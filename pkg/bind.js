@@ -1,0 +1,154 @@
+// The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
+// class and freed objects a clear message.
+
+import { checkedSeed, recordParts, taskText, translated } from "./boundary.js";
+import { allowed, expectDigest, fetchTask } from "./checks.js";
+import { failure } from "./errors.js";
+import { reportOf } from "./report.js";
+
+const PARSE = Symbol("Task.parse");
+
+/** The classes of `wasm`, what starts it, and what looks inside. */
+export function bind(wasm) {
+  let started;
+  let ready = false;
+
+  /** Runs `load` once, however often it is asked; after a failure the next call tries again. */
+  function start(load) {
+    started ??= Promise.resolve()
+      .then(load)
+      .then(
+        () => {
+          ready = true;
+        },
+        (cause) => {
+          started = undefined;
+          throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
+        },
+      );
+    return started;
+  }
+
+  function call(work) {
+    if (!ready) throw failure("init", "the WebAssembly module is not loaded yet: `await init()` first");
+    try {
+      return work();
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  function alive(object, name) {
+    if (object === undefined) throw failure("argument", `the ${name} was freed: make a new one`);
+    return object;
+  }
+
+  let generated;
+
+  class Task {
+    #task;
+    #facts;
+
+    static {
+      generated = (task) => {
+        if (!(#task in Object(task))) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
+        return alive(task.#task, "task");
+      };
+    }
+
+    constructor(key, task) {
+      if (key !== PARSE) throw failure("argument", "a Task is made by Task.parse or Task.fetch");
+      this.#task = task;
+      this.#facts = JSON.parse(task.facts());
+    }
+
+    static parse(json) {
+      return call(() => new Task(PARSE, new wasm.Task(taskText(json))));
+    }
+
+    static async fetch(url, { digest, signal } = {}) {
+      return expectDigest(Task.parse(await fetchTask(url, signal)), digest);
+    }
+
+    get digest() {
+      return this.#known().digest;
+    }
+
+    get dimension() {
+      return this.#known().dimension;
+    }
+
+    get featureNames() {
+      return [...this.#known().featureNames];
+    }
+
+    get guarantee() {
+      return { ...this.#known().guarantee };
+    }
+
+    get oddsFactor() {
+      return this.#known().oddsFactor;
+    }
+
+    get reportBytes() {
+      return this.#known().reportBytes;
+    }
+
+    toJSON() {
+      return JSON.parse(this.toString());
+    }
+
+    toString() {
+      return generated(this).canonicalJSON();
+    }
+
+    free() {
+      this.#task?.free();
+      this.#task = undefined;
+    }
+
+    #known() {
+      alive(this.#task, "task");
+      return this.#facts;
+    }
+  }
+
+  class Randomizer {
+    #task;
+
+    constructor(task, limits) {
+      const inner = call(() => generated(task));
+      this.guarantee = allowed(task.guarantee, limits);
+      this.taskDigest = task.digest;
+      this.#task = inner.share();
+    }
+
+    randomize(record) {
+      return this.#report(record);
+    }
+
+    randomizeSeeded(record, seed) {
+      return this.#report(record, checkedSeed(seed));
+    }
+
+    #report(record, seed) {
+      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(record), seed));
+      return reportOf(bytes, this.taskDigest, this.guarantee);
+    }
+
+    free() {
+      this.#task?.free();
+      this.#task = undefined;
+    }
+  }
+
+  // Not every host has Symbol.dispose yet; where it is missing, so is `using`.
+  if (Symbol.dispose) {
+    for (const type of [Task, Randomizer]) {
+      const { free: value } = type.prototype;
+      Object.defineProperty(type.prototype, Symbol.dispose, { value, configurable: true, writable: true });
+    }
+  }
+
+  return { call, generated, Randomizer, start, Task, version: () => call(wasm.version) };
+}

@@ -1,0 +1,207 @@
+// What the lab adds to the client's classes, the same in every entry of it: sums of reports, recovery, prediction and
+// simulation.
+
+import { recordParts } from "./boundary.js";
+import { bind } from "./bind.js";
+import { failure } from "./errors.js";
+import * as wasm from "./wasm/lab/ldp_pca.js";
+
+const bound = bind(wasm);
+const { call, generated } = bound;
+
+export const { Randomizer, start, Task, version } = bound;
+
+export function encode(task, record) {
+  const numbers = call(() => generated(task).encode(...recordParts(record)));
+  const { dimension } = task;
+  return {
+    features: numbers.slice(0, dimension),
+    bounded: numbers.slice(dimension, 2 * dimension),
+    contribution: numbers.slice(2 * dimension),
+  };
+}
+
+export function debiasedContribution(task, report) {
+  return call(() => generated(task).debiasedContribution(bytesOf(report)));
+}
+
+let sums;
+
+export class Aggregate {
+  #aggregate;
+
+  static {
+    sums = (aggregate) => {
+      if (!(#aggregate in Object(aggregate))) throw failure("argument", "give an Aggregate");
+      if (!aggregate.#aggregate) throw failure("argument", "the aggregate was freed: make a new one");
+      return aggregate.#aggregate;
+    };
+  }
+
+  constructor(task, bytes) {
+    this.#aggregate = call(() =>
+      bytes === undefined ? new wasm.Aggregate(generated(task)) : wasm.Aggregate.fromBytes(generated(task), bytesOf(bytes)),
+    );
+  }
+
+  get records() {
+    return sums(this).records;
+  }
+
+  add(reports) {
+    call(() => sums(this).add(bytesOf(reports)));
+    return this;
+  }
+
+  merge(other) {
+    // One that is merged with itself is borrowed twice: the module cannot.
+    const own = sums(this);
+    if (sums(other) === own) throw failure("argument", "an aggregate merged with itself would count every report twice");
+    call(() => own.merge(sums(other)));
+    return this;
+  }
+
+  toBytes() {
+    return call(() => sums(this).toBytes());
+  }
+
+  free() {
+    this.#aggregate?.free();
+    this.#aggregate = undefined;
+  }
+}
+
+if (Symbol.dispose) {
+  const { free: value } = Aggregate.prototype;
+  Object.defineProperty(Aggregate.prototype, Symbol.dispose, { value, configurable: true, writable: true });
+}
+
+export function recover(aggregate, options) {
+  return recovery(options, (json, progress) => sums(aggregate).recover(json, progress));
+}
+
+export function solve(matrix, dimension, options) {
+  if (!(matrix instanceof Float64Array)) throw failure("argument", "give the matrix as a Float64Array of d × d numbers");
+  return recovery(options, (json, progress) => wasm.solve(matrix, count("dimension", dimension), json, progress));
+}
+
+export function penaltyPath(aggregate, { rank, points = 20, ...watched } = {}) {
+  noOthers(watched, "onProgress", "signal");
+  const json = JSON.stringify({ rank: count("rank", rank, 1), points: count("points", points) });
+  return call(() => JSON.parse(sums(aggregate).path(json, progressOf(watched))));
+}
+
+export function predict(what, options) {
+  if (what instanceof Aggregate) {
+    const { rank, ...others } = options ?? {};
+    noOthers(others);
+    return call(() => JSON.parse(sums(what).predict(count("rank", rank, 1))));
+  }
+  const { dimension, rank, signals, bulk, mechanism, records, ...others } = Object(what);
+  noOthers(others);
+  const json = JSON.stringify({
+    dimension: count("dimension", dimension),
+    rank: count("rank", rank, 1),
+    signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
+    bulk: bulk === undefined ? undefined : number("bulk", bulk),
+    mechanism,
+    records: count("records", records),
+  });
+  return call(() => JSON.parse(wasm.predict(json)));
+}
+
+export async function simulate(options, { signal, onProgress } = {}) {
+  const { dimension, rank = 3, signal: strength = 20, sparsity, records, mechanism, methods = ["pca"] } = Object(options);
+  const { penaltyFactor, trials = 5, seed = 1, ...others } = Object(options);
+  for (const name of ["dimension", "rank", "signal", "sparsity", "records", "mechanism", "methods"]) delete others[name];
+  noOthers(others);
+  const json = JSON.stringify({
+    dimension: count("dimension", dimension),
+    rank: count("rank", rank, 1),
+    signal: number("signal", strength),
+    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
+    records: count("records", records),
+    mechanism: mechanism ?? undefined,
+    methods,
+    penaltyFactor: penaltyFactor === undefined ? undefined : number("penaltyFactor", penaltyFactor),
+    seed: number("seed", seed),
+  });
+  const total = count("trials", trials, 1);
+  const results = [];
+  while (results.length < total) {
+    signal?.throwIfAborted();
+    results.push(call(() => JSON.parse(wasm.simulateTrial(json, results.length))));
+    onProgress?.({ done: results.length, total });
+    // Between trials the page lives.
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  const figures = (values) => ({ mean: values.reduce((sum, value) => sum + value, 0) / values.length, values });
+  return {
+    methods: methods.map((method, index) => ({
+      method,
+      sinThetaSquared: figures(results.map(({ byMethod }) => byMethod[index])),
+    })),
+    nonPrivate: figures(results.map(({ nonPrivate }) => nonPrivate)),
+    randomSubspace: rank * (1 - rank / dimension),
+    reportBytes: results[0].reportBytes,
+  };
+}
+
+function recovery({ rank, penalty, tolerance, maxIterations, ...watched } = {}, run) {
+  noOthers(watched, "onProgress", "signal");
+  const json = JSON.stringify({
+    rank: count("rank", rank, 1),
+    penalty: penaltyOf(penalty),
+    tolerance: tolerance === undefined ? undefined : number("tolerance", tolerance),
+    maxIterations: maxIterations === undefined ? undefined : count("maxIterations", maxIterations),
+  });
+  const found = call(() => run(json, progressOf(watched)));
+  const { sparse, estimate, ...facts } = JSON.parse(found.facts());
+  const components = found.components();
+  found.free();
+  const { records, noiseDeviation, noiseEdge, mean } = estimate ?? {};
+  return { components, ...facts, sparse, ...(estimate && { records, noiseDeviation, noiseEdge, mean }) };
+}
+
+/** The penalty as the module takes it; none for plain principal components. */
+function penaltyOf(penalty) {
+  if (penalty === undefined || penalty === null) return undefined;
+  if (penalty === "auto") return { auto: {} };
+  if (penalty === "cv") return "cross-validated";
+  if (typeof penalty === "object" && Object.keys(penalty).join() === "factor") {
+    return { auto: { factor: number("penalty.factor", penalty.factor) } };
+  }
+  if (typeof penalty === "number" && penalty >= 0 && penalty < Infinity) return { value: penalty };
+  throw failure("argument", `penalty is ${penalty}: give a number of at least 0, "auto", "cv" or { factor }`);
+}
+
+/** The solver's progress callback: `false` stops it, and so does an aborted signal. */
+function progressOf({ onProgress, signal }) {
+  signal?.throwIfAborted();
+  return (done, total, relativeGap) => {
+    const goOn = onProgress?.({ done, total, relativeGap: Number.isFinite(relativeGap) ? relativeGap : undefined });
+    signal?.throwIfAborted();
+    return goOn;
+  };
+}
+
+function bytesOf(value) {
+  const bytes = value instanceof Uint8Array ? value : value?.bytes;
+  if (bytes instanceof Uint8Array) return bytes;
+  throw failure("argument", "give a Report, or its bytes as a Uint8Array");
+}
+
+function count(name, value, least = 0) {
+  if (Number.isSafeInteger(value) && value >= least && value < 2 ** 32) return value;
+  throw failure("argument", `${name} is ${String(value)}: give a whole number of at least ${least}`);
+}
+
+function number(name, value) {
+  if (Number.isFinite(value)) return value;
+  throw failure("argument", `${name} is ${String(value)}: give a finite number`);
+}
+
+function noOthers(options, ...known) {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw failure("argument", `there is no option '${unknown}'`);
+}

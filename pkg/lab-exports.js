@@ -1,0 +1,16 @@
+// What every entry of the lab exports, beside its own `init`.
+
+export * from "./common.js";
+export {
+  Aggregate,
+  debiasedContribution,
+  encode,
+  penaltyPath,
+  predict,
+  Randomizer,
+  recover,
+  simulate,
+  solve,
+  Task,
+  version,
+} from "./lab-api.js";

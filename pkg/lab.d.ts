@@ -1,0 +1,299 @@
+import type { Randomizer, Task } from "./api.js";
+import type { Report } from "./report.js";
+import type { RecordOf, Schema } from "./task.js";
+
+export { Randomizer, Task, version } from "./api.js";
+export type { RandomizerOptions, TaskFetchOptions } from "./api.js";
+export * from "./common.js";
+export { init } from "./index.js";
+export type { InitInput } from "./index.js";
+
+// The lab has a module of its own, with everything that the client's has: its tasks and randomizers are for its own
+// functions, and the client's are for the client.
+
+/** What a task makes of a record. All of it is as private as the record: it is for the owner's eyes. */
+export interface EncodedRecord {
+  /** The d encoded features, in the order of {@link Task.featureNames}. */
+  readonly features: Float64Array;
+  /** The d coordinates after bounding: a vector of norm at most 1. The constant of centring is not among them. */
+  readonly bounded: Float64Array;
+  /** `x x^T` in the units of the features, d × d numbers (symmetric): what the report hides. */
+  readonly contribution: Float64Array;
+}
+
+/**
+ * Encodes and bounds a record, without randomizing it: for showing its owner what is about to be hidden.
+ *
+ * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit.
+ */
+export function encode<const S extends Schema>(task: Task<S>, record: RecordOf<S>): EncodedRecord;
+
+/**
+ * What an aggregator reads out of one report: an unbiased and very noisy estimate of `x x^T` in the units of the features,
+ * d × d numbers (symmetric), in a task with centring too.
+ *
+ * @throws {@link ReportError} with code `report` for bytes that are not a report of this task.
+ */
+export function debiasedContribution(task: Task, report: Report | Uint8Array): Float64Array;
+
+/**
+ * The summed reports of one task. The sums are integers: any order and any grouping give the same bytes, here and in the
+ * native aggregator. It does not remember reports: keep duplicates out.
+ */
+export class Aggregate {
+  /**
+   * @param task - May be freed as soon as the aggregate exists.
+   * @param bytes - The state of an aggregate of this task, from {@link Aggregate.toBytes} or a native aggregator; without
+   *   it there are no reports yet.
+   * @throws {@link LdpPcaError} with code `aggregate` for bytes that are not such a state.
+   */
+  constructor(task: Task, bytes?: Uint8Array);
+
+  /** The number of reports. */
+  readonly records: number;
+
+  /**
+   * Adds reports: one, or the bytes of many, one after the other.
+   *
+   * @throws {@link ReportError} with code `report` when one of them is not of this task. Then none was added.
+   */
+  add(reports: Report | Uint8Array): this;
+
+  /**
+   * Adds the sums of another aggregate of the same task, of other reports.
+   *
+   * @throws {@link LdpPcaError} with code `aggregate` when it is of another task; {@link ArgumentError} when it is this one.
+   */
+  merge(other: Aggregate): this;
+
+  /** The bytes of the state, which a native aggregator reads too. */
+  toBytes(): Uint8Array;
+
+  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Where a long computation stands. */
+export interface Progress {
+  /** Iterations of the solver, or problems or trials, that are done. */
+  readonly done: number;
+  /** The most there can be. */
+  readonly total: number;
+  /** The certified relative gap so far, once there is one. */
+  readonly relativeGap?: number;
+}
+
+/** How a computation is watched. It holds its thread: in a page, run it in a worker. */
+export interface WatchOptions {
+  /** Called now and then. `false` stops the solver; what it has found so far is the result, with status `cancelled`. */
+  readonly onProgress?: (progress: Progress) => boolean | void;
+  /** Stops it where `onProgress` would be called: its reason is thrown, and there is no result. */
+  readonly signal?: AbortSignal;
+}
+
+/** How components are recovered. */
+export interface RecoverOptions extends WatchOptions {
+  /** The number of components k, from 1 to d. */
+  readonly rank: number;
+  /**
+   * Without a penalty: plain principal components. With one: sparse components by the Fantope program, a number in the
+   * units of the covariance; `"auto"` or `{ factor }` for `factor × noise × sqrt(ln d)`, with 0.5 by default; `"cv"` for
+   * cross-validation over the folds of the task.
+   */
+  readonly penalty?: number | "auto" | "cv" | { readonly factor: number };
+  /** The relative gap at which the solver stops, 1e-6 by default. */
+  readonly tolerance?: number;
+  /** The most iterations, 20,000 by default. */
+  readonly maxIterations?: number;
+}
+
+/** Components of a symmetric d × d matrix. */
+export interface Recovery {
+  /** The components, d × k numbers, row-major (feature by feature), orthonormal, most variance first; each one's largest
+   * entry is positive. */
+  readonly components: Float64Array;
+  /** d. */
+  readonly dimension: number;
+  /** k. */
+  readonly rank: number;
+  readonly method: "pca" | "fantope";
+  /** How the solver ended. Every solution is feasible and its gap certified, only wider when it is not `optimal`. */
+  readonly status: "optimal" | "stalled" | "budget-exhausted" | "cancelled";
+  /** The variances along the k components, descending, in the units of the matrix. */
+  readonly eigenvalues: number[];
+  /** The trace of the matrix. */
+  readonly totalVariance: number;
+  /** The eigenvalues over the total; `null` where noise makes the total 0 or less. */
+  readonly explainedVariance: number[] | null;
+  /** The features that take part, ascending from 0. */
+  readonly support: number[];
+  /** Between the last eigenvalue kept and the first dropped: at 0 the subspace is not determined. `null` when all are
+   * kept, and for sparse components. */
+  readonly eigenvalueGap: number | null;
+  /** For sparse components; `null` for others. */
+  readonly sparse: SparseFacts | null;
+}
+
+/** What the sparse solver says of its solution, in the units of the matrix. */
+export interface SparseFacts {
+  readonly penalty: number;
+  readonly objective: number;
+  /** An upper bound on the objective of every feasible point. */
+  readonly dualBound: number;
+  /** The certified relative gap between them. */
+  readonly relativeGap: number;
+  readonly iterations: number;
+  /** For each feature of the support the share of it that the components explain, 0 to 1. */
+  readonly leverages: number[];
+}
+
+/** Components of an aggregate's estimate. */
+export interface AggregateRecovery extends Recovery {
+  /** The number of reports. */
+  readonly records: number;
+  /** Standard deviation of the noise in one off-diagonal entry of the estimate. */
+  readonly noiseDeviation: number;
+  /** The variance that noise alone would give to the first component: what is not above it cannot be told from noise. */
+  readonly noiseEdge: number;
+  /** The mean of the bounded records, d numbers, of a task with centring; else `null`. */
+  readonly mean: number[] | null;
+}
+
+/**
+ * Recovers components from an aggregate: d = 400 takes a fraction of a second.
+ *
+ * @throws {@link LdpPcaError} with code `aggregate` when there are no reports; `recovery` for a rank above d, or `"cv"`
+ *   where the task has one fold; {@link ArgumentError} for options of another type or name.
+ */
+export function recover(aggregate: Aggregate, options: RecoverOptions): AggregateRecovery;
+
+/**
+ * Recovers components of any symmetric matrix.
+ *
+ * @param matrix - d × d numbers.
+ * @param options - The penalty as a number: the noise of a matrix is not known.
+ * @throws {@link LdpPcaError} with code `recovery` for a matrix that is not symmetric or not finite.
+ */
+export function solve(
+  matrix: Float64Array,
+  dimension: number,
+  options: RecoverOptions & { readonly penalty?: number },
+): Recovery;
+
+/** What one penalty of a sequence gives. */
+export interface PathPoint extends Pick<SparseFacts, "penalty" | "objective" | "relativeGap" | "iterations"> {
+  readonly status: Recovery["status"];
+  readonly support: number[];
+  readonly eigenvalues: number[];
+}
+
+/**
+ * Solves the sparse problem for a geometric sequence of penalties, from the largest that changes anything to a quarter of
+ * that of `"auto"`.
+ *
+ * @param options - `points` is their number, 20 by default.
+ * @throws As {@link recover}; {@link LdpPcaError} with code `cancelled` when `onProgress` returned `false`.
+ */
+export function penaltyPath(
+  aggregate: Aggregate,
+  options: WatchOptions & { readonly rank: number; readonly points?: number },
+): PathPoint[];
+
+/** A mechanism; candidates, cap and delta are the recommended ones where they are left out. */
+export type MechanismInput =
+  | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }
+  | { readonly type: "gaussian"; readonly epsilon: number; readonly delta?: number };
+
+/** A population of unit-norm records by the eigenvalues of its second-moment matrix, and who asks it. */
+export interface PredictOptions {
+  /** d. */
+  readonly dimension: number;
+  /** k. */
+  readonly rank: number;
+  /** The eigenvalues that stand out, fewer than d. */
+  readonly signals: readonly number[];
+  /** Every other eigenvalue; by default what is left of 1, in equal parts. */
+  readonly bulk?: number;
+  readonly mechanism: MechanismInput;
+  /** The number of reports. */
+  readonly records: number;
+}
+
+/** What to expect of the leading k components. */
+export interface Prediction {
+  /** Expected `||sin Theta||_F^2` of the whole subspace, 0 to `uninformed`. */
+  readonly sinThetaSquared: number;
+  /** What a random subspace has: k (1 - k/d). */
+  readonly uninformed: number;
+  /** The true eigenvalue above which a component can be recovered at all. */
+  readonly threshold: number;
+  readonly components: readonly {
+    readonly eigenvalue: number;
+    /** The part of the true component that the recovered subspace misses, 0 to 1. */
+    readonly sinSquared: number;
+    readonly recoverable: boolean;
+  }[];
+}
+
+/**
+ * Predicts the error of recovered components, before or after the reports are in.
+ *
+ * @throws {@link LdpPcaError} with code `recovery` for a spectrum or a rank that makes no sense; {@link ArgumentError} for
+ *   options of another type or name.
+ */
+export function predict(population: PredictOptions): Prediction;
+export function predict(aggregate: Aggregate, options: { readonly rank: number }): Prediction;
+
+/** A simulated collection: unit-norm records of the spiked model `g + sqrt(signal) V f`. */
+export interface SimulateOptions {
+  /** d. */
+  readonly dimension: number;
+  /** k, 3 by default. */
+  readonly rank?: number;
+  /** Strength of the components against the noise in the records, 20 by default. */
+  readonly signal?: number;
+  /** The number of features that the components live on; all by default. */
+  readonly sparsity?: number;
+  /** The number of records n of each trial. */
+  readonly records: number;
+  /** How they are randomized; without it they are not. */
+  readonly mechanism?: MechanismInput;
+  /** How components are recovered from the same reports, `["pca"]` by default. */
+  readonly methods?: readonly ("pca" | "soft-threshold" | "fantope")[];
+  /** The factor c of the penalty c × noise × sqrt(ln d), 0.5 by default. */
+  readonly penaltyFactor?: number;
+  /** 5 by default. */
+  readonly trials?: number;
+  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. */
+  readonly seed?: number;
+}
+
+/** Squared distances `||sin Theta||_F^2` (0 to k), one of each trial. */
+export interface Figures {
+  readonly mean: number;
+  readonly values: number[];
+}
+
+/** What came of a simulation. */
+export interface Simulation {
+  /** One entry for each method, in the order asked for. */
+  readonly methods: readonly { readonly method: string; readonly sinThetaSquared: Figures }[];
+  /** Of plain principal components of the records themselves. */
+  readonly nonPrivate: Figures;
+  /** What a subspace has that knows nothing: k (1 - k/d). */
+  readonly randomSubspace: number;
+  /** The length of a report; `null` without a mechanism. */
+  readonly reportBytes: number | null;
+}
+
+/**
+ * Measures the error to expect on synthetic records, through the real mechanisms. The thread is free between trials.
+ *
+ * @throws {@link LdpPcaError} (by rejecting) with code `simulation` for a population that there is not; the signal's
+ *   reason when it is aborted; {@link ArgumentError} for options of another type or name.
+ */
+export function simulate(
+  options: SimulateOptions,
+  watch?: { readonly signal?: AbortSignal; readonly onProgress?: (progress: Progress) => void },
+): Promise<Simulation>;

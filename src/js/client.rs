@@ -1,0 +1,165 @@
+//! What a client needs: read a task, say what it asks, randomize records.
+
+use chacha20::ChaCha20Rng;
+use getrandom::SysRng;
+use rand::SeedableRng;
+use rand::rand_core::{TryCryptoRng, TryRng};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use super::{failure, thrown};
+use crate::decimal;
+use crate::json::{self, Read, Reader, write_array, write_text};
+use crate::report::report_bytes;
+use crate::schema::Value;
+use crate::task;
+
+/// The version of this library.
+#[wasm_bindgen]
+#[must_use]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// A collection's public parameters, checked.
+#[wasm_bindgen]
+#[derive(Clone, Debug)]
+pub struct Task {
+    pub(super) task: task::Task,
+}
+
+#[wasm_bindgen]
+impl Task {
+    /// Reads a task from its JSON text.
+    #[wasm_bindgen(constructor)]
+    pub fn new(json: &str) -> Result<Task, JsValue> {
+        Ok(Self { task: task::Task::from_json(json).map_err(thrown)? })
+    }
+
+    /// The canonical JSON text, which the digest is of.
+    #[wasm_bindgen(js_name = canonicalJSON)]
+    #[must_use]
+    pub fn canonical_json(&self) -> String {
+        self.task.to_json()
+    }
+
+    /// What the task asks for, as JSON: `{digest, dimension, featureNames, guarantee, oddsFactor, reportBytes}`.
+    #[must_use]
+    pub fn facts(&self) -> String {
+        let task = &self.task;
+        let mut text =
+            format!("{{\"digest\":\"{}\",\"dimension\":{},\"featureNames\":", task.digest(), task.dimension());
+        write_array(&task.schema().feature_names(), &mut text, |name, out| write_text(name, out));
+        text.push_str(&format!(",\"reportBytes\":{},\"guarantee\":", report_bytes(task)));
+        text.push_str(&task.guarantee().to_json());
+        text.push_str(",\"oddsFactor\":");
+        decimal::write(task.guarantee().odds_factor(), &mut text);
+        text.push('}');
+        text
+    }
+
+    /// The same task once more, with a life of its own.
+    #[must_use]
+    pub fn share(&self) -> Task {
+        self.clone()
+    }
+
+    /// Randomizes a record into the bytes of a report.
+    ///
+    /// The record is `numbers`, one for each column in their order; or it comes by name. Then `names` is the JSON of an
+    /// array with `name` for each of `numbers` and `[name, text]` for a text, in any order.
+    ///
+    /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With a
+    /// `seed` (32 bytes, for tests and vectors only) the report follows from it and the record, so who knows the seed can
+    /// tell records apart.
+    pub fn randomize(&self, names: Option<String>, numbers: &[f64], seed: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
+        let mut source = match seed.map(<[u8; 32]>::try_from) {
+            None => Source::System,
+            Some(Ok(seed)) => Source::Seeded(ChaCha20Rng::from_seed(seed)),
+            Some(Err(_)) => return Err(failure("argument", &"the seed must be a Uint8Array of 32 bytes")),
+        };
+        let features = self.features(names.as_deref(), numbers)?;
+        let record = self.task.bound(features).map_err(thrown)?;
+        Ok(self.task.randomize_with_rng(&record, &mut source).map_err(thrown)?.to_bytes())
+    }
+
+    /// The d features of a record, which is given as to [`randomize`](Self::randomize).
+    pub(super) fn features(&self, names: Option<&str>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
+        let schema = self.task.schema();
+        let Some(names) = names else { return schema.encode_numbers(numbers).map_err(thrown) };
+        let fields = json::read(names, |reader| read_fields(reader, numbers))
+            .map_err(|error| failure("schema", &format!("the record's names and texts are not valid: {error}")))?;
+        let values = fields.iter().map(|(name, field)| match field {
+            Field::Number(number) => (name.as_str(), Value::Number(*number)),
+            Field::Text(text) => (name.as_str(), Value::Text(text)),
+        });
+        schema.encode_named(values).map_err(thrown)
+    }
+}
+
+/// A value of a record by name.
+enum Field {
+    Number(f64),
+    Text(String),
+}
+
+/// `["name", ["name", "text"], …]`, the names alone for `numbers` in their order.
+fn read_fields(reader: &mut Reader<'_>, numbers: &[f64]) -> Read<Vec<(String, Field)>> {
+    let (mut fields, mut numbers) = (Vec::new(), numbers.iter());
+    reader.array(&mut |reader| {
+        if reader.at_text() {
+            let name = reader.text()?;
+            let number = reader.required("number", numbers.next())?;
+            fields.push((name, Field::Number(*number)));
+            return Ok(());
+        }
+        let (mut name, mut text) = (None, None);
+        reader.array(&mut |reader| {
+            if name.is_none() {
+                reader.once("name", &mut name, Reader::text)
+            } else {
+                reader.once("text", &mut text, Reader::text)
+            }
+        })?;
+        fields.push((reader.required("name", name)?, Field::Text(reader.required("text", text)?)));
+        Ok(())
+    })?;
+    match numbers.next() {
+        None => Ok(fields),
+        Some(_) => Err(reader.refused(&"a number has no name")),
+    }
+}
+
+/// Where randomness comes from: one type, so that the mechanisms are compiled once.
+#[allow(clippy::large_enum_variant, reason = "one lives at a time, on the stack")]
+enum Source {
+    System,
+    Seeded(ChaCha20Rng),
+}
+
+impl TryRng for Source {
+    type Error = getrandom::Error;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        match self {
+            Self::System => SysRng.try_fill_bytes(bytes),
+            Self::Seeded(rng) => {
+                let Ok(()) = rng.try_fill_bytes(bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl TryCryptoRng for Source {}

@@ -1,0 +1,146 @@
+//! The JSON form of a schema.
+
+use serde::Serialize;
+
+use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
+use crate::decimal;
+use crate::json::{self, Read, Reader, write_array, write_text};
+
+const FIELDS: &str = "a column has 'name' and 'type', a numeric one 'offset' and 'scale', a categorical one 'values' and \
+                      'unseen'";
+
+impl Schema {
+    /// Reads a schema. Unknown fields and values that make no sense are errors.
+    ///
+    /// # Errors
+    /// [`SchemaError::Json`].
+    pub fn from_json(text: &str) -> Result<Self, SchemaError> {
+        json::read(text, Self::read).map_err(SchemaError::Json)
+    }
+
+    /// The JSON without spaces, as it stands in a task's canonical JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
+        let mut columns = None;
+        reader.object(&mut |reader, field| match field {
+            "columns" => reader.once(field, &mut columns, |reader| {
+                let mut columns = Vec::new();
+                reader.array(&mut |reader| {
+                    columns.push(Column::read(reader)?);
+                    Ok(())
+                })?;
+                Ok(columns)
+            }),
+            _ => Err(reader.unknown_field(field, "a schema has 'columns' alone")),
+        })?;
+        Self::new(reader.required("columns", columns)?).map_err(|error| reader.refused(&error))
+    }
+
+    pub(crate) fn write(&self, out: &mut String) {
+        out.push_str("{\"columns\":");
+        write_array(&self.columns, out, Column::write);
+        out.push('}');
+    }
+}
+
+impl Column {
+    fn read(reader: &mut Reader<'_>) -> Read<Self> {
+        let (mut kind, mut name, mut offset, mut scale) = (None, None, None, None);
+        let (mut values, mut unseen) = (None, None);
+        reader.object(&mut |reader, field| match field {
+            "type" => reader.once(field, &mut kind, Reader::text),
+            "name" => reader.once(field, &mut name, Reader::text),
+            "offset" => reader.once(field, &mut offset, Reader::number),
+            "scale" => reader.once(field, &mut scale, Reader::number),
+            "values" => reader.once(field, &mut values, |reader| {
+                let mut values = Vec::new();
+                reader.array(&mut |reader| {
+                    values.push(reader.text()?);
+                    Ok(())
+                })?;
+                Ok(values)
+            }),
+            "unseen" => reader.once(field, &mut unseen, |reader| match reader.text()?.as_str() {
+                "zero" => Ok(Unseen::Zero),
+                "error" => Ok(Unseen::Error),
+                other => Err(reader.unknown_value(other, "'unseen' is 'zero' or 'error'")),
+            }),
+            _ => Err(reader.unknown_field(field, FIELDS)),
+        })?;
+        let kind = reader.required("type", kind)?;
+        if kind != "numeric" {
+            reader.absent("offset", &offset, FIELDS)?;
+            reader.absent("scale", &scale, FIELDS)?;
+        }
+        if kind != "categorical" {
+            reader.absent("values", &values, FIELDS)?;
+            reader.absent("unseen", &unseen, FIELDS)?;
+        }
+        let name = reader.required("name", name)?;
+        let kind = match kind.as_str() {
+            "numeric" => ColumnKind::Numeric {
+                offset: reader.required("offset", offset)?,
+                scale: reader.required("scale", scale)?,
+            },
+            "categorical" => ColumnKind::Categorical {
+                values: reader.required("values", values)?,
+                unseen: reader.required("unseen", unseen)?,
+            },
+            "ignored" => ColumnKind::Ignored,
+            other => return Err(reader.unknown_value(other, "a column is 'numeric', 'categorical' or 'ignored'")),
+        };
+        Ok(Self { name, kind })
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push_str(match self.kind {
+            ColumnKind::Numeric { .. } => "{\"type\":\"numeric\",\"name\":",
+            ColumnKind::Categorical { .. } => "{\"type\":\"categorical\",\"name\":",
+            ColumnKind::Ignored => "{\"type\":\"ignored\",\"name\":",
+        });
+        write_text(&self.name, out);
+        match &self.kind {
+            ColumnKind::Numeric { offset, scale } => {
+                out.push_str(",\"offset\":");
+                decimal::write(*offset, out);
+                out.push_str(",\"scale\":");
+                decimal::write(*scale, out);
+            }
+            ColumnKind::Categorical { values, unseen } => {
+                out.push_str(",\"values\":");
+                write_array(values, out, |value, out| write_text(value, out));
+                out.push_str(match unseen {
+                    Unseen::Zero => ",\"unseen\":\"zero\"",
+                    Unseen::Error => ",\"unseen\":\"error\"",
+                });
+            }
+            ColumnKind::Ignored => {}
+        }
+        out.push('}');
+    }
+}
+
+/// A column for serde, beside whose writing ours is tested.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub(super) enum ColumnDocument {
+    Numeric { name: String, offset: f64, scale: f64 },
+    Categorical { name: String, values: Vec<String>, unseen: Unseen },
+    Ignored { name: String },
+}
+
+impl From<Column> for ColumnDocument {
+    fn from(Column { name, kind }: Column) -> Self {
+        match kind {
+            ColumnKind::Numeric { offset, scale } => Self::Numeric { name, offset, scale },
+            ColumnKind::Categorical { values, unseen } => Self::Categorical { name, values, unseen },
+            ColumnKind::Ignored => Self::Ignored { name },
+        }
+    }
+}

@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+import {
+  Aggregate,
+  debiasedContribution,
+  encode,
+  init,
+  penaltyPath,
+  predict,
+  Randomizer,
+  recover,
+  simulate,
+  solve,
+  Task,
+  version,
+} from "../../pkg/lab-node.js";
+import * as lab from "../../pkg/lab-node.js";
+import { binary } from "../browser/aggregator.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+import { throws } from "./throws.js";
+import { differences } from "./vectors.js";
+
+const VECTORS = new URL("../vectors/v1/", import.meta.url);
+
+const MECHANISM = { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 };
+
+/** d numeric columns that are taken as they are. */
+function numeric(dimension, rest) {
+  const columns = Array.from({ length: dimension }, (_, i) => ({ name: `x${i}`, type: "numeric", offset: 0, scale: 1 }));
+  return { ...TASK, schema: { columns }, mechanism: MECHANISM, ...rest };
+}
+
+/** Reports of records along two directions of d features, two features each; the same in every run. */
+function collection(task, count) {
+  const randomizer = new Randomizer(task, LIMITS);
+  const aggregate = new Aggregate(task);
+  const seed = new Uint8Array(32);
+  for (let index = 0; index < count; index += 1) {
+    new DataView(seed.buffer).setUint32(0, index);
+    const record = Float64Array.from({ length: task.dimension }, (_, feature) => 0.1 * Math.sin(index * (feature + 3)));
+    const first = index % 3 ? 0 : 2;
+    if (first < task.dimension) record[first] = record[first + 1] = index % 2 ? 1 : -1;
+    aggregate.add(randomizer.randomizeSeeded(record, seed));
+  }
+  return aggregate;
+}
+
+/** What the command line prints as JSON. */
+let command;
+let folder;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "ldp-pca-lab-"));
+  const path = binary();
+  command = (...args) => JSON.parse(execFileSync(path, [...args, "--json"], { encoding: "utf8" }));
+  await init();
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function near(found, expected, tolerance = 1e-9) {
+  assert.equal(found.length, expected.length);
+  found.forEach((value, index) => assert.ok(Math.abs(value - expected[index]) <= tolerance, `${value} at ${index}`));
+}
+
+describe("the lab", () => {
+  test("has the client's classes, and every vector's bytes", async () => {
+    assert.match(version(), /^\d+\.\d+\.\d+/);
+    for (const file of ["centred.json", "double-cap.json", "gaussian.json", "tasks.json"]) {
+      assert.deepEqual(await differences(lab, JSON.parse(readFileSync(new URL(file, VECTORS), "utf8"))), [], file);
+    }
+  });
+
+  test("takes records by name and by order", () => {
+    const columns = [TASK.schema.columns[0], { name: "b", type: "numeric", offset: 1, scale: 2 }];
+    const task = Task.parse({ ...TASK, schema: { columns } });
+    const near = (found, expected) =>
+      expected.forEach((value, index) => assert.ok(Math.abs(found[index] - value) < 1e-15, `${found}`));
+    for (const record of [{ b: 3, height: 100 }, [100, 3], Float64Array.of(100, 3)]) {
+      const { features, bounded, contribution } = encode(task, record);
+      assert.deepEqual(features, Float64Array.of(0.5, 1));
+      near(bounded, [1 / Math.sqrt(5), 2 / Math.sqrt(5)]);
+      near(contribution, [0.2, 0.4, 0.4, 0.8]);
+    }
+  });
+
+  test("reads out of its reports, on average, the record's own contribution", () => {
+    const gaussian = { type: "gaussian", epsilon: 8, delta: 1e-6, calibration: "analytic" };
+    const settings = [
+      [TASK.mechanism, undefined],
+      [gaussian, undefined],
+      [gaussian, { weight: 0.25 }],
+    ];
+    for (const [mechanism, centring] of settings) {
+      const document = { ...TASK, mechanism, bounding: { type: "clip", radius: 2 } };
+      const task = Task.parse(centring ? { ...document, centring } : document);
+      const randomizer = new Randomizer(task, { maxEpsilon: 8 });
+      const { contribution } = encode(task, RECORD);
+      const count = 20_000;
+      const seed = new Uint8Array(32);
+      const mean = new Float64Array(9);
+      for (let report = 0; report < count; report += 1) {
+        new DataView(seed.buffer).setUint32(0, report);
+        const read = debiasedContribution(task, randomizer.randomizeSeeded(RECORD, seed));
+        read.forEach((value, index) => (mean[index] += value / count));
+      }
+      // One entry of one report deviates by less than 8 in these units; five standard errors of the mean.
+      const tolerance = (5 * 8) / Math.sqrt(count);
+      mean.forEach((value, index) =>
+        assert.ok(Math.abs(value - contribution[index]) < tolerance, `${value} at ${index}`),
+      );
+      assert.ok(Math.max(...contribution) > 2 * tolerance, "the test could not tell the record from nothing");
+    }
+  });
+
+  test("refuses bytes that are not a report of the task", () => {
+    const task = Task.parse(TASK);
+    const report = new Randomizer(task, LIMITS).randomize(RECORD).bytes;
+    const altered = report.slice();
+    altered[30] ^= 1;
+    throws(() => debiasedContribution(task, altered), "report", /checksum/);
+    throws(() => debiasedContribution(task, report.slice(1)), "report", /LDPR/);
+    throws(() => debiasedContribution(task, new Uint8Array()), "report", /0 bytes/);
+    throws(() => debiasedContribution(Task.parse({ ...TASK, folds: 2 }), report), "report", /answers task/);
+    throws(() => debiasedContribution(task, [...report]), "argument", /Uint8Array/);
+  });
+
+});
+
+describe("aggregates", () => {
+  test("are those of the vectors, report by report, all at once, and merged", () => {
+    for (const file of ["centred.json", "double-cap.json", "gaussian.json"]) {
+      const { cases } = JSON.parse(readFileSync(new URL(file, VECTORS), "utf8"));
+      for (const { name, task: document, reports, aggregate: expected } of cases) {
+        const task = Task.parse(document);
+        const bytes = reports.map(({ report }) => Buffer.from(report, "hex"));
+        const single = new Aggregate(task);
+        for (const report of bytes) single.add(report);
+        const merged = new Aggregate(task).add(bytes[0]).merge(new Aggregate(task).add(Buffer.concat(bytes.slice(1))));
+        for (const aggregate of [single, merged, new Aggregate(task, merged.toBytes())]) {
+          assert.equal(Buffer.from(aggregate.toBytes()).toString("hex"), expected, name);
+          assert.equal(aggregate.records, bytes.length);
+        }
+      }
+    }
+  });
+
+  test("refuse what is not theirs, and stay as they were", () => {
+    const task = Task.parse(TASK);
+    const aggregate = new Aggregate(task);
+    const report = new Randomizer(task, LIMITS).randomize(RECORD);
+    const altered = report.bytes;
+    altered[20] ^= 1;
+    throws(() => aggregate.add(Buffer.concat([report.bytes, altered])), "report", /checksum/);
+    throws(() => aggregate.add(new Uint8Array()), "report", /0 bytes/);
+    throws(() => aggregate.add(report.bytes.subarray(1)), "report", /LDPR/);
+    throws(() => aggregate.add("report"), "argument", /Uint8Array/);
+    throws(() => recover(aggregate, { rank: 1 }), "aggregate", /no reports/);
+    const other = new Aggregate(Task.parse({ ...TASK, folds: 2 }));
+    throws(() => aggregate.merge(other), "aggregate", /task/);
+    throws(() => aggregate.merge(aggregate), "argument", /twice/);
+    throws(() => aggregate.merge({}), "argument", /an Aggregate/);
+    throws(() => new Aggregate(task, report.bytes), "aggregate", /./);
+    assert.equal(aggregate.records, 0);
+    aggregate.free();
+    aggregate.free();
+    throws(() => aggregate.records, "argument", /freed/);
+  });
+});
+
+describe("recovery", () => {
+  test("is that of the command line, dense and sparse", () => {
+    const document = numeric(12, { folds: 3 });
+    const aggregate = collection(Task.parse(document), 3000);
+    const files = { task: join(folder, "task.json"), aggregate: join(folder, "aggregate.bin") };
+    writeFileSync(files.task, JSON.stringify(document));
+    writeFileSync(files.aggregate, aggregate.toBytes());
+    const inputs = ["recover", "--task", files.task, files.aggregate, "--rank", "2"];
+    const compare = (found, expected, tolerance) => {
+      const columns = Array.from({ length: 24 }, (_, i) => found.components[(i % 12) * 2 + Math.floor(i / 12)]);
+      assert.equal(found.components.length, 24);
+      near(columns, expected.components.flat(), tolerance);
+      near(found.eigenvalues, expected.eigenvalues, tolerance);
+      near(found.explainedVariance, expected.explained_variance, tolerance);
+      near([found.noiseDeviation, found.noiseEdge], [expected.noise_deviation, expected.noise_edge]);
+      assert.deepEqual([found.records, found.dimension, found.rank], [3000, 12, 2]);
+    };
+    const dense = recover(aggregate, { rank: 2 });
+    compare(dense, command(...inputs), 1e-9);
+    assert.deepEqual([dense.method, dense.status, dense.sparse], ["pca", "optimal", null]);
+    assert.ok(dense.eigenvalueGap > 0);
+    for (const [penalty, argument] of [
+      ["auto", "auto"],
+      ["cv", "cv"],
+      [0.02, "0.02"],
+    ]) {
+      const sparse = recover(aggregate, { rank: 2, penalty });
+      const expected = command(...inputs, "--sparse", "--penalty", argument);
+      // Two solutions within a relative gap of 1e-6, found on different processors: the error is of the order of its root.
+      compare(sparse, expected, 5e-3);
+      assert.deepEqual([sparse.method, sparse.status], ["fantope", "optimal"]);
+      near([sparse.sparse.penalty, sparse.sparse.objective], [expected.sparse.penalty, expected.sparse.objective], 1e-6);
+      assert.deepEqual(sparse.support.map((row) => `x${row}`), expected.sparse.support);
+      assert.ok(sparse.sparse.relativeGap <= 1e-6);
+    }
+    const path = penaltyPath(aggregate, { rank: 2, points: 5 });
+    const expected = command(...inputs, "--sparse", "--path=5").path;
+    near(path.map(({ penalty }) => penalty), expected.map(({ penalty }) => penalty));
+    assert.deepEqual(path.map(({ support }) => support.length), expected.map(({ support_size }) => support_size));
+    const predicted = predict(aggregate, { rank: 2 });
+    near([predicted.sinThetaSquared], [command(...inputs).predicted.sin_theta_squared], 1e-9);
+  });
+
+  test("finds the mean of a centred task", () => {
+    const task = Task.parse(numeric(4, { centring: { weight: 0.25 }, bounding: { type: "clip", radius: 2 } }));
+    const { mean } = recover(collection(task, 200), { rank: 1 });
+    assert.equal(mean.length, 4);
+  });
+
+  test("of a matrix reports progress, and can be stopped", () => {
+    const dimension = 60;
+    const matrix = new Float64Array(dimension * dimension);
+    for (let row = 0; row < dimension; row += 1) {
+      for (let column = 0; column < dimension; column += 1) {
+        const noise = 0.1 * Math.sin((row + 1) * (column + 1));
+        matrix[row * dimension + column] = (row < 5 && column < 5 ? 1 : 0) + noise;
+      }
+    }
+    const calls = [];
+    const options = { rank: 2, penalty: 0.03 };
+    const found = solve(matrix, dimension, { ...options, onProgress: (state) => void calls.push(state) });
+    assert.ok(found.sparse.relativeGap <= 1e-6, `${found.sparse.relativeGap}`);
+    assert.ok(calls.length > 1 && calls.at(-1).done > calls[0].done && calls.at(-1).relativeGap < 1, JSON.stringify(calls));
+    assert.deepEqual(found.support.slice(0, 5), [0, 1, 2, 3, 4]);
+    const stopped = solve(matrix, dimension, { ...options, onProgress: () => false });
+    assert.equal(stopped.status, "cancelled");
+    assert.ok(stopped.sparse.relativeGap > found.sparse.relativeGap);
+    const controller = new AbortController();
+    const aborting = () => solve(matrix, dimension, { ...options, signal: controller.signal, onProgress: () => controller.abort() });
+    assert.throws(aborting, { name: "AbortError" });
+    const failing = () => solve(matrix, dimension, { ...options, onProgress: () => { throw new TypeError("mine"); } });
+    assert.throws(failing, new TypeError("mine"));
+  });
+
+  test("refuses what makes no sense", () => {
+    const aggregate = collection(Task.parse(numeric(3)), 10);
+    const cases = [
+      [{ rank: 0 }, "argument", /rank is 0/],
+      [{ rank: 4 }, "recovery", /rank 4 exceeds/],
+      [{ rank: 1.5 }, "argument", /rank is 1.5/],
+      [{}, "argument", /rank is undefined/],
+      [{ rank: 1, penalty: -1 }, "argument", /penalty is -1/],
+      [{ rank: 1, penalty: Number.NaN }, "argument", /penalty is NaN/],
+      [{ rank: 1, penalty: "strong" }, "argument", /penalty is strong/],
+      [{ rank: 1, penalty: "cv" }, "recovery", /folds/],
+      [{ rank: 1, penalty: { factor: -1 } }, "recovery", /./],
+      [{ rank: 1, penalty: 0.1, tolerance: -1 }, "recovery", /tolerance/],
+      [{ rank: 1, sparse: true }, "argument", /'sparse'/],
+    ];
+    for (const [options, code, part] of cases) throws(() => recover(aggregate, options), code, part);
+    throws(() => recover(TASK, { rank: 1 }), "argument", /an Aggregate/);
+    throws(() => solve([1, 0, 0, 1], 2, { rank: 1 }), "argument", /Float64Array/);
+    throws(() => solve(Float64Array.of(1, 0, 0), 2, { rank: 1 }), "argument", /3 numbers/);
+    throws(() => solve(Float64Array.of(1, 0, 2, 1), 2, { rank: 1 }), "recovery", /symmetric/);
+    throws(() => solve(Float64Array.of(1, NaN, NaN, 1), 2, { rank: 1 }), "recovery", /finite/);
+    throws(() => solve(Float64Array.of(1, 0, 0, 1), 2, { rank: 1, penalty: "auto" }), "argument", /noise/);
+    throws(() => penaltyPath(aggregate, { rank: 1, points: 1 }), "recovery", /count/);
+    throws(() => penaltyPath(aggregate, { rank: 1, onProgress: () => false }), "cancelled", /cancelled/);
+  });
+});
+
+describe("what to expect", () => {
+  test("is simulated with the command line's numbers", async () => {
+    const options = { dimension: 12, rank: 2, sparsity: 4, records: 400, trials: 2, seed: 7, methods: ["pca", "fantope"] };
+    const steps = [];
+    const mechanism = { type: "double-cap", epsilon: 4 };
+    const found = await simulate({ ...options, mechanism }, { onProgress: ({ done, total }) => steps.push([done, total]) });
+    const expected = command(
+      ...["simulate", "--epsilon", "4", "--dimension", "12", "--rank", "2", "--sparsity", "4", "--records", "400"],
+      ...["--trials", "2", "--seed", "7", "--method", "pca,fantope"],
+    );
+    for (const [index, { method, sin_theta_squared }] of expected.methods.entries()) {
+      assert.equal(found.methods[index].method, method);
+      near(found.methods[index].sinThetaSquared.values, sin_theta_squared.values, 1e-6);
+    }
+    near(found.nonPrivate.values, expected.non_private.values);
+    near([found.randomSubspace, found.reportBytes], [expected.random_subspace, expected.report_bytes]);
+    assert.deepEqual(steps, [[1, 2], [2, 2]]);
+    const open = await simulate({ ...options, methods: ["pca"] });
+    assert.deepEqual(open.methods[0].sinThetaSquared.values, open.nonPrivate.values);
+    assert.equal(open.reportBytes, null);
+  });
+
+  test("simulations stop when they are told to", async () => {
+    const controller = new AbortController();
+    const options = { dimension: 5, rank: 1, records: 10, trials: 1000 };
+    const onProgress = ({ done }) => done === 3 && controller.abort();
+    await assert.rejects(simulate(options, { signal: controller.signal, onProgress }), { name: "AbortError" });
+  });
+
+  test("is predicted, and refused where there is no such population", async () => {
+    const population = { dimension: 40, rank: 3, signals: [0.22, 0.22, 0.22], records: 40_000 };
+    const mechanism = { type: "double-cap", epsilon: 2, candidates: 128, cap: 16 };
+    // The example of the crate's documentation.
+    const prediction = predict({ ...population, mechanism });
+    assert.ok(prediction.sinThetaSquared > 0.04 && prediction.sinThetaSquared < 0.05, `${prediction.sinThetaSquared}`);
+    assert.ok(prediction.components.every(({ recoverable }) => recoverable));
+    assert.ok(predict({ ...population, mechanism, records: 400 }).threshold > 0.22);
+    throws(() => predict({ ...population, mechanism: { type: "laplace" } }), "argument", /laplace/);
+    throws(() => predict({ ...population, mechanism: { type: "gaussian", epsilon: -1 } }), "argument", /epsilon is -1/);
+    throws(() => predict({ ...population, mechanism: { ...mechanism, cap: 128 } }), "argument", /cap of 128/);
+    throws(() => predict({ ...population, mechanism, signals: [2, "x"] }), "argument", /signals is x/);
+    throws(() => predict({ ...population, mechanism, signals: [-1] }), "recovery", /-1/);
+    throws(() => predict({ ...population, mechanism, users: 3 }), "argument", /'users'/);
+    throws(() => predict(), "argument", /dimension is undefined/);
+    const refused = async (options, code, part) => {
+      const error = await simulate(options).catch((error) => error);
+      throws(() => { throw error; }, code, part);
+    };
+    await refused({ dimension: 5, rank: 6, records: 10 }, "simulation", /rank 6/);
+    await refused({ dimension: 5, rank: 1, records: 10, methods: [] }, "argument", /methods/);
+    await refused({ dimension: 5, rank: 1, records: 10, methods: ["guess"] }, "argument", /guess/);
+    await refused({ dimension: 5, rank: 1, records: 10, trials: 0 }, "argument", /trials/);
+    await refused(undefined, "argument", /dimension/);
+  });
+});
