@@ -15,18 +15,17 @@ export function bind(wasm) {
 
   /** Runs `load` once, however often it is asked; after a failure the next call tries again. */
   function start(load) {
-    started ??= Promise.resolve()
-      .then(load)
-      .then(
-        () => {
-          ready = true;
-        },
-        (cause) => {
-          started = undefined;
-          throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
-        },
-      );
-    return started;
+    return (started ??= begin(load));
+  }
+
+  async function begin(load) {
+    try {
+      await load();
+      ready = true;
+    } catch (cause) {
+      started = undefined;
+      throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
+    }
   }
 
   function call(work) {
@@ -47,7 +46,6 @@ export function bind(wasm) {
 
   class Task {
     #task;
-    #facts;
 
     static {
       generated = (task) => {
@@ -57,9 +55,9 @@ export function bind(wasm) {
     }
 
     constructor(key, task) {
-      if (key !== PARSE) throw failure("argument", "a Task is made by Task.parse or Task.fetch");
+      if (key !== PARSE) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
       this.#task = task;
-      this.#facts = JSON.parse(task.facts());
+      Object.assign(this, JSON.parse(task.facts()));
     }
 
     static parse(json) {
@@ -68,30 +66,6 @@ export function bind(wasm) {
 
     static async fetch(url, { digest, signal } = {}) {
       return expectDigest(Task.parse(await fetchTask(url, signal)), digest);
-    }
-
-    get digest() {
-      return this.#known().digest;
-    }
-
-    get dimension() {
-      return this.#known().dimension;
-    }
-
-    get featureNames() {
-      return [...this.#known().featureNames];
-    }
-
-    get guarantee() {
-      return { ...this.#known().guarantee };
-    }
-
-    get oddsFactor() {
-      return this.#known().oddsFactor;
-    }
-
-    get reportBytes() {
-      return this.#known().reportBytes;
     }
 
     toJSON() {
@@ -105,11 +79,6 @@ export function bind(wasm) {
     free() {
       this.#task?.free();
       this.#task = undefined;
-    }
-
-    #known() {
-      alive(this.#task, "task");
-      return this.#facts;
     }
   }
 
@@ -143,12 +112,7 @@ export function bind(wasm) {
   }
 
   // Not every host has Symbol.dispose yet; where it is missing, so is `using`.
-  if (Symbol.dispose) {
-    for (const type of [Task, Randomizer]) {
-      const { free: value } = type.prototype;
-      Object.defineProperty(type.prototype, Symbol.dispose, { value, configurable: true, writable: true });
-    }
-  }
+  if (Symbol.dispose) for (const { prototype } of [Task, Randomizer]) prototype[Symbol.dispose] = prototype.free;
 
   return { call, generated, Randomizer, start, Task, version: () => call(wasm.version) };
 }
