@@ -4,6 +4,7 @@
 import { checkedSeed, recordParts, taskText, translated } from "./boundary.js";
 import { allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
+import { instantiate } from "./instantiate.js";
 import { reportOf } from "./report.js";
 
 const PARSE = Symbol("Task.parse");
@@ -13,10 +14,11 @@ export function bind(wasm) {
   let started;
   let ready = false;
 
-  /** Runs `load` once, however often it is asked; after a failure the next call tries again. */
-  function start(load) {
+  /** Loads what `source` gives once, however often it is asked; after a failure the next call tries again. */
+  function start(source) {
     started ??= Promise.resolve()
-      .then(load)
+      .then(source)
+      .then((input) => instantiate(wasm, input))
       .then(
         () => {
           ready = true;
