@@ -1,6 +1,6 @@
-// How long a page takes from its start to its first report in a real Chromium, with each entry of the built package as
-// Vite bundles it, and how long its main thread is busy at a stretch. Cold: in a new profile. Warm: with the files in the
-// browser's cache. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
+// How long a page takes from its start to its first report in a real Chromium, with each entry of the built package,
+// bundled by Vite, and how long its main thread is busy at a stretch. Cold: a new profile. Warm: with what the browser
+// has in its cache. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
