@@ -15,7 +15,7 @@ export async function fetchTask(url, signal) {
     const { body, headers, ok, status } = response;
     const type = headers.get("content-type");
     if (!ok) throw refuse(`the answer is ${status}`);
-    if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`it is ${type}, not application/json`);
+    if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`${type} is not application/json`);
     const decoder = new TextDecoder("utf-8", { fatal: true });
     const reader = body.getReader();
     let text = "";

@@ -1,4 +1,4 @@
-// What a page can tell its visitor before anything leaves the device. Plain data: how it is shown is the page's business.
+// What a page can tell its visitor before anything leaves the device. Plain data: how it is shown is up to the page.
 
 export function consent(task) {
   const { digest, featureNames, guarantee, oddsFactor, reportBytes } = task;
@@ -10,11 +10,11 @@ export function consent(task) {
   const factor = oddsFactor.toLocaleString("en", { maximumSignificantDigits: 3, roundingMode: "ceil" });
   const exception = guarantee.delta ? `, except with a probability of at most ${guarantee.delta}` : "";
   const statement = {
-    leaves: `One report of ${reportBytes} bytes leaves this device. It is randomized here, from: ${columns.join(", ")}.`,
+    leaves: `One report of ${reportBytes} bytes leaves this device. It is randomized here from: ${columns.join(", ")}.`,
     stays: "The values themselves stay on this device.",
     promise:
-      "Take anyone who sees the report, its receiver included, and wants to tell whether your values are these or any " +
-      `others. Whatever they believed before, the report changes their odds by a factor of at most ${factor}${exception}.`,
+      "For anyone who sees the report, its receiver included, the odds of your values against any others change by a " +
+      `factor of at most ${factor}${exception}.`,
     scope: "This holds for one report. What several reports reveal adds up.",
   };
   return {

@@ -14,7 +14,7 @@
  * | `record` | {@link RecordError} | there is no record, or it is the zero vector where only its direction counts |
  * | `entropy` | {@link EntropyError} | `crypto.getRandomValues` is missing or failed; there is no fallback |
  * | `report` | {@link ReportError} | the bytes are not a report of this task |
- * | `network` | {@link SubmitError} | no answer: no connection, too slow, or forbidden by CORS or by the page's policy |
+ * | `network` | {@link SubmitError} | no answer: no connection, too slow, or forbidden by CORS or the page's policy |
  * | `rate-limit` | {@link SubmitError} | 429, on every attempt; or a longer `Retry-After` than `maxDelay` |
  * | `unavailable` | {@link SubmitError} | 408 or 500 to 599, likewise |
  * | `answer` | {@link SubmitError} | success, but not in the words of an aggregator: a portal or another server |
@@ -61,8 +61,8 @@ export type LdpPcaErrorCode =
   | "cancelled";
 
 /**
- * The only error that this package throws on purpose (what an `AbortSignal` was aborted with aside). Its message has the
- * value that was wrong, and the remedy.
+ * The only error that this package throws on purpose (what an `AbortSignal` was aborted with aside). Its message has
+ * the value that was wrong, and the remedy.
  */
 export class LdpPcaError extends Error {
   /** What was wrong, for programs. */

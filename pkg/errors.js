@@ -1,13 +1,13 @@
 // The errors. Programs look at `code`; classes are families of codes; messages are for people and may change.
 
 export class LdpPcaError extends Error {
-  constructor(code, message, { cause, ...details } = {}) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.code = code;
-    Object.assign(this, details);
+  constructor(code, message, details) {
+    super(message, details);
+    Object.assign(this, details, { code });
   }
 }
-named(LdpPcaError, "LdpPcaError");
+// On the prototypes, like the names of the built-in errors: a minifier changes the classes' own.
+LdpPcaError.prototype.name = "LdpPcaError";
 
 const classes = {};
 
@@ -31,12 +31,7 @@ export function failure(code, message, details) {
 
 function family(name, ...codes) {
   const type = class extends LdpPcaError {};
+  type.prototype.name = name;
   for (const code of codes) classes[code] = type;
-  return named(type, name);
-}
-
-/** Names a class as the built-in errors are: on the prototype, and whatever a minifier makes of the class's own name. */
-function named(type, value) {
-  Object.defineProperty(type.prototype, "name", { value, configurable: true, writable: true });
   return type;
 }

@@ -66,8 +66,8 @@ export class PrivacyLedger {
    * The one report of this device for the randomizer's task. It is on the disk, and its budget spent, when the promise
    * resolves; {@link PrivacyLedger.flush} sends it. Nothing is spent when it rejects.
    *
-   * A report that waits already is the answer again, in every tab and whatever the record is now. The record itself is
-   * not stored.
+   * A report that waits already is the answer again, in every tab and whatever the record is now; it will go to the new
+   * `url`. The record itself is not stored.
    *
    * @param randomizer - Of this package or of `ldp-pca/worker`.
    * @param options - `url` is the aggregator's, as for {@link submit}; a relative one is made absolute now.
@@ -81,9 +81,9 @@ export class PrivacyLedger {
   ): Promise<Report>;
 
   /**
-   * Sends the reports that wait, one after the other, with the bytes that they have. Each stays until an aggregator says
-   * that it counts. Call it when the page starts; it runs by itself when the device comes back online. One tab at a time
-   * does this, and the others wait for it.
+   * Sends the reports that wait, one after the other, with the bytes that they have. Each stays until an aggregator
+   * says that it counts. Call it when the page starts; it runs by itself when the device comes back online. One tab at
+   * a time does this, and the others wait for it.
    *
    * @param options - As for {@link submit}, for each report.
    * @returns One outcome per report.

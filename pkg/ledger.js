@@ -23,7 +23,7 @@ export class PrivacyLedger {
       database = await openDatabase(name);
     } catch (cause) {
       const error = denied(cause);
-      if (!(await onStorageDenied?.(error))) throw error;
+      if ((await onStorageDenied?.(error)) !== true) throw error;
     }
     ledger.persistent = database !== undefined;
     ledger.#change = database ? transactions(database) : memory();
@@ -44,7 +44,10 @@ export class PrivacyLedger {
     const grant = (report) =>
       this.#change((entries, write) => {
         const earlier = entries.find((entry) => entry.taskDigest === taskDigest);
-        if (earlier?.bytes) return reportOf(earlier.bytes, taskDigest, earlier.guarantee);
+        if (earlier?.bytes) {
+          write.put({ ...earlier, url: target });
+          return reportOf(earlier.bytes, taskDigest, earlier.guarantee);
+        }
         if (earlier) throw failure("spent", `this device has sent its one report of task ${taskDigest}`);
         allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
         if (report) write.add({ taskDigest, guarantee, url: target, bytes: report.bytes });
@@ -57,10 +60,11 @@ export class PrivacyLedger {
   flush(options) {
     const send = async () => {
       const outcomes = [];
-      for (const { taskDigest, guarantee, url, bytes } of await this.#change((entries) => entries.filter(isPending))) {
+      for (const { url, bytes, ...sent } of await this.#change((entries) => entries.filter(isPending))) {
+        const { taskDigest, guarantee } = sent;
         try {
           const { status } = await submit(reportOf(bytes, taskDigest, guarantee), { ...options, url });
-          await this.#change((entries, write) => void write.put({ taskDigest, guarantee }));
+          await this.#change((entries, write) => void write.put(sent));
           outcomes.push({ taskDigest, status });
         } catch (error) {
           if (!(error instanceof SubmitError)) throw error;
@@ -75,11 +79,7 @@ export class PrivacyLedger {
   status() {
     return this.#change((entries) => ({
       ...total(entries),
-      reports: entries.map((entry) => ({
-        taskDigest: entry.taskDigest,
-        guarantee: entry.guarantee,
-        pending: isPending(entry),
-      })),
+      reports: entries.map(({ url, bytes, ...report }) => ({ ...report, pending: isPending({ bytes }) })),
     }));
   }
 
@@ -137,7 +137,7 @@ function openDatabase(name) {
   });
 }
 
-/** Runs `change(entries, write)` in a transaction: all of it is on the disk when the promise resolves, or nothing is. */
+/** Runs `change(entries, write)` in a transaction: when the promise resolves all of it is on the disk, or nothing. */
 function transactions(database) {
   return (change) =>
     new Promise((resolve, reject) => {

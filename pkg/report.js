@@ -10,7 +10,7 @@ export class Report {
   #bytes;
 
   constructor(key, bytes, taskDigest, guarantee) {
-    if (key !== KEY) throw failure("argument", "a Report is made by a Randomizer");
+    if (key !== KEY) throw failure("argument", "give a Report, made by a Randomizer");
     this.#bytes = bytes;
     this.taskDigest = taskDigest;
     this.guarantee = guarantee;

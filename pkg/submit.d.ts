@@ -2,7 +2,7 @@ import type { Report } from "./report.js";
 
 /** Where {@link submit} sends a report, and for how long it tries. */
 export interface SubmitOptions {
-  /** The aggregator: the URL under which `tasks/<digest>/reports` is. In a page a relative one will do, such as `"/"`. */
+  /** The aggregator: the URL under which `tasks/<digest>/reports` is. In a page it may be relative, such as `"/"`. */
   readonly url: string | URL;
   /** Stops it; the promise then rejects with the signal's reason. The report may have arrived nonetheless. */
   readonly signal?: AbortSignal;
@@ -11,8 +11,8 @@ export interface SubmitOptions {
   /** The longest that one attempt may take, in milliseconds; 30,000 by default. */
   readonly timeout?: number;
   /**
-   * Before retry k it waits between 0 and `delay * 2 ** k` milliseconds, at random; 500 by default. Where the answer has
-   * a `Retry-After`, that long in addition.
+   * Before retry k it waits between 0 and `delay * 2 ** k` milliseconds, at random; 500 by default. Where the answer
+   * has a `Retry-After`, that long in addition.
    */
   readonly delay?: number;
   /** The longest wait, in milliseconds; 60,000 by default. A longer `Retry-After` ends the attempts. */

@@ -18,8 +18,8 @@ export async function submit(report, options = {}) {
   if (!(report instanceof Report)) throw failure("argument", "give a Report, made by a Randomizer");
   for (const value of [retries, timeout, delay, maxDelay]) {
     // Timers count no further.
-    if (!(Number.isFinite(value) && value >= 0 && value < 2 ** 31)) {
-      throw failure("argument", `a number of retries or milliseconds is ${value}: give 0 to 2147483647`);
+    if (typeof value !== "number" || !(value >= 0 && value < 2 ** 31)) {
+      throw failure("argument", `${value} is no number of retries or milliseconds`);
     }
   }
   const target = absolute(url);
@@ -84,7 +84,7 @@ async function post(target, body, signal, timeout) {
   }
   const { accepted, duplicate } = answer ?? {};
   if (!headers.get("content-type")?.startsWith("application/json") || accepted + duplicate !== 1) {
-    throw failure("answer", `${target} answers ${status}: but not as an aggregator`, { status });
+    throw failure("answer", `${target} answers ${status}, but not as an aggregator`, { status });
   }
   return accepted ? "accepted" : "duplicate";
 }

@@ -11,11 +11,11 @@ export * from "./common.js";
 export type InitInput = string | URL | BufferSource | WebAssembly.Module;
 
 /**
- * Starts the worker and loads the WebAssembly module in it. Call it once before anything else and await it; further calls
- * return the same promise. After a failure the next call tries again.
+ * Starts the worker and loads the WebAssembly module in it. Call it once before anything else and await it; further
+ * calls return the same promise. After a failure the next call tries again.
  *
- * @throws {@link InitError} with code `init` (by rejecting) when there are no workers here, or the page's policy forbids
- *   one (`worker-src`) or its module (`script-src 'wasm-unsafe-eval'`).
+ * @throws {@link InitError} with code `init` (by rejecting) when there are no workers here, or the page's policy
+ *   forbids one (`worker-src`) or its module (`script-src 'wasm-unsafe-eval'`).
  */
 export function init(input?: InitInput): Promise<void>;
 
@@ -44,9 +44,9 @@ export class Task<const S extends Schema = Schema> {
 }
 
 /**
- * As the `Randomizer` of `ldp-pca`, with promises: records are copied into the worker, reports move out of it. What the
- * other one throws, these promises reject with; a record that cannot be cloned (with a function in it, say) rejects with
- * code `argument`.
+ * As the `Randomizer` of `ldp-pca`, with promises: records are copied into the worker, reports move out of it. What
+ * the other one throws, these promises reject with; a record that cannot be cloned (with a function in it, say) rejects
+ * with code `argument`.
  */
 export class Randomizer<const S extends Schema = Schema> {
   constructor(task: Task<S>, options: RandomizerOptions);

@@ -14,11 +14,14 @@ let last = 0;
 const calls = new Map();
 
 export function init(input) {
-  started ??= start(input).catch((cause) => {
-    terminate();
+  if (started) return started;
+  const attempt = start(input).catch((cause) => {
+    // Unless another attempt is under way.
+    if (started === attempt) terminate();
     throw cause.code === "init" ? cause : failure("init", `the worker did not start: ${cause.message}`, { cause });
   });
-  return started;
+  started = attempt;
+  return attempt;
 }
 
 async function start(input) {
@@ -31,7 +34,7 @@ async function start(input) {
     else resolve(value);
   };
   // Errors of calls come as messages: this is a script that did not load.
-  worker.onerror = (event) => stop(`its script did not load (${event.message ?? "forbidden by the page's worker-src?"})`);
+  worker.onerror = ({ message }) => stop(`its script did not load (${message ?? "does worker-src forbid it?"})`);
   // A relative URL is meant from the page, not from the worker's script.
   const located = typeof input === "string" || input instanceof URL ? new URL(input, document.baseURI).href : input;
   await call("init", located);

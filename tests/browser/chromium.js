@@ -18,7 +18,7 @@ export function findChromium() {
   return findExecutable(CHROMIUM);
 }
 
-/** Starts the browser, headless; the caller closes it. With `profile`, a folder, it keeps its data there and is a context. */
+/** Starts the browser, headless; the caller closes it. With `profile`, a folder, it keeps its data there: a context. */
 export async function launchChromium({ profile, ...options } = {}) {
   // Imported late, so that the path can be found before anything is installed.
   const { chromium } = await import("playwright-core");

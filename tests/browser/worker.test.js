@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
+import { launchFirefox } from "./firefox.js";
 import { serve } from "./serve.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -16,147 +17,179 @@ const VECTORS = join(ROOT, "tests/vectors/v1");
 const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
 
 let aggregator;
-let browser;
 let server;
 
 before(async () => {
   aggregator = new Aggregator(TASK);
   await aggregator.start();
-  const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; connect-src 'self' ${aggregator.url}`;
+  const connect = `connect-src 'self' ${aggregator.url}`;
+  const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; ${connect}`;
   server = await serve(ROOT, { "/": EMPTY }, policy);
-  browser = await launchChromium();
 });
 
 after(async () => {
-  await browser?.close();
   await server?.close();
   await aggregator?.remove();
 });
 
-/** An empty page, and the errors that it reports. */
-async function openPage(url = server.url) {
-  const page = await browser.newPage();
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto(`${url}/`);
-  return { page, errors };
+for (const [name, launch] of Object.entries({ Chromium: launchChromium, Firefox: launchFirefox })) {
+  describe(name, () => workerTests(name, launch));
 }
 
-for (const file of readdirSync(VECTORS)) {
-  test(`${file}: the same bytes from a worker as natively`, async () => {
+function workerTests(name, launch) {
+  let browser;
+
+  before(async () => {
+    browser = await launch();
+  });
+
+  after(() => browser?.close());
+
+  /** An empty page, and the errors that it reports. */
+  async function openPage(url = server.url) {
+    const page = await browser.newPage();
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    await page.goto(`${url}/`);
+    return { page, errors };
+  }
+
+  for (const file of readdirSync(VECTORS)) {
+    test(`${file}: the same bytes from a worker in ${name} as natively`, async () => {
+      const { page, errors } = await openPage();
+      const differences = await page.evaluate(
+        async (vectors) => {
+          const api = await import("/pkg/worker.js");
+          const { differences } = await import("/tests/js/vectors.js");
+          await api.init();
+          return differences(api, vectors);
+        },
+        JSON.parse(readFileSync(join(VECTORS, file), "utf8")),
+      );
+      assert.deepEqual(differences, []);
+      assert.deepEqual(errors, []);
+    });
+  }
+
+  test("a report made in a worker goes through the ledger to the aggregator", async () => {
     const { page, errors } = await openPage();
-    const differences = await page.evaluate(
-      async (vectors) => {
-        const api = await import("/pkg/worker.js");
-        const { differences } = await import("/tests/js/vectors.js");
-        await api.init();
-        return differences(api, vectors);
+    const outcome = await page.evaluate(
+      async ([url, record, limits]) => {
+        const { consent, init, PrivacyLedger, Randomizer, Report, Task } = await import("/pkg/worker.js");
+        await Promise.all([init(), init()]);
+        const { tasks } = await (await fetch(`${url}/tasks`)).json();
+        const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
+        const ledger = await PrivacyLedger.open(limits);
+        const report = await ledger.report(new Randomizer(task, limits), record, { url });
+        const [{ status }] = await ledger.flush();
+        return {
+          status,
+          isReport: report instanceof Report && Report.fromBytes(report.bytes, task).taskDigest === task.digest,
+          leaves: consent(task).leaves,
+        };
       },
-      JSON.parse(readFileSync(join(VECTORS, file), "utf8")),
+      [aggregator.url, RECORD, LIMITS],
     );
-    assert.deepEqual(differences, []);
+    assert.equal(outcome.status, "accepted");
+    assert.equal(outcome.isReport, true);
+    assert.match(outcome.leaves, /35 bytes.*height, plan/);
     assert.deepEqual(errors, []);
+  });
+
+  test("errors come out of the worker with their class, their code and their message", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(
+      async ([document, record, limits]) => {
+        const api = await import("/pkg/worker.js");
+        const { init, Randomizer, Task, terminate, version } = api;
+        const failures = {};
+        const note = async (name, work) => {
+          const error = await Promise.resolve()
+            .then(work)
+            .catch((error) => error);
+          const typed = error instanceof api.LdpPcaError && error instanceof api[error.name];
+          failures[name] = typed ? `${error.name} ${error.code}: ${error.message}` : String(error);
+        };
+        await note("before init", version);
+        await init();
+        const task = await Task.parse(document);
+        const randomizer = new Randomizer(task, limits);
+        await note("task", () => Task.parse({ ...document, note: 1 }));
+        await note("fetch", () => Task.fetch("/nowhere.json"));
+        await note("schema", () => randomizer.randomize({ ...record, wieght: 70 }));
+        await note("record", () => randomizer.randomize(null));
+        await note("clone", () => randomizer.randomize({ ...record, height: () => 181 }));
+        await note("limit", () => new Randomizer(task, { maxEpsilon: 1 }));
+        await note("not a task", () => new Randomizer(document, limits));
+        await note("no limit", () => new Randomizer(task));
+        task.free();
+        await note("freed", () => new Randomizer(task, limits));
+        const outlives = (await randomizer.randomize(record)).bytes.length;
+        randomizer.free();
+        await note("freed too", () => randomizer.randomize(record));
+        const again = new Randomizer(await Task.parse(document), limits);
+        const waiting = again.randomize(record);
+        terminate();
+        await note("terminated", () => waiting);
+        await note("ended", version);
+        await init();
+        await note("of another worker", () => again.randomize(record));
+        return { failures, outlives, version: typeof (await version()) };
+      },
+      [TASK, RECORD, LIMITS],
+    );
+    const expected = {
+      "before init": /^InitError init: .*await init\(\)/,
+      task: /^TaskError task: .*note/,
+      fetch: /^TaskError fetch: .*404/,
+      schema: /^RecordError schema: .*'wieght'/,
+      record: /^RecordError record: .*null/,
+      clone: /^ArgumentError argument: .*could not be cloned/,
+      limit: /^TaskError max-epsilon: .*epsilon 2.*allows 1/,
+      "not a task": /^ArgumentError argument: .*Task/,
+      "no limit": /^ArgumentError argument: .*maxEpsilon/,
+      freed: /^ArgumentError argument: .*freed/,
+      "freed too": /^ArgumentError argument: .*freed/,
+      terminated: /^InitError init: .*terminated/,
+      ended: /^InitError init: .*await init\(\)/,
+      "of another worker": /^ArgumentError argument: .*has ended/,
+    };
+    assert.deepEqual(Object.keys(found.failures), Object.keys(expected));
+    for (const [name, pattern] of Object.entries(expected)) assert.match(found.failures[name], pattern, name);
+    assert.equal(found.outlives, 35);
+    assert.equal(found.version, "string");
+  });
+
+  test("a policy that forbids workers, or wasm in them, is an error with a code", async (t) => {
+    for (const policy of [
+      "default-src 'self'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'",
+      "default-src 'self'; img-src data:",
+    ]) {
+      const strict = await serve(ROOT, { "/": EMPTY }, policy);
+      t.after(() => strict.close());
+      const { page } = await openPage(strict.url);
+      const codes = await page.evaluate(async () => {
+        const { init, InitError } = await import("/pkg/worker.js");
+        const attempt = () => init().catch((error) => error instanceof InitError && error.code);
+        return [await attempt(), await attempt()];
+      });
+      assert.deepEqual(codes, ["init", "init"], policy);
+    }
   });
 }
 
-test("a report made in a worker goes through the ledger to the aggregator", async () => {
-  const { page, errors } = await openPage();
-  const outcome = await page.evaluate(
-    async ([url, record, limits]) => {
-      const { consent, init, PrivacyLedger, Randomizer, Report, Task } = await import("/pkg/worker.js");
-      await Promise.all([init(), init()]);
-      const { tasks } = await (await fetch(`${url}/tasks`)).json();
-      const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
-      const ledger = await PrivacyLedger.open(limits);
-      const report = await ledger.report(new Randomizer(task, limits), record, { url });
-      const [{ status }] = await ledger.flush();
-      return {
-        status,
-        isReport: report instanceof Report && Report.fromBytes(report.bytes, task).taskDigest === task.digest,
-        leaves: consent(task).leaves,
-      };
-    },
-    [aggregator.url, RECORD, LIMITS],
-  );
-  assert.equal(outcome.status, "accepted");
-  assert.equal(outcome.isReport, true);
-  assert.match(outcome.leaves, /35 bytes.*height, plan/);
-  assert.deepEqual(errors, []);
-});
-
-test("errors come out of the worker with their class, their code and their message", async () => {
-  const { page } = await openPage();
-  const found = await page.evaluate(
-    async ([document, record, limits]) => {
-      const api = await import("/pkg/worker.js");
-      const { init, Randomizer, Task, terminate, version } = api;
-      const failures = {};
-      const note = async (name, work) => {
-        const error = await Promise.resolve()
-          .then(work)
-          .catch((error) => error);
-        const typed = error instanceof api.LdpPcaError && error instanceof api[error.name];
-        failures[name] = typed ? `${error.name} ${error.code}: ${error.message}` : String(error);
-      };
-      await note("before init", version);
-      await init();
-      const task = await Task.parse(document);
-      const randomizer = new Randomizer(task, limits);
-      await note("task", () => Task.parse({ ...document, note: 1 }));
-      await note("fetch", () => Task.fetch("/nowhere.json"));
-      await note("schema", () => randomizer.randomize({ ...record, wieght: 70 }));
-      await note("record", () => randomizer.randomize(null));
-      await note("clone", () => randomizer.randomize({ ...record, height: () => 181 }));
-      await note("limit", () => new Randomizer(task, { maxEpsilon: 1 }));
-      await note("not a task", () => new Randomizer(document, limits));
-      await note("no limit", () => new Randomizer(task));
-      task.free();
-      await note("freed", () => new Randomizer(task, limits));
-      const outlives = (await randomizer.randomize(record)).bytes.length;
-      randomizer.free();
-      await note("freed too", () => randomizer.randomize(record));
-      const again = new Randomizer(await Task.parse(document), limits);
-      const waiting = again.randomize(record);
-      terminate();
-      await note("terminated", () => waiting);
-      await note("ended", version);
-      await init();
-      await note("of another worker", () => again.randomize(record));
-      return { failures, outlives, version: typeof (await version()) };
-    },
-    [TASK, RECORD, LIMITS],
-  );
-  const expected = {
-    "before init": /^InitError init: .*await init\(\)/,
-    task: /^TaskError task: .*note/,
-    fetch: /^TaskError fetch: .*404/,
-    schema: /^RecordError schema: .*'wieght'/,
-    record: /^RecordError record: .*null/,
-    clone: /^ArgumentError argument: .*could not be cloned/,
-    limit: /^TaskError max-epsilon: .*epsilon 2.*allows 1/,
-    "not a task": /^ArgumentError argument: .*Task/,
-    "no limit": /^ArgumentError argument: .*maxEpsilon/,
-    freed: /^ArgumentError argument: .*freed/,
-    "freed too": /^ArgumentError argument: .*freed/,
-    terminated: /^InitError init: .*terminated/,
-    ended: /^InitError init: .*await init\(\)/,
-    "of another worker": /^ArgumentError argument: .*has ended/,
-  };
-  assert.deepEqual(Object.keys(found.failures), Object.keys(expected));
-  for (const [name, pattern] of Object.entries(expected)) assert.match(found.failures[name], pattern, name);
-  assert.equal(found.outlives, 35);
-  assert.equal(found.version, "string");
-});
-
-test("without randomness there is an error and no report", async () => {
-  const { page } = await openPage();
+test("Chromium: without randomness there is an error and no report", async (t) => {
+  const browser = await launchChromium();
+  t.after(() => browser.close());
+  const page = await browser.newPage();
   // The worker's own global, before the package is there.
   await page.route("**/pkg/worker-thread.js", async (route) => {
     const response = await route.fetch();
     const body = `${await response.text()}\nObject.defineProperty(globalThis, "crypto", { value: undefined });`;
     await route.fulfill({ response, body });
   });
+  await page.goto(`${server.url}/`);
   const found = await page.evaluate(
     async ([document, record, limits]) => {
       const { EntropyError, init, Randomizer, Task } = await import("/pkg/worker.js");
@@ -167,23 +200,6 @@ test("without randomness there is an error and no report", async () => {
     [TASK, RECORD, LIMITS],
   );
   assert.deepEqual(found, [true, "entropy"]);
-});
-
-test("a policy that forbids workers, or wasm in them, is an error with a code", async (t) => {
-  for (const policy of [
-    "default-src 'self'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'",
-    "default-src 'self'; img-src data:",
-  ]) {
-    const strict = await serve(ROOT, { "/": EMPTY }, policy);
-    t.after(() => strict.close());
-    const { page } = await openPage(strict.url);
-    const codes = await page.evaluate(async () => {
-      const { init, InitError } = await import("/pkg/worker.js");
-      const attempt = () => init().catch((error) => error instanceof InitError && error.code);
-      return [await attempt(), await attempt()];
-    });
-    assert.deepEqual(codes, ["init", "init"], policy);
-  }
 });
 
 // Reports of 80,200 bytes, in sum far more than 16 ms of work.
@@ -199,10 +215,10 @@ const LARGE = {
 
 /** The longest that one task kept the page's main thread computing, in milliseconds, while 100 reports were made. */
 async function longestTask(entry) {
-  const alone = await launchChromium();
-  const page = await alone.newPage();
+  const browser = await launchChromium();
+  const page = await browser.newPage();
   await page.goto(`${server.url}/`);
-  await alone.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
+  await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
   // From the package's first line to the last report.
   const made = await page.evaluate(
     async ([entry, document]) => {
@@ -216,8 +232,8 @@ async function longestTask(entry) {
     [entry, LARGE],
   );
   assert.equal(made, 100);
-  const { traceEvents } = JSON.parse(await alone.stopTracing());
-  await alone.close();
+  const { traceEvents } = JSON.parse(await browser.stopTracing());
+  await browser.close();
   const { pid, tid } = traceEvents.find(({ name }) => name === "the main thread");
   // The thread's own time: what else the machine does is not the page's doing.
   const times = traceEvents
@@ -226,7 +242,7 @@ async function longestTask(entry) {
   return Math.max(...times);
 }
 
-test("while a worker makes reports, no task of the page takes over 16 ms; without one, some does", async () => {
+test("Chromium: while a worker makes reports no task of the page takes over 16 ms; without one some does", async () => {
   const [inWorker, inPage] = [await longestTask("/pkg/worker.js"), await longestTask("/pkg/index.js")];
   console.log(`longest task: ${inWorker.toFixed(1)} ms with the worker, ${inPage.toFixed(1)} ms without`);
   assert.ok(inWorker < 16, `${inWorker} ms`);

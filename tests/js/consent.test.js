@@ -11,11 +11,11 @@ test("the statement says what leaves, what stays, and what is promised, in words
   const statement = consent(task);
   assert.deepEqual(statement, {
     text: [statement.leaves, statement.stays, statement.promise, statement.scope].join(" "),
-    leaves: "One report of 35 bytes leaves this device. It is randomized here, from: height, plan.",
+    leaves: "One report of 35 bytes leaves this device. It is randomized here from: height, plan.",
     stays: "The values themselves stay on this device.",
     promise:
-      "Take anyone who sees the report, its receiver included, and wants to tell whether your values are these or any " +
-      "others. Whatever they believed before, the report changes their odds by a factor of at most 7.39.",
+      "For anyone who sees the report, its receiver included, the odds of your values against any others change by a " +
+      "factor of at most 7.39.",
     scope: "This holds for one report. What several reports reveal adds up.",
     columns: ["height", "plan"],
     features: ["height", "plan=free", "plan=paid"],

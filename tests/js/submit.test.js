@@ -77,7 +77,7 @@ test("when the answer is lost, what is sent again is the same bytes and counts o
   assert.equal(await records(), before + 1);
 });
 
-test("an aggregator that is down is an error after so many attempts, and the report goes out when it is back", async () => {
+test("an aggregator that is down is an error after so many attempts, and its report goes out later", async () => {
   const own = new Randomizer(task, LIMITS).randomize(RECORD);
   const url = aggregator.url;
   await aggregator.stop();
