@@ -24,7 +24,7 @@ pub(crate) struct Anderson {
 /// Relative weight of the regularisation, against dependent differences.
 const REGULARISATION: f64 = 1e-10;
 
-/// Numbers to work on at a time: 8 kB.
+/// Numbers to work on at a time.
 const PIECE: usize = 1024;
 
 impl Anderson {
@@ -65,15 +65,16 @@ impl Anderson {
             return false;
         };
         let coefficients = factor.solve(&projections);
-        // Piece by piece, so that the image stays in cache while every step passes over it.
+        // Piece by piece, so that the sum stays in cache while every step passes over it.
+        let mut sum = [0.0f64; PIECE];
         for (index, piece) in image.chunks_mut(PIECE).enumerate() {
             let range = index * PIECE..index * PIECE + piece.len();
+            let sum = &mut sum[..piece.len()];
+            sum.fill(0.0);
             for (coefficient, step) in coefficients.iter().zip(&self.image_steps) {
-                piece
-                    .iter_mut()
-                    .zip(&step[range.clone()])
-                    .for_each(|(point, step)| *point -= coefficient * f64::from(*step));
+                sum.iter_mut().zip(&step[range.clone()]).for_each(|(sum, step)| *sum += coefficient * f64::from(*step));
             }
+            piece.iter_mut().zip(sum).for_each(|(point, sum)| *point -= *sum);
         }
         true
     }

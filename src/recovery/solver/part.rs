@@ -94,10 +94,11 @@ impl Part {
         unpack_lower(&coordinates, &mut self.matrix, |value| value);
         self.matrix.fill_upper_triangle_with_lower_triangle();
         let count = self.rows.len();
-        let wanted = self.followed();
-        if count > 64 && wanted <= self.vectors.ncols() && 6 * wanted <= count {
-            let guess = self.vectors.columns(0, wanted).into_owned();
-            let pairs = improve_leading_pairs(&self.matrix, &guess)?;
+        let (wanted, known) = (self.followed(), self.vectors.ncols());
+        if count > 64 && 6 * wanted <= count && known > self.weights.len() {
+            let guess = self.vectors.columns(0, wanted.min(known)).into_owned();
+            // A few more than wanted: their number must be able to grow.
+            let pairs = improve_leading_pairs(&self.matrix, &guess, wanted + 4)?;
             self.vectors = pairs.vectors;
             return Ok(pairs.values);
         }
@@ -117,7 +118,7 @@ impl Part {
         if wanted == 0 {
             return Ok(symmetric_eigenvalues(matrix)?.as_slice().to_vec());
         }
-        Ok(improve_leading_pairs(matrix, &self.vectors.columns(0, wanted).into_owned())?.values)
+        Ok(improve_leading_pairs(matrix, &self.vectors.columns(0, wanted).into_owned(), wanted)?.values)
     }
 
     /// `x ← Σ w_i v_i v_iᵀ`.
