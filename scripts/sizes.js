@@ -19,9 +19,9 @@ const PARTS = {
   client: ["`ldp-pca`: JavaScript", () => bundled("index.js")],
   module: ["its module", () => readFileSync(join(PACKAGE, "wasm/client/ldp_pca_bg.wasm"))],
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
+  worker: ["`ldp-pca/worker`: JavaScript of the page, which loads that of `ldp-pca` in the worker", () => bundled("worker.js")],
   lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],
   "lab-module": ["the lab's module", () => readFileSync(join(PACKAGE, "wasm/lab/ldp_pca_bg.wasm"))],
-  worker: ["`ldp-pca/worker`: JavaScript of the page, which loads that of `ldp-pca` in the worker", () => bundled("worker.js")],
 };
 
 /** The most that each part may have, in bytes. */
