@@ -4,6 +4,7 @@
 import { checkedSeed, recordParts, taskText, translated } from "./boundary.js";
 import { allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
+import { instantiate } from "./instantiate.js";
 import { reportOf } from "./report.js";
 
 const PARSE = Symbol("Task.parse");
@@ -13,14 +14,14 @@ export function bind(wasm) {
   let started;
   let ready = false;
 
-  /** Runs `load` once, however often it is asked; after a failure the next call tries again. */
-  function start(load) {
-    return (started ??= begin(load));
+  /** Loads what `source` gives once, however often it is asked; after a failure the next call tries again. */
+  function start(source) {
+    return (started ??= begin(source));
   }
 
-  async function begin(load) {
+  async function begin(source) {
     try {
-      await load();
+      await instantiate(wasm, await source());
       ready = true;
     } catch (cause) {
       started = undefined;

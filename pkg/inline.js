@@ -2,12 +2,11 @@
 
 import { start } from "./api.js";
 import base64 from "./wasm/client/ldp_pca_bg.wasm.js";
-import load from "./wasm/client/ldp_pca.js";
 
 export * from "./client.js";
 
 export function init(input) {
-  return start(() => load({ module_or_path: input ?? bytes(base64) }));
+  return start(() => input ?? bytes(base64));
 }
 
 function bytes(base64) {

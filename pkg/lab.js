@@ -1,11 +1,10 @@
 // The lab's entry for browsers, workers and bundlers.
 
 import { start } from "./lab-api.js";
-import load from "./wasm/lab/ldp_pca.js";
 
 export * from "./lab-exports.js";
 
 export function init(input) {
   // In this form bundlers see that the file belongs to the page.
-  return start(() => load({ module_or_path: input ?? new URL("./wasm/lab/ldp_pca_bg.wasm", import.meta.url) }));
+  return start(() => input ?? new URL("./wasm/lab/ldp_pca_bg.wasm", import.meta.url));
 }

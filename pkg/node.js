@@ -3,12 +3,9 @@
 import { readFile } from "node:fs/promises";
 
 import { start } from "./api.js";
-import load from "./wasm/client/ldp_pca.js";
 
 export * from "./client.js";
 
 export function init(input) {
-  return start(async () =>
-    load({ module_or_path: input ?? (await readFile(new URL("./wasm/client/ldp_pca_bg.wasm", import.meta.url))) }),
-  );
+  return start(() => input ?? readFile(new URL("./wasm/client/ldp_pca_bg.wasm", import.meta.url)));
 }

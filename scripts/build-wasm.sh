@@ -32,9 +32,10 @@ build() {
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
+    # The two halves that this target makes know nothing of where they are: pkg/instantiate.js brings them together.
     rm -rf "$out"
-    # Where the module is, the entries of the package say: one that carries it within must not make bundlers copy it too.
-    wasm-bindgen --target web --omit-default-module-path --out-dir "$out" --out-name ldp_pca "$module"
+    wasm-bindgen --target bundler --no-typescript --out-dir "$out" --out-name ldp_pca "$module"
+    mv "$out/ldp_pca_bg.js" "$out/ldp_pca.js"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes.
     wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
         --enable-reference-types --enable-sign-ext --strip-debug --strip-producers --strip-target-features \

@@ -9,17 +9,23 @@ use nalgebra::{DMatrix, DVector};
 /// dimensions, and needs no derivative. Whether the result is better is for the caller to check.
 pub(crate) struct Anderson {
     memory: usize,
-    /// Differences of successive residuals and images, newest overwriting the oldest.
-    residual_steps: Vec<Vec<f64>>,
-    image_steps: Vec<Vec<f64>>,
+    /// Differences of successive residuals and images, newest overwriting the oldest. In single precision: passing over them is
+    /// most of the work, and an extrapolation needs no more digits of a step than that.
+    residual_steps: Vec<Vec<f32>>,
+    image_steps: Vec<Vec<f32>>,
     /// `⟨residual_steps[i], residual_steps[j]⟩`.
     gram: DMatrix<f64>,
+    /// `⟨residual_steps[i], residual⟩`, carried along: a step changes it by its product with that step.
+    projections: Vec<f64>,
     newest: usize,
     last: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 /// Relative weight of the regularisation, against dependent differences.
 const REGULARISATION: f64 = 1e-10;
+
+/// Numbers to work on at a time.
+const PIECE: usize = 1024;
 
 impl Anderson {
     pub(crate) fn new(memory: usize) -> Self {
@@ -28,6 +34,7 @@ impl Anderson {
             residual_steps: Vec::new(),
             image_steps: Vec::new(),
             gram: DMatrix::zeros(memory, memory),
+            projections: Vec::new(),
             newest: 0,
             last: None,
         }
@@ -37,6 +44,7 @@ impl Anderson {
     pub(crate) fn reset(&mut self) {
         self.residual_steps.clear();
         self.image_steps.clear();
+        self.projections.clear();
         self.last = None;
     }
 
@@ -48,7 +56,7 @@ impl Anderson {
         if count < 2 {
             return false;
         }
-        let projections = DVector::from_iterator(count, self.residual_steps.iter().map(|step| dot(step, residual)));
+        let projections = DVector::from_column_slice(&self.projections);
         let mut gram = self.gram.view((0, 0), (count, count)).into_owned();
         let ridge = REGULARISATION * gram.trace();
         (0..count).for_each(|index| gram[(index, index)] += ridge);
@@ -57,8 +65,16 @@ impl Anderson {
             return false;
         };
         let coefficients = factor.solve(&projections);
-        for (coefficient, step) in coefficients.iter().zip(&self.image_steps) {
-            image.iter_mut().zip(step).for_each(|(point, step)| *point -= coefficient * step);
+        // Piece by piece, so that the sum stays in cache while every step passes over it.
+        let mut sum = [0.0f64; PIECE];
+        for (index, piece) in image.chunks_mut(PIECE).enumerate() {
+            let range = index * PIECE..index * PIECE + piece.len();
+            let sum = &mut sum[..piece.len()];
+            sum.fill(0.0);
+            for (coefficient, step) in coefficients.iter().zip(&self.image_steps) {
+                sum.iter_mut().zip(&step[range.clone()]).for_each(|(sum, step)| *sum += coefficient * f64::from(*step));
+            }
+            piece.iter_mut().zip(sum).for_each(|(point, sum)| *point -= *sum);
         }
         true
     }
@@ -71,6 +87,7 @@ impl Anderson {
         let slot = if self.residual_steps.len() < self.memory {
             self.residual_steps.push(vec![0.0; residual.len()]);
             self.image_steps.push(vec![0.0; residual.len()]);
+            self.projections.push(0.0);
             self.residual_steps.len() - 1
         } else {
             (self.newest + 1) % self.memory
@@ -82,28 +99,30 @@ impl Anderson {
             let product = dot(step, &self.residual_steps[slot]);
             self.gram[(slot, other)] = product;
             self.gram[(other, slot)] = product;
+            self.projections[other] += product;
         }
+        self.projections[slot] = dot(&self.residual_steps[slot], residual);
     }
 }
 
 /// `step ← now − last`, `last ← now`.
-fn replace_by_difference(step: &mut [f64], last: &mut [f64], now: &[f64]) {
+fn replace_by_difference(step: &mut [f32], last: &mut [f64], now: &[f64]) {
     for ((step, last), now) in step.iter_mut().zip(last).zip(now) {
-        *step = now - *last;
+        *step = (now - *last) as f32;
         *last = *now;
     }
 }
 
 /// The inner product, in eight running sums so that it vectorises.
-fn dot(left: &[f64], right: &[f64]) -> f64 {
+fn dot<T: Copy + Into<f64>>(left: &[f32], right: &[T]) -> f64 {
     let (mut sums, split) = ([0.0; 8], left.len() / 8 * 8);
     for (left, right) in left[..split].chunks_exact(8).zip(right[..split].chunks_exact(8)) {
         for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-            *sum += left * right;
+            *sum += f64::from(*left) * (*right).into();
         }
     }
-    let rest: f64 = left[split..].iter().zip(&right[split..]).map(|(left, right)| left * right).sum();
-    sums.iter().sum::<f64>() + rest
+    let rest = left[split..].iter().zip(&right[split..]).map(|(left, right)| f64::from(*left) * (*right).into());
+    sums.iter().sum::<f64>() + rest.sum::<f64>()
 }
 
 #[cfg(test)]

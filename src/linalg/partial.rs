@@ -14,12 +14,16 @@ pub(crate) struct LeadingPairs {
     pub(crate) vectors: DMatrix<f64>,
 }
 
-/// Improves `guess`, `d × m` orthonormal, towards the `m` leading eigenvectors of the symmetric `matrix` (both triangles):
-/// the best vectors in the span of the guess and of its image.
+/// Improves `guess`, `d × m` orthonormal, towards the leading eigenvectors of the symmetric `matrix` (both triangles): the best
+/// vectors in the span of the guess and of its image, `wanted` of them, or all `2m` if that is fewer.
 ///
 /// It is one step of block Lanczos, which is what a sequence of slowly changing matrices needs: each step squares down the part of
 /// the error that the last change brought in.
-pub(crate) fn improve_leading_pairs(matrix: &DMatrix<f64>, guess: &DMatrix<f64>) -> Result<LeadingPairs, EigenError> {
+pub(crate) fn improve_leading_pairs(
+    matrix: &DMatrix<f64>,
+    guess: &DMatrix<f64>,
+    wanted: usize,
+) -> Result<LeadingPairs, EigenError> {
     let (dimension, count) = guess.shape();
     let image = product(matrix, guess);
     let basis = orthonormal(guess, &image);
@@ -31,9 +35,10 @@ pub(crate) fn improve_leading_pairs(matrix: &DMatrix<f64>, guess: &DMatrix<f64>)
     let mut seen = transposed_product(&basis, &images);
     seen.fill_lower_triangle_with_upper_triangle();
     let eigen = symmetric_eigen(&seen)?;
-    let coordinates = eigen.vectors.columns(0, count).into_owned();
+    let wanted = wanted.min(basis.ncols());
+    let coordinates = eigen.vectors.columns(0, wanted).into_owned();
     Ok(LeadingPairs {
-        values: eigen.values.rows(0, count).iter().copied().collect(),
+        values: eigen.values.rows(0, wanted).iter().copied().collect(),
         vectors: product(&basis, &coordinates),
     })
 }
@@ -93,16 +98,16 @@ mod tests {
         let matrix = 0.5 * (&matrix + matrix.transpose());
         let mut vectors = DMatrix::identity(60, 5);
         for _ in 0..150 {
-            vectors = improve_leading_pairs(&matrix, &vectors).unwrap().vectors;
+            vectors = improve_leading_pairs(&matrix, &vectors, 5).unwrap().vectors;
             assert!((vectors.tr_mul(&vectors) - DMatrix::identity(5, 5)).norm() < 1e-12);
         }
-        let pairs = improve_leading_pairs(&matrix, &vectors).unwrap();
+        let pairs = improve_leading_pairs(&matrix, &vectors, 5).unwrap();
         for index in 0..4 {
             assert!((pairs.values[index] - exact.values[index]).abs() < 1e-9, "{index}");
         }
         // A guess that is already exact stays, though its image adds nothing to it.
         let known = exact.vectors.columns(0, 5).into_owned();
-        let kept = improve_leading_pairs(&matrix, &known).unwrap();
+        let kept = improve_leading_pairs(&matrix, &known, 5).unwrap();
         assert!(kept.values.iter().zip(exact.values.iter()).all(|(kept, exact)| (kept - exact).abs() < 1e-11));
     }
 }

@@ -50,6 +50,7 @@ test("the package holds its entries, its types, the module and the licences, and
     "index.d.ts",
     "index.js",
     "inline.js",
+    "instantiate.js",
     "lab-api.js",
     "lab-exports.js",
     "lab-node.js",

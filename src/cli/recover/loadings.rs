@@ -1,4 +1,4 @@
-//! Components as files.
+//! Components, and covariances, as files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use nalgebra::DMatrix;
 use crate::cli::error::{CliError, Result};
 use crate::cli::files;
 
-/// Where components are written, in the format that the extension stands for.
+/// Where a matrix with one row per feature is written, in the format that the extension stands for.
 pub(super) struct LoadingsFile {
     path: PathBuf,
     format: LoadingsFormat,
@@ -28,7 +28,7 @@ impl LoadingsFile {
             Some("json") => LoadingsFormat::Json,
             _ => {
                 return Err(CliError::Usage(format!(
-                    "{}: the components can be written as .csv, .npy or .json",
+                    "{}: a matrix can be written as .csv, .npy or .json",
                     path.display()
                 )));
             }
@@ -37,24 +37,34 @@ impl LoadingsFile {
     }
 
     /// Writes d × k components.
-    pub(super) fn write(&self, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
+    pub(super) fn write_components(&self, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
+        let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+        self.write(vectors, names, "components", &columns)
+    }
+
+    /// Writes a d × d covariance.
+    pub(super) fn write_covariance(&self, covariance: &DMatrix<f64>, names: &[String]) -> Result<()> {
+        self.write(covariance, names, "covariance", names)
+    }
+
+    /// `what` is the key of the columns in JSON.
+    fn write(&self, matrix: &DMatrix<f64>, names: &[String], what: &str, header: &[String]) -> Result<()> {
         match self.format {
-            LoadingsFormat::Npy => files::write_matrix(&self.path, vectors),
-            LoadingsFormat::Csv => self.write_csv(vectors, names),
+            LoadingsFormat::Npy => files::write_matrix(&self.path, matrix),
+            LoadingsFormat::Csv => self.write_csv(matrix, names, header),
             LoadingsFormat::Json => {
                 let columns: Vec<Vec<f64>> =
-                    vectors.column_iter().map(|column| column.iter().copied().collect()).collect();
-                let document = serde_json::json!({ "feature_names": names, "components": columns });
+                    matrix.column_iter().map(|column| column.iter().copied().collect()).collect();
+                let document = serde_json::json!({ "feature_names": names, what: columns });
                 files::write(&self.path, format!("{document}\n").as_bytes())
             }
         }
     }
 
-    fn write_csv(&self, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
+    fn write_csv(&self, matrix: &DMatrix<f64>, names: &[String], header: &[String]) -> Result<()> {
         let mut writer = csv::Writer::from_writer(vec![]);
-        let header = (1..=vectors.ncols()).map(|index| format!("component_{index}"));
-        let mut rows = vec![std::iter::once("feature".to_owned()).chain(header).collect::<Vec<_>>()];
-        for (row, name) in vectors.row_iter().zip(names) {
+        let mut rows = vec![std::iter::once("feature".to_owned()).chain(header.iter().cloned()).collect::<Vec<_>>()];
+        for (row, name) in matrix.row_iter().zip(names) {
             rows.push(std::iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
         }
         for row in rows {

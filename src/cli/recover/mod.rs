@@ -1,6 +1,7 @@
 //! `recover`.
 
 mod confidence;
+mod denoising;
 mod loadings;
 mod result;
 mod sparse;
@@ -18,6 +19,7 @@ use ldp_pca::task::Task;
 use nalgebra::DMatrix;
 
 use self::confidence::{ConfidenceArguments, PredictionResult};
+use self::denoising::CovarianceArguments;
 use self::loadings::LoadingsFile;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
@@ -56,6 +58,8 @@ pub(super) struct Recover {
     /// Where to write the components (d rows, one column each): .csv with feature names, .npy, or .json
     #[arg(short, long)]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    covariance: CovarianceArguments,
     /// Where to draw the eigenvalues with the noise edge, the loadings, and the penalties tried (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -74,6 +78,7 @@ impl Recover {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let loadings = self.output.as_deref().map(LoadingsFile::new).transpose()?;
+        let covariance_file = self.covariance.file()?;
         if let Some(path) = &self.plot {
             check_plot(path)?;
         }
@@ -95,8 +100,9 @@ impl Recover {
             result.compare(&self.reference(path, &task)?)?;
         }
         if let Some(loadings) = &loadings {
-            loadings.write(&vectors, &result.feature_names)?;
+            loadings.write_components(&vectors, &result.feature_names)?;
         }
+        result.covariance = self.covariance.write(&covariance, &result.feature_names, covariance_file.as_ref())?;
         if let (Some(path), Some(spectrum)) = (&self.plot, &spectrum) {
             files::write(path, plot::svg(&figure(&result, spectrum)).as_bytes())?;
         }

@@ -11,6 +11,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
 use super::confidence::{ConfidenceResult, PredictionResult};
+use super::denoising::CovarianceResult;
 use crate::cli::error::{CliError, Result};
 use crate::cli::solve::status_name;
 
@@ -48,6 +49,8 @@ pub(in crate::cli) struct RecoverResult {
     pub(in crate::cli) predicted: Option<PredictionResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) confidence: Option<ConfidenceResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) covariance: Option<CovarianceResult>,
     /// `||sin Theta||_F^2` against the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) sin_theta_squared: Option<f64>,

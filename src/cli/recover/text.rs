@@ -1,5 +1,6 @@
 //! What `recover` found, as people see it.
 
+use super::denoising::CovarianceResult;
 use super::result::{RecoverResult, ReferenceResult, SparseResult, descending};
 use crate::cli::output::{grouped, wrote};
 
@@ -43,7 +44,10 @@ impl RecoverResult {
         if let (Some(error), Some(reference)) = (self.sin_theta_squared, &self.reference) {
             text += &self.reference_text(error, reference);
         }
-        text + &wrote(self.output.as_deref()) + &wrote(self.plot.as_deref())
+        let covariance = self.covariance.as_ref();
+        text += &covariance.map(CovarianceResult::text).unwrap_or_default();
+        let covariance = covariance.map(|covariance| covariance.output.as_path());
+        text + &wrote(self.output.as_deref()) + &wrote(covariance) + &wrote(self.plot.as_deref())
     }
 
     fn explained(&self) -> String {

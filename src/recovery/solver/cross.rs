@@ -3,22 +3,23 @@
 use nalgebra::{DMatrix, DVector};
 
 /// Chooses, for rows `s` of the estimate, `z` with `|z_j| ≤ penalty` so that what is left, `m = s − z`, is orthogonal to the
-/// columns of `Q` (`|J| × r`) and otherwise as small as possible.
+/// orthonormal columns of `Q` (`|J| × r`) and otherwise as small as possible.
 ///
 /// The dual of this least-squares problem is smooth and convex in `r` variables, `z = clip(s − Q y)`; Newton's method solves it in
 /// a few steps, since it is piecewise quadratic. Where no `z` exists the steps run out.
-pub(super) struct Canceller {
-    /// `Qᵀ`, `r × |J|`: one row of `Q` after the other in memory.
-    leading: DMatrix<f64>,
+pub(super) struct Canceller<'a> {
+    leading: &'a DMatrix<f64>,
     penalty: f64,
 }
 
 /// The dual function at a point.
 struct Point {
     y: DVector<f64>,
-    /// `Σ_j s_j w_j + H(s_j − w_j)` at `w = Q y`, where `H` is the Huber function whose derivative is the clip.
+    /// What the clip takes off `s − Q y`: zero for most entries.
+    excess: DVector<f64>,
+    /// `(‖y‖² − ‖excess‖²) / 2`.
     value: f64,
-    /// Its gradient `Qᵀ m`.
+    /// Its gradient `Qᵀ m = y + Qᵀ excess`.
     gradient: DVector<f64>,
 }
 
@@ -30,17 +31,19 @@ const RIDGE: f64 = 1e-9;
 /// The least step of a line search.
 const LEAST_STEP: f64 = 1e-6;
 
-impl Canceller {
-    pub(super) fn new(leading: &DMatrix<f64>, penalty: f64) -> Self {
-        Self { leading: leading.transpose(), penalty }
+/// A gradient below this share of the penalty changes no bound: bounds see its square.
+const SMALL: f64 = 1e-11;
+
+impl<'a> Canceller<'a> {
+    pub(super) fn new(leading: &'a DMatrix<f64>, penalty: f64) -> Self {
+        Self { leading, penalty }
     }
 
     /// What is left of the row, `m`, and `Qᵀ m`, which is zero where the penalty allows.
     pub(super) fn cancel(&self, s: &[f64]) -> (DVector<f64>, DVector<f64>) {
-        let size = s.iter().map(|s| s * s).sum::<f64>().sqrt();
-        let mut point = self.at(s, DVector::zeros(self.leading.nrows()));
+        let mut point = self.at(s, DVector::zeros(self.leading.ncols()));
         for _ in 0..MAX_STEPS {
-            if point.gradient.norm() <= 4.0 * f64::EPSILON * size {
+            if point.gradient.norm() <= SMALL * self.penalty {
                 break;
             }
             match self.newton_step(s, &point) {
@@ -48,17 +51,20 @@ impl Canceller {
                 None => break,
             }
         }
-        let left = self.shifts(&point.y).zip(s).map(|(shift, s)| s - self.clip(s - shift));
-        (DVector::from_iterator(s.len(), left), point.gradient)
+        let mut left = point.excess;
+        left.gemv(1.0, self.leading, &point.y, 1.0);
+        let coupling = self.leading.tr_mul(&left);
+        (left, coupling)
     }
 
     /// The point after a Newton step, shortened until the function falls; `None` where it does not.
     fn newton_step(&self, s: &[f64], point: &Point) -> Option<Point> {
-        let count = self.leading.nrows();
-        let mut hessian = DMatrix::from_diagonal_element(count, count, RIDGE);
-        for ((column, shift), s) in self.leading.column_iter().zip(self.shifts(&point.y)).zip(s) {
-            if (s - shift).abs() < self.penalty {
-                hessian.ger(1.0, &column, &column, 1.0);
+        let count = self.leading.ncols();
+        let mut hessian = DMatrix::from_diagonal_element(count, count, 1.0 + RIDGE);
+        for (row, _) in point.excess.iter().enumerate().filter(|(_, excess)| **excess != 0.0) {
+            for column in 0..count {
+                let entry = self.leading[(row, column)];
+                (column..count).for_each(|other| hessian[(other, column)] -= entry * self.leading[(row, other)]);
             }
         }
         let step = hessian.cholesky()?.solve(&point.gradient);
@@ -75,27 +81,13 @@ impl Canceller {
     }
 
     fn at(&self, s: &[f64], y: DVector<f64>) -> Point {
-        let (mut value, mut gradient) = (0.0, DVector::zeros(y.len()));
-        for (column, s) in self.leading.column_iter().zip(s) {
-            let shift = column.dot(&y);
-            value += s * shift + self.huber(s - shift);
-            gradient.axpy(s - self.clip(s - shift), &column, 1.0);
-        }
-        Point { y, value, gradient }
-    }
-
-    /// `Q y`.
-    fn shifts<'a>(&'a self, y: &'a DVector<f64>) -> impl Iterator<Item = f64> + 'a {
-        self.leading.column_iter().map(|column| column.dot(y))
-    }
-
-    fn clip(&self, value: f64) -> f64 {
-        value.clamp(-self.penalty, self.penalty)
-    }
-
-    fn huber(&self, value: f64) -> f64 {
-        let size = value.abs();
-        if size <= self.penalty { 0.5 * size * size } else { self.penalty * (size - 0.5 * self.penalty) }
+        let mut excess = DVector::from_column_slice(s);
+        excess.gemv(-1.0, self.leading, &y, 1.0);
+        excess.apply(|rest| *rest -= rest.clamp(-self.penalty, self.penalty));
+        let mut gradient = y.clone();
+        gradient.gemv_tr(1.0, self.leading, &excess, 1.0);
+        let value = 0.5 * (y.norm_squared() - excess.norm_squared());
+        Point { y, excess, value, gradient }
     }
 }
 
@@ -121,7 +113,8 @@ mod tests {
 
     #[test]
     fn small_rows_vanish_and_large_ones_are_told_to_be_impossible() {
-        let canceller = Canceller::new(&leading(), 1.0);
+        let leading = leading();
+        let canceller = Canceller::new(&leading, 1.0);
         let (left, coupling) = canceller.cancel(&[0.9, -0.9, 0.3, 0.0]);
         assert_eq!((left.norm(), coupling.norm()), (0.0, 0.0));
         // Qᵀ s = (10, 0), of which the penalty takes (2, 0).

@@ -31,8 +31,9 @@ pub(super) struct Extension<'a> {
     spectrum: &'a SymmetricEigen,
     /// The leading eigenvectors `Q`, `|J| × r`.
     leading: DMatrix<f64>,
-    /// The rows of `C` that are not zero.
-    pub(super) cross: Vec<(usize, DVector<f64>)>,
+    /// The rows of `C` that are not zero, ascending, and what stands in them: one column each.
+    pub(super) cross_rows: Vec<usize>,
+    pub(super) cross: DMatrix<f64>,
     /// `(C Q)ᵀ C Q`, `r × r`.
     coupling: DMatrix<f64>,
     /// Rows that cannot be cancelled, with what is left of them: `‖Qᵀ C_i‖`.
@@ -93,40 +94,41 @@ impl<'a> Extension<'a> {
         positive: usize,
     ) -> Self {
         let leading = spectrum.vectors.columns(0, leading_count(&spectrum.values, problem.rank, positive)).into_owned();
-        let mut extension = Self {
+        let canceller = Canceller::new(&leading, problem.penalty);
+        let mut coupling = DMatrix::zeros(leading.ncols(), leading.ncols());
+        let (mut violations, mut cross_rows, mut cross_entries) = (Vec::new(), Vec::new(), Vec::new());
+        let mut entries = vec![0.0; rows.len()];
+        let mut inside = rows.iter().copied().peekable();
+        for row in 0..problem.dimension() {
+            if inside.next_if_eq(&row).is_some() {
+                continue;
+            }
+            entries.iter_mut().zip(rows).for_each(|(entry, column)| *entry = problem.entry(*column, row));
+            if entries.iter().all(|entry| entry.abs() <= problem.penalty) {
+                continue;
+            }
+            let (left, remainder) = canceller.cancel(&entries);
+            let size = remainder.norm();
+            if size > NEGLIGIBLE * problem.penalty {
+                violations.push((row, size));
+            }
+            coupling.ger(1.0, &remainder, &remainder, 1.0);
+            cross_rows.push(row);
+            cross_entries.extend_from_slice(left.as_slice());
+        }
+        let cross = DMatrix::from_vec(rows.len(), cross_rows.len(), cross_entries);
+        Self {
             thresholded,
             rows,
             rank: problem.rank,
             block,
             spectrum,
-            coupling: DMatrix::zeros(leading.ncols(), leading.ncols()),
             leading,
-            cross: Vec::new(),
-            violations: Vec::new(),
-        };
-        let canceller = Canceller::new(&extension.leading, problem.penalty);
-        let mut entries = vec![0.0; rows.len()];
-        let mut inside = rows.iter().copied().peekable();
-        for row in 0..problem.dimension() {
-            if inside.next_if_eq(&row).is_none() {
-                entries.iter_mut().zip(rows).for_each(|(entry, column)| *entry = problem.entry(*column, row));
-                extension.add_row(&canceller, problem.penalty, row, &entries);
-            }
+            cross_rows,
+            cross,
+            coupling,
+            violations,
         }
-        extension
-    }
-
-    fn add_row(&mut self, canceller: &Canceller, penalty: f64, row: usize, entries: &[f64]) {
-        if entries.iter().all(|entry| entry.abs() <= penalty) {
-            return;
-        }
-        let (left, coupling) = canceller.cancel(entries);
-        let size = coupling.norm();
-        if size > NEGLIGIBLE * penalty {
-            self.violations.push((row, size));
-        }
-        self.coupling.ger(1.0, &coupling, &coupling, 1.0);
-        self.cross.push((row, left));
     }
 
     /// Bounds the sum of the `k` largest eigenvalues of the whole matrix.
@@ -158,7 +160,9 @@ impl<'a> Extension<'a> {
                 (bound, certificate) = (exact, Certificate::Exact);
             }
         }
-        let dual = DualMatrix { rows: self.rows.to_vec(), block: self.dual_block(problem), cross: self.cross.clone() };
+        let left = self.cross.column_iter().map(nalgebra::Matrix::into_owned);
+        let cross = self.cross_rows.iter().copied().zip(left).collect();
+        let dual = DualMatrix { rows: self.rows.to_vec(), block: self.dual_block(problem), cross };
         Ok(Evidence { bound, estimate, certificate, dual, growth: self.growth(&krylov) })
     }
 
@@ -184,7 +188,7 @@ impl<'a> Extension<'a> {
             whole.row_mut(*place).fill(0.0);
         }
         scatter(self.block, self.rows, &mut whole);
-        for (row, left) in &self.cross {
+        for (row, left) in self.cross_rows.iter().zip(self.cross.column_iter()) {
             for (column, at_column) in self.rows.iter().enumerate() {
                 whole[(*row, *at_column)] = left[column];
                 whole[(*at_column, *row)] = left[column];
@@ -199,7 +203,7 @@ impl<'a> Extension<'a> {
     ///
     /// For every `δ > 0` the matrix is at most `diag(Λ + (CQ)ᵀCQ / δ, B + δ)` in the order of symmetric matrices, `Λ` the leading
     /// eigenvalues of `M_J` and `B` the complement, so its eigenvalues are too.
-    fn sum_of_largest(&self, beta: f64) -> Result<f64, RecoveryError> {
+    pub(super) fn sum_of_largest(&self, beta: f64) -> Result<f64, RecoveryError> {
         if beta.is_infinite() {
             return Ok(f64::INFINITY);
         }
@@ -252,19 +256,24 @@ impl<'a> Extension<'a> {
         self.rows.iter().for_each(|row| x[*row] = 0.0);
         self.thresholded.multiply(x, y);
         let mut image = self.block * &inside;
-        for (row, left) in &self.cross {
-            y[*row] += left.dot(&inside);
-            image.axpy(x[*row], left, 1.0);
-        }
+        let outside = DVector::from_iterator(self.cross_rows.len(), self.cross_rows.iter().map(|row| x[*row]));
+        image.gemv(1.0, &self.cross, &outside, 1.0);
+        let added = self.cross.tr_mul(&inside);
+        self.cross_rows.iter().zip(added.iter()).for_each(|(row, added)| y[*row] += added);
         self.rows.iter().zip(image.iter()).for_each(|(row, image)| y[*row] = *image);
+    }
+
+    /// Rows that cannot be cancelled, worst first.
+    pub(super) fn missing(&self) -> Vec<usize> {
+        let mut violations = self.violations.clone();
+        violations.sort_by(|left, right| right.1.total_cmp(&left.1));
+        violations.into_iter().map(|(row, _)| row).collect()
     }
 
     /// Rows that cannot be cancelled, then rows of the eigenvectors of the complement that reach above the threshold.
     fn growth(&self, krylov: &Krylov) -> Vec<usize> {
         let threshold = self.spectrum.values[self.rank - 1];
-        let mut violations = self.violations.clone();
-        violations.sort_by(|left, right| right.1.total_cmp(&left.1));
-        let mut growth: Vec<usize> = violations.into_iter().map(|(row, _)| row).collect();
+        let mut growth = self.missing();
         let above = krylov.values.iter().take_while(|value| **value > threshold).count().min(2 * self.rank);
         if above > 0 {
             let vectors = krylov.vectors(above);

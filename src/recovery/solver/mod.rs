@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 
 use nalgebra::{DMatrix, DVector};
 
-use self::extension::{Effort, Evidence};
+use self::extension::{Effort, Evidence, Extension};
 pub(super) use self::scaled::ScaledProblem;
 use self::splitting::{Splitting, Stepping};
 use self::thresholded::Thresholded;
@@ -185,6 +185,15 @@ enum Pause {
     Ended(SolverStatus),
 }
 
+/// What comes of an attempt to certify.
+enum Verdict {
+    Certified(Evidence),
+    /// Rows that the penalty cannot keep out, most wanted first.
+    Missing(Vec<usize>),
+    /// The working set is not yet solved well enough for a certificate to tell more than its own gap.
+    Unsolved,
+}
+
 /// Everything that changes while a problem is solved.
 struct Run<'a> {
     settings: &'a SolverSettings,
@@ -214,7 +223,17 @@ impl Run<'_> {
                 inner = self.settings.tolerance;
             }
             let (pause, block) = self.solve_block(inner)?;
-            let evidence = self.certify(&block)?;
+            let evidence = match self.certify(&block, matches!(pause, Pause::Solved))? {
+                Verdict::Certified(evidence) => evidence,
+                Verdict::Missing(rows) => {
+                    self.splitting = self.working.grow(&self.scaled, &self.splitting, &rows);
+                    continue;
+                }
+                Verdict::Unsolved => {
+                    inner = 0.5 * self.settings.tolerance;
+                    continue;
+                }
+            };
             if self.relative_gap() <= self.settings.tolerance {
                 return Ok(SolverStatus::Optimal);
             }
@@ -226,7 +245,6 @@ impl Run<'_> {
             if expected > 2.0 * block_gap && !evidence.growth.is_empty() {
                 self.splitting = self.working.grow(&self.scaled, &self.splitting, &evidence.growth);
             } else if block_gap > 0.5 * self.settings.tolerance {
-                // On few rows iterations are cheaper than certificates.
                 let step = if self.working.rows.len() <= FEW_ROWS { 0.0 } else { 0.1 * block_gap };
                 inner = step.max(0.5 * self.settings.tolerance);
             } else if evidence.growth.is_empty() {
@@ -248,29 +266,33 @@ impl Run<'_> {
             if !self.splitting.iterations.is_multiple_of(self.settings.check_every) && !exhausted {
                 continue;
             }
-            self.improve(&mut block)?;
-            let gap = self.scaled.relative_gap(block.value, block.bound);
+            let mut gap = self.improve(&mut block, tolerance)?;
             if gap < 0.9 * least_gap {
                 (least_gap, last_progress) = (gap, self.iterations);
             }
             let report = self.report(gap);
             let interrupted = (self.progress)(&report).is_break();
             let patience = PATIENCE.0.max((PATIENCE.1 * self.iterations as f64) as usize);
+            let standstill = self.iterations - last_progress >= patience || self.splitting.stands_still();
+            if interrupted || exhausted || standstill {
+                // Whatever it shows, the end needs a proven bound.
+                gap = self.improve(&mut block, f64::INFINITY)?;
+            }
             if interrupted {
                 return Ok((Pause::Ended(SolverStatus::Cancelled), block));
             } else if exhausted {
                 return Ok((Pause::Ended(SolverStatus::BudgetExhausted), block));
             } else if gap <= tolerance {
                 return Ok((Pause::Solved, block));
-            } else if self.iterations - last_progress >= patience || self.splitting.stands_still() {
+            } else if standstill {
                 return Ok((Pause::Ended(SolverStatus::Stalled), block));
             }
             self.splitting.adapt_rho();
         }
     }
 
-    /// Takes the iterate's value and bound where they are better.
-    fn improve(&mut self, block: &mut Block) -> Result<(), RecoveryError> {
+    /// Takes the iterate's value and bound where they are better; the gap. It is proven where it is within `tolerance`.
+    fn improve(&mut self, block: &mut Block, tolerance: f64) -> Result<f64, RecoveryError> {
         let value = self.splitting.value();
         block.value = block.value.max(value);
         if self.best.primal.as_ref().is_none_or(|best| value > best.value) {
@@ -278,16 +300,24 @@ impl Run<'_> {
             self.best.primal = Some(Primal { value, rows: self.working.rows.clone(), vectors, weights });
         }
         let dual = self.splitting.dual();
+        if tolerance.is_finite()
+            && let Some(least) = self.splitting.glimpse(&dual)?
+        {
+            let gap = self.scaled.relative_gap(block.value, least.min(block.bound));
+            if gap > tolerance {
+                return Ok(gap);
+            }
+        }
         let bound = self.working.block_bound(&self.splitting, &dual, &self.scaled)?;
         if bound < block.bound {
             block.bound = bound;
             block.dual = dual;
         }
-        Ok(())
+        Ok(self.scaled.relative_gap(block.value, block.bound))
     }
 
-    /// Extends the dual matrix of the working set to all rows.
-    fn certify(&mut self, block: &Block) -> Result<Evidence, RecoveryError> {
+    /// Extends the dual matrix of the working set to all rows; `spare` certificates that are not worth their cost.
+    fn certify(&mut self, block: &Block, spare: bool) -> Result<Verdict, RecoveryError> {
         let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
         let effort = Effort {
             seed: self.settings.seed,
@@ -296,11 +326,19 @@ impl Run<'_> {
             exact_dimension: self.settings.exact_dimension,
             wanted: &|bound| self.scaled.relative_gap(value, bound) <= self.settings.tolerance,
         };
-        let evidence = if self.working.is_everything(&self.scaled) {
-            self.working.whole(&self.scaled, &self.splitting, block)
+        let verdict = if self.working.is_everything(&self.scaled) {
+            Verdict::Certified(self.working.whole(&self.scaled, &self.splitting, block))
         } else {
-            self.working.extend(&self.scaled, &self.thresholded, &self.splitting, &block.dual, &effort)?
+            let few = spare && self.working.rows.len() <= FEW_ROWS;
+            self.working.extend(&self.scaled, &self.thresholded, &self.splitting, &block.dual, |extension| {
+                let glance = if few { self.glance(extension, block)? } else { None };
+                Ok(match glance {
+                    Some(verdict) => verdict,
+                    None => Verdict::Certified(extension.evidence(&self.scaled, &effort)?),
+                })
+            })?
         };
+        let Verdict::Certified(evidence) = &verdict else { return Ok(verdict) };
         if self.best.dual.as_ref().is_none_or(|best| evidence.bound < best.bound) {
             let (bound, certificate, matrix) = (evidence.bound, evidence.certificate, evidence.dual.clone());
             self.best.dual = Some(Dual { bound, certificate, matrix });
@@ -312,7 +350,22 @@ impl Run<'_> {
             dual_bound: self.scaled.in_units(self.best_bound()),
             relative_gap: self.relative_gap(),
         });
-        Ok(evidence)
+        Ok(verdict)
+    }
+
+    /// What the extension is sure to lack, whatever the Lanczos steps of a certificate would find.
+    fn glance(&self, extension: &Extension<'_>, block: &Block) -> Result<Option<Verdict>, RecoveryError> {
+        let Some(bulk) = self.working.bulk else { return Ok(None) };
+        let gap = self.scaled.relative_gap(block.value, block.bound);
+        let expected = self.scaled.relative_gap(block.value, extension.sum_of_largest(bulk)?);
+        if expected <= self.settings.tolerance {
+            return Ok(None);
+        }
+        let missing = extension.missing();
+        if expected > 2.0 * gap && !missing.is_empty() {
+            return Ok(Some(Verdict::Missing(missing)));
+        }
+        Ok((gap > 0.5 * self.settings.tolerance).then_some(Verdict::Unsolved))
     }
 
     fn best_bound(&self) -> f64 {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use nalgebra::DMatrix;
 
-use crate::linalg::{improve_leading_pairs, symmetric_eigen, weighted_gram};
+use crate::linalg::{improve_leading_pairs, symmetric_eigen, symmetric_eigenvalues, weighted_gram};
 use crate::recovery::RecoveryError;
 
 /// A block of the estimate that no entry above the penalty connects with another one.
@@ -94,16 +94,31 @@ impl Part {
         unpack_lower(&coordinates, &mut self.matrix, |value| value);
         self.matrix.fill_upper_triangle_with_lower_triangle();
         let count = self.rows.len();
-        let wanted = self.weights.len() + (self.weights.len() / 2).clamp(4, 16);
-        if count > 64 && wanted <= self.vectors.ncols() && 6 * wanted <= count {
-            let guess = self.vectors.columns(0, wanted).into_owned();
-            let pairs = improve_leading_pairs(&self.matrix, &guess)?;
+        let (wanted, known) = (self.followed(), self.vectors.ncols());
+        if count > 64 && 6 * wanted <= count && known > self.weights.len() {
+            let guess = self.vectors.columns(0, wanted.min(known)).into_owned();
+            // A few more than wanted: their number must be able to grow.
+            let pairs = improve_leading_pairs(&self.matrix, &guess, wanted + 4)?;
             self.vectors = pairs.vectors;
             return Ok(pairs.values);
         }
         let eigen = symmetric_eigen(&self.matrix)?;
         self.vectors = eigen.vectors;
         Ok(eigen.values.as_slice().to_vec())
+    }
+
+    /// How many eigenvectors to follow, so that those with weight are surely among them.
+    fn followed(&self) -> usize {
+        self.weights.len() + (self.weights.len() / 2).clamp(4, 16)
+    }
+
+    /// The leading eigenvalues of a matrix whose eigenvectors are near those of the last one, from below.
+    pub(super) fn leading_values(&self, matrix: &DMatrix<f64>) -> Result<Vec<f64>, RecoveryError> {
+        let wanted = self.followed().min(self.vectors.ncols()).min(self.rows.len() / 2);
+        if wanted == 0 {
+            return Ok(symmetric_eigenvalues(matrix)?.as_slice().to_vec());
+        }
+        Ok(improve_leading_pairs(matrix, &self.vectors.columns(0, wanted).into_owned(), wanted)?.values)
     }
 
     /// `x ← Σ w_i v_i v_iᵀ`.

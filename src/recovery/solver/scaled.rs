@@ -20,6 +20,8 @@ pub(in crate::recovery) struct ScaledProblem<'a> {
     pub(in crate::recovery) penalty: f64,
     pub(in crate::recovery) shift: f64,
     pub(in crate::recovery) scale: f64,
+    /// `1 / scale`, exact: both are powers of two.
+    inverse: f64,
 }
 
 /// The largest entry of the scaled estimate and the penalty are each below 2.
@@ -31,7 +33,14 @@ impl<'a> ScaledProblem<'a> {
         let shift = estimate.mean_diagonal();
         let size = largest.max(problem.penalty().value()).max(f64::MIN_POSITIVE);
         let scale = libm::exp2(libm::floor(libm::log2(size)));
-        Self { estimate, rank: problem.rank().value(), penalty: problem.penalty().value() / scale, shift, scale }
+        Self {
+            estimate,
+            rank: problem.rank().value(),
+            penalty: problem.penalty().value() / scale,
+            shift,
+            scale,
+            inverse: 1.0 / scale,
+        }
     }
 
     pub(in crate::recovery) fn dimension(&self) -> usize {
@@ -40,7 +49,7 @@ impl<'a> ScaledProblem<'a> {
 
     pub(in crate::recovery) fn entry(&self, row: usize, column: usize) -> f64 {
         let entry = self.estimate.entry(row, column);
-        if row == column { (entry - self.shift) / self.scale } else { entry / self.scale }
+        if row == column { (entry - self.shift) * self.inverse } else { entry * self.inverse }
     }
 
     /// The submatrix of these rows and columns.

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::Block;
-use super::extension::{Effort, Evidence, Extension, random_direction};
+use super::extension::{Evidence, Extension, random_direction};
 use super::part::Part;
 use super::scaled::ScaledProblem;
 use super::splitting::{Splitting, Stepping};
@@ -16,10 +16,15 @@ use crate::recovery::outcome::{Certificate, DualMatrix, FantopeSolution};
 /// Rows in ascending order.
 pub(super) struct WorkingSet {
     pub(super) rows: Vec<usize>,
+    /// About the largest eigenvalue of the thresholded estimate apart from the `k` leading ones, where it was looked for.
+    pub(super) bulk: Option<f64>,
 }
 
 /// Problems of this dimension are solved whole.
 const SMALL: usize = 32;
+
+/// Lanczos steps that rank the rows, beside two per component. What they miss, the certificates find.
+const FIRST_STEPS: usize = 20;
 
 /// Most rows to begin with, per component.
 const FIRST_ROWS: usize = 12;
@@ -37,9 +42,11 @@ impl WorkingSet {
     ) -> Result<(Self, Splitting), RecoveryError> {
         let (dimension, rank) = (problem.dimension(), problem.rank);
         let mut rows: Vec<usize> = (0..dimension).collect();
+        let mut bulk = None;
         if dimension > SMALL && 2 * rank < dimension {
             let start = random_direction(seed, 0, dimension);
-            let krylov = lanczos(&mut |x, y| thresholded.multiply(x, y), &start, 40 + 4 * rank)?;
+            let krylov = lanczos(&mut |x, y| thresholded.multiply(x, y), &start, FIRST_STEPS + 2 * rank)?;
+            bulk = krylov.values.get(rank).copied();
             let vectors = krylov.vectors(rank.min(krylov.values.len()));
             let leverage: Vec<f64> = vectors.row_iter().map(|entries| entries.norm_squared()).collect();
             rows.sort_by(|left, right| leverage[*right].total_cmp(&leverage[*left]));
@@ -55,7 +62,7 @@ impl WorkingSet {
         let (weights, _) = fantope_weights(&eigen.values, rank);
         let x = weighted_projectors(&eigen.vectors, &weights);
         let splitting = split(problem, &block, &x, &dual, rho, stepping);
-        Ok((Self { rows }, splitting))
+        Ok((Self { rows, bulk }, splitting))
     }
 
     /// The rows of the solution of a similar problem, and the iteration from there.
@@ -73,7 +80,7 @@ impl WorkingSet {
         }
         let rho = natural_rho(&dual, problem.rank);
         let splitting = split(problem, &block, &start.sparse_block, &dual, rho, stepping);
-        Ok((Self { rows }, splitting))
+        Ok((Self { rows, bulk: None }, splitting))
     }
 
     /// Whether every row is in the set.
@@ -166,15 +173,15 @@ impl WorkingSet {
         }
     }
 
-    /// What the dual matrix of the parts proves for the whole problem.
-    pub(super) fn extend(
+    /// Extends the dual matrix of the parts to the whole problem, and asks the extension.
+    pub(super) fn extend<T>(
         &self,
         problem: &ScaledProblem<'_>,
         thresholded: &Thresholded<'_>,
         splitting: &Splitting,
         dual: &[DMatrix<f64>],
-        effort: &Effort<'_>,
-    ) -> Result<Evidence, RecoveryError> {
+        ask: impl FnOnce(&Extension<'_>) -> Result<T, RecoveryError>,
+    ) -> Result<T, RecoveryError> {
         let count = self.rows.len();
         let differences: Vec<DMatrix<f64>> =
             splitting.parts.iter().zip(dual).map(|(part, dual)| &part.estimate - dual).collect();
@@ -194,7 +201,7 @@ impl WorkingSet {
         };
         let block = self.assembled(splitting, &differences);
         let positive = splitting.parts.iter().map(|part| part.weights.len()).sum();
-        Extension::new(problem, thresholded, &self.rows, &block, &spectrum, positive).evidence(problem, effort)
+        ask(&Extension::new(problem, thresholded, &self.rows, &block, &spectrum, positive))
     }
 }
 

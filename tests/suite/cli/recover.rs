@@ -1,5 +1,6 @@
 //! `recover` with every choice of penalty, its picture, and the inputs at the edge of what has an answer.
 
+use nalgebra::{DMatrix, DVector};
 use serde_json::{Value, json};
 
 use crate::support::{Folder, npy_matrix};
@@ -216,5 +217,47 @@ fn the_error_is_predicted_and_bounded_by_drawing_the_noise_again() {
     folder.run("task new --schema schema.json --epsilon 4 --centre -o centred.json").ok();
     folder.run("randomize records.csv -t centred.json -o c.ldpr --insecure-seed 5").ok();
     folder.run("aggregate c.ldpr -t centred.json -o c.ldpa").ok();
+    folder.run("recover c.ldpa -t centred.json --rank 1 --covariance s.csv").refused(2, &["centring", "--denoise psd"]);
+    folder.run("recover c.ldpa -t centred.json --rank 1 --covariance s.csv --denoise psd").ok();
     folder.run("recover c.ldpa -t centred.json --rank 1 --bootstrap 40").refused(2, &["centring"]);
+}
+
+#[test]
+fn the_covariance_is_written_as_it_is_and_denoised() {
+    let folder = collected(3000, 1);
+    let matrix = |denoise: &str| {
+        let line = format!("recover a.ldpa -t task.json --rank 1 --covariance s.json --denoise {denoise} --json");
+        let result = folder.run(&line).json();
+        assert_eq!(
+            (&result["covariance"]["denoising"], &result["covariance"]["output"]),
+            (&json!(denoise), &json!("s.json"))
+        );
+        let written: Value = serde_json::from_slice(&folder.read("s.json")).unwrap();
+        assert_eq!(written["feature_names"], json!(["w", "x", "y", "z"]));
+        let columns: Vec<f64> = written["covariance"].as_array().unwrap().iter().flat_map(numbers).collect();
+        (result, DMatrix::from_vec(4, 4, columns))
+    };
+    let (result, raw) = matrix("none");
+    assert!((raw.trace() - result["total_variance"].as_f64().unwrap()).abs() < 1e-12);
+    let first = DVector::from_vec(numbers(&result["components"][0]));
+    assert!((first.dot(&(&raw * &first)) - result["eigenvalues"][0].as_f64().unwrap()).abs() < 1e-12);
+    for denoise in ["frobenius", "operator", "psd"] {
+        let (result, denoised) = matrix(denoise);
+        let values = denoised.symmetric_eigenvalues();
+        assert!(values.min() > -1e-12, "{denoise}: {values}");
+        if denoise == "psd" {
+            continue;
+        }
+        let shrunk = numbers(&result["covariance"]["eigenvalues"]);
+        assert!(
+            (values.max() - shrunk[0]).abs() < 1e-12
+                && (values.min() - result["covariance"]["bulk"].as_f64().unwrap()).abs() < 1e-12
+        );
+        // The same eigenvectors.
+        assert!((&denoised * &first - values.max() * &first).norm() < 1e-12);
+    }
+    folder.run("recover a.ldpa -t task.json --rank 1 --covariance s.csv").ok();
+    assert!(folder.read_text("s.csv").starts_with("feature,w,x,y,z\nw,"));
+    folder.run("recover a.ldpa -t task.json --rank 1 --covariance s.txt").refused(2, &["s.txt", ".csv, .npy or .json"]);
+    folder.run("recover a.ldpa -t task.json --rank 1 --denoise psd").refused(2, &["--covariance"]);
 }

@@ -1,0 +1,105 @@
+// The lab in a page.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { launchChromium } from "./chromium.js";
+import { serve } from "./serve.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
+
+let browser;
+let server;
+
+before(async () => {
+  server = await serve(ROOT, { "/": EMPTY });
+  browser = await launchChromium();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+/** Runs `work` with the lab's exports as its first argument in a page of its own. */
+async function inPage(work, argument) {
+  const page = await browser.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  await page.goto(`${server.url}/`);
+  const source = `async (argument) => {
+    const lab = await import("/pkg/lab.js");
+    await Promise.all([lab.init(), lab.init()]);
+    return (${work})(lab, argument);
+  }`;
+  const found = await page.evaluate(`(${source})(${JSON.stringify(argument)})`);
+  assert.deepEqual(errors, []);
+  await page.close();
+  return found;
+}
+
+test("reports become an aggregate, the same bytes as natively, and components", async () => {
+  const { cases } = JSON.parse(readFileSync(join(ROOT, "tests/vectors/v1/double-cap.json"), "utf8"));
+  const found = await inPage(({ Aggregate, recover, Task }, cases) => {
+    const unhex = (text) => Uint8Array.from(text.match(/../g), (pair) => Number.parseInt(pair, 16));
+    return cases.map(({ task: document, reports }) => {
+      const task = Task.parse(document);
+      const aggregate = new Aggregate(task);
+      for (const { report } of reports) aggregate.add(unhex(report));
+      const hex = Array.from(aggregate.toBytes(), (byte) => byte.toString(16).padStart(2, "0")).join("");
+      const { components } = recover(aggregate, { rank: 1 });
+      return { hex, norm: components.reduce((sum, loading) => sum + loading ** 2, 0) };
+    });
+  }, cases);
+  assert.deepEqual(
+    found.map(({ hex }) => hex),
+    cases.map(({ aggregate }) => aggregate),
+  );
+  for (const { norm } of found) assert.ok(Math.abs(norm - 1) < 1e-12, `${norm}`);
+});
+
+test("the page lives while a simulation runs, and can stop it", async () => {
+  const { beats, done, name } = await inPage(async ({ simulate }) => {
+    const controller = new AbortController();
+    const state = { beats: 0, done: 0 };
+    const heart = setInterval(() => (state.beats += 1));
+    const options = { dimension: 10, rank: 2, records: 200, trials: 1000, mechanism: { type: "double-cap", epsilon: 2 } };
+    const onProgress = ({ done }) => {
+      state.done = done;
+      if (state.beats >= 3) controller.abort();
+    };
+    const error = await simulate(options, { signal: controller.signal, onProgress }).catch((error) => error);
+    clearInterval(heart);
+    return { ...state, name: error.name };
+  });
+  assert.equal(name, "AbortError");
+  assert.ok(beats >= 3 && done < 1000, `${beats} beats in ${done} trials`);
+});
+
+test("sparse components of 400 features are found and certified", async () => {
+  const { status, relativeGap, support } = await inPage(({ solve }) => {
+    const dimension = 400;
+    const matrix = new Float64Array(dimension * dimension);
+    // Five blocks of four rows above noise from a small generator.
+    let state = 1;
+    const uniform = () => (state = (state * 48271) % 2147483647) / 2147483647 - 0.5;
+    for (let row = 0; row < dimension; row += 1) {
+      for (let column = row; column < dimension; column += 1) {
+        const signal = column < 20 && row >> 2 === column >> 2 ? 1 : 0;
+        matrix[row * dimension + column] = matrix[column * dimension + row] = signal + 0.1 * uniform();
+      }
+    }
+    const { status, sparse, support } = solve(matrix, dimension, { rank: 5, penalty: 0.1 });
+    return { status, relativeGap: sparse.relativeGap, support };
+  });
+  assert.equal(status, "optimal");
+  assert.ok(relativeGap <= 1e-6);
+  assert.deepEqual(
+    support,
+    Array.from({ length: 20 }, (_, row) => row),
+  );
+});
