@@ -16,19 +16,17 @@ export function bind(wasm) {
 
   /** Loads what `source` gives once, however often it is asked; after a failure the next call tries again. */
   function start(source) {
-    started ??= Promise.resolve()
-      .then(source)
-      .then((input) => instantiate(wasm, input))
-      .then(
-        () => {
-          ready = true;
-        },
-        (cause) => {
-          started = undefined;
-          throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
-        },
-      );
-    return started;
+    return (started ??= begin(source));
+  }
+
+  async function begin(source) {
+    try {
+      await instantiate(wasm, await source());
+      ready = true;
+    } catch (cause) {
+      started = undefined;
+      throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
+    }
   }
 
   function call(work) {
@@ -49,7 +47,6 @@ export function bind(wasm) {
 
   class Task {
     #task;
-    #facts;
 
     static {
       generated = (task) => {
@@ -59,9 +56,9 @@ export function bind(wasm) {
     }
 
     constructor(key, task) {
-      if (key !== PARSE) throw failure("argument", "a Task is made by Task.parse or Task.fetch");
+      if (key !== PARSE) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
       this.#task = task;
-      this.#facts = JSON.parse(task.facts());
+      Object.assign(this, JSON.parse(task.facts()));
     }
 
     static parse(json) {
@@ -70,30 +67,6 @@ export function bind(wasm) {
 
     static async fetch(url, { digest, signal } = {}) {
       return expectDigest(Task.parse(await fetchTask(url, signal)), digest);
-    }
-
-    get digest() {
-      return this.#known().digest;
-    }
-
-    get dimension() {
-      return this.#known().dimension;
-    }
-
-    get featureNames() {
-      return [...this.#known().featureNames];
-    }
-
-    get guarantee() {
-      return { ...this.#known().guarantee };
-    }
-
-    get oddsFactor() {
-      return this.#known().oddsFactor;
-    }
-
-    get reportBytes() {
-      return this.#known().reportBytes;
     }
 
     toJSON() {
@@ -107,11 +80,6 @@ export function bind(wasm) {
     free() {
       this.#task?.free();
       this.#task = undefined;
-    }
-
-    #known() {
-      alive(this.#task, "task");
-      return this.#facts;
     }
   }
 
@@ -145,12 +113,7 @@ export function bind(wasm) {
   }
 
   // Not every host has Symbol.dispose yet; where it is missing, so is `using`.
-  if (Symbol.dispose) {
-    for (const type of [Task, Randomizer]) {
-      const { free: value } = type.prototype;
-      Object.defineProperty(type.prototype, Symbol.dispose, { value, configurable: true, writable: true });
-    }
-  }
+  if (Symbol.dispose) for (const { prototype } of [Task, Randomizer]) prototype[Symbol.dispose] = prototype.free;
 
   return { call, generated, Randomizer, start, Task, version: () => call(wasm.version) };
 }

@@ -125,7 +125,7 @@ test("a visitor fills in a record, randomizes it, looks at it, and sends the rep
   assert.match(ownBefore, /The largest: running with itself/);
   assert.match(
     await page.locator("#guarantee").textContent(),
-    /factor of at most about 54\.6\. .*ε\u00a0=\u00a04, δ\u00a0=\u00a00/,
+    /factor of at most 54\.6\. .*ε\u00a0=\u00a04, δ\u00a0=\u00a00/,
   );
 
   await page.getByRole("button", { name: "Randomize again" }).click();

@@ -230,7 +230,7 @@ describe("the package", () => {
     const randomizer = new Randomizer(task, LIMITS);
     task.free();
     task.free();
-    throws(() => task.digest, "argument", /freed/);
+    throws(() => String(task), "argument", /freed/);
     throws(() => new Randomizer(task, LIMITS), "argument", /freed/);
     assert.equal(randomizer.randomize(RECORD).bytes.length, 35, "a randomizer outlives its task");
     randomizer.free();

@@ -1,6 +1,17 @@
 // The page: a record is filled in and randomized here, its report is sent, and what all reports show comes back.
 
-import { debiasedContribution, encode, init, LdpPcaError, Randomizer, type Report, submit, Task, version } from "ldp-pca/lab";
+import {
+  consent,
+  debiasedContribution,
+  encode,
+  init,
+  LdpPcaError,
+  Randomizer,
+  type Report,
+  submit,
+  Task,
+  version,
+} from "ldp-pca/lab";
 
 import { AggregatorError, listTasks, PATIENCE_MS, readRecovery, type Recovery } from "./aggregator.js";
 import { componentLists } from "./components.js";
@@ -225,14 +236,10 @@ function away(error: unknown): void {
 }
 
 function guaranteeInWords(task: Task): string {
-  const { epsilon, delta } = task.guarantee;
-  const exception = delta === 0 ? "" : `, except with a probability of at most ${delta}`;
-  return (
-    "The promise: take anyone who sees this report, the aggregator included, and wants to tell whether your record is this " +
-    "one or any other one. Whatever they believed before, the report changes their odds by a factor of at most about " +
-    `${number(task.oddsFactor)}${exception}. It holds for one report (local differential privacy, ε\u00a0=\u00a0${epsilon}, ` +
-    `δ\u00a0=\u00a0${delta}).`
-  );
+  const { guarantee, promise, scope, stays } = consent(task);
+  const { epsilon, delta } = guarantee;
+  const terms = `local differential privacy, ε\u00a0=\u00a0${epsilon}, δ\u00a0=\u00a0${delta}`;
+  return `The promise: ${stays} ${promise} ${scope} (In technical terms: ${terms}.)`;
 }
 
 function showFormError(error: unknown): void {
