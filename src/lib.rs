@@ -70,7 +70,8 @@
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, composition, ledger, shuffling), [`sampling`] (noise
 //! primitives), [`noise`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
 //! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
-//! with), [`audit`] (a statistical test of the guarantee), and the faces `cli` (the binary), `server` and `js`.
+//! with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
+//! read and written by one code everywhere, small enough for a browser), and the faces `cli` (the binary), `server` and `js`.
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
@@ -80,9 +81,10 @@
 //!
 //! # Features
 //!
-//! `cli`, `server` and `js` are on by default, only add, and are inert off their target: WebAssembly builds never
-//! compile a network stack, native builds never compile `wasm-bindgen`. For the library alone use `default-features =
-//! false`.
+//! `cli`, `server` and `lab` (with `js` in it) are on by default, only add, and are inert off their target: WebAssembly
+//! builds never compile a network stack, native builds never compile `wasm-bindgen`. For the library alone use
+//! `default-features = false`. A page loads `js` alone, the client, of which every byte counts: it reaches nothing of
+//! recovery, `serde_json` or the standard library's numbers as text.
 
 pub mod aggregate;
 pub mod audit;
