@@ -87,9 +87,14 @@ for (const source of DEVELOPMENT) {
 
 for (const [source, scripts] of Object.entries(RUNTIMES)) {
   describe(source, () => {
+    let consumer;
+    before(async () => {
+      consumer = await Consumer.install(source, tarball.file);
+    });
+    after(() => consumer?.remove());
+
     for (const script of scripts) {
-      test(script, async (t) => {
-        const consumer = await install(t, source);
+      test(script, async () => {
         await reportsMore(1, async () => [JSON.parse(await consumer.run(script, [aggregator.url]))]);
       });
     }
