@@ -1,5 +1,5 @@
-// What a page downloads with each entry of the built package, in bytes after brotli: JavaScript as a bundler minifies it,
-// with every export kept, and modules as they are. pkg/sizes.json has the budgets; the tables in the READMEs are written here.
+// What a page downloads with each entry of the built package, in bytes after brotli: JavaScript as a bundler makes it,
+// with every export kept, and modules as they are. The budgets are in pkg/sizes.json, the tables in the READMEs.
 //
 // usage: node scripts/sizes.js [--write]   (after scripts/build-wasm.sh)
 //   --write   also rewrites the tables
@@ -19,7 +19,7 @@ const PARTS = {
   client: ["`ldp-pca`: JavaScript", () => bundled("index.js")],
   module: ["its module", () => readFileSync(join(PACKAGE, "wasm/client/ldp_pca_bg.wasm"))],
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
-  worker: ["`ldp-pca/worker`: JavaScript of the page, which loads that of `ldp-pca` in the worker", () => bundled("worker.js")],
+  worker: ["`ldp-pca/worker`: JavaScript of the page; the worker loads `ldp-pca`", () => bundled("worker.js")],
   lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],
   "lab-module": ["the lab's module", () => readFileSync(join(PACKAGE, "wasm/lab/ldp_pca_bg.wasm"))],
 };

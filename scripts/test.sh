@@ -4,7 +4,7 @@
 # usage: scripts/test.sh [native|wasm|browser|consumers]...   (all by default)
 #   native     format, lints, docs, Rust tests and doctests
 #   wasm       lints for wasm, Rust tests in a headless Chromium
-#   browser    the wasm builds, the types of the package, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
+#   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 #   consumers  the packed package in bundlers, browsers and other runtimes
 set -euo pipefail
 # shellcheck source=scripts/env.sh

@@ -33,7 +33,7 @@ const DEVELOPMENT = ["tests/consumers/vite8", "tests/consumers/vite7"];
 
 /** Consumers without a page: the scripts of their package.json. */
 const RUNTIMES = {
-  "tests/consumers/node": ["import", "require", "inline"],
+  "tests/consumers/node": ["import", "require", "inline", "lab"],
   "tests/consumers/node24": ["import", "require", "inline"],
   "tests/consumers/deno": ["import", "inline"],
   "tests/consumers/bun": ["import", "inline"],
