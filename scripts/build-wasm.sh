@@ -25,10 +25,19 @@ main() {
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
+# Where this machine keeps the sources of dependencies is no part of a package: messages of panics would have it.
+unplaced() {
+    local folder flags=
+    for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+        flags+="'--remap-path-prefix=$folder=registry',"
+    done
+    echo "target.$TARGET.rustflags=[$flags]"
+}
+
 # build NAME PROFILE FEATURE
 build() {
     local out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/ldp_pca.wasm
-    cargo build --quiet --lib --profile "$2" --target $TARGET --no-default-features --features "$3"
+    cargo build --quiet --lib --profile "$2" --target $TARGET --no-default-features --features "$3" --config "$(unplaced)"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
