@@ -11,16 +11,13 @@ TARGET=wasm32-unknown-unknown
 target=$(cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
 
 main() {
-    local build
-    for build in "${@:-client lab}"; do
-        # shellcheck disable=SC2086 # a list of words
-        for build in $build; do
-            case $build in
-                client) build client client js ;;
-                lab) build lab release lab ;;
-                *) echo "unknown build '$build': use client, lab" >&2 && exit 2 ;;
-            esac
-        done
+    local build builds=${*:-client lab}
+    for build in $builds; do
+        case $build in
+            client) build client client js ;;
+            lab) build lab release lab ;;
+            *) echo "unknown build '$build': use client, lab" >&2 && exit 2 ;;
+        esac
     done
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
