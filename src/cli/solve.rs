@@ -122,10 +122,13 @@ impl SolverArguments {
         let started = Instant::now();
         let mut out_of_time = false;
         let mut progress = |progress: &Progress| {
-            spinner.set_message(format!(
-                "solving: iteration {}, {} rows, gap {:.1e}",
-                progress.iterations, progress.working_set, progress.relative_gap
-            ));
+            let gap = if progress.relative_gap.is_finite() {
+                format!("gap {:.1e}", progress.relative_gap)
+            } else {
+                format!("gap {:.1e} within them", progress.working_set_gap)
+            };
+            let (iterations, rows) = (progress.iterations, progress.working_set);
+            spinner.set_message(format!("solving: iteration {iterations}, {rows} rows, {gap}"));
             out_of_time = self.time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit);
             if out_of_time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };

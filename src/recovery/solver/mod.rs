@@ -41,7 +41,7 @@ pub struct SolverSettings {
     pub check_every: usize,
     /// Over-relaxation of the step, in `(0, 2)`. Default 1.6.
     pub relaxation: f64,
-    /// Steps that Anderson acceleration remembers; 0 turns it off. Default 10.
+    /// Steps that Anderson acceleration remembers; 0 turns it off. Default 5.
     pub memory: usize,
     /// Probability that a bound on the eigenvalues beyond the working set is wrong ([`Certificate::Probable`]), in `(0, 1)`.
     /// Default 1e-15.
@@ -61,7 +61,7 @@ impl Default for SolverSettings {
             max_iterations: 20_000,
             check_every: 10,
             relaxation: 1.6,
-            memory: 10,
+            memory: 5,
             failure: 1e-15,
             exact_dimension: 1500,
             seed: 0,
@@ -230,7 +230,7 @@ impl Run<'_> {
                     continue;
                 }
                 Verdict::Unsolved => {
-                    inner = 0.5 * self.settings.tolerance;
+                    inner = 0.8 * self.settings.tolerance;
                     continue;
                 }
             };
@@ -244,9 +244,9 @@ impl Run<'_> {
             let expected = self.scaled.relative_gap(block.value, evidence.estimate);
             if expected > 2.0 * block_gap && !evidence.growth.is_empty() {
                 self.splitting = self.working.grow(&self.scaled, &self.splitting, &evidence.growth);
-            } else if block_gap > 0.5 * self.settings.tolerance {
+            } else if block_gap > 0.8 * self.settings.tolerance {
                 let step = if self.working.rows.len() <= FEW_ROWS { 0.0 } else { 0.1 * block_gap };
-                inner = step.max(0.5 * self.settings.tolerance);
+                inner = step.max(0.8 * self.settings.tolerance);
             } else if evidence.growth.is_empty() {
                 return Ok(SolverStatus::Stalled);
             } else {
@@ -365,7 +365,7 @@ impl Run<'_> {
         if expected > 2.0 * gap && !missing.is_empty() {
             return Ok(Some(Verdict::Missing(missing)));
         }
-        Ok((gap > 0.5 * self.settings.tolerance).then_some(Verdict::Unsolved))
+        Ok((gap > 0.8 * self.settings.tolerance).then_some(Verdict::Unsolved))
     }
 
     fn best_bound(&self) -> f64 {
