@@ -2,17 +2,10 @@
 // crypto.getRandomValues. Beside it, in turn with it, what could be had without privacy: x xᵀ plus normal numbers in
 // floating point, from Math.random. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
+import { align, ROOT, run } from "./command.js";
 
-const USAGE = `usage: node benches/browser.js [--json]
-  --json   one JSON document in place of the table`;
-
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>benchmark</title>';
 
 const DIMENSIONS = [40, 116, 400];
@@ -25,24 +18,6 @@ const MECHANISMS = {
 const REPETITIONS = 40;
 /** The least that a repetition lasts, in as many calls as that takes: the clock of a page ticks in tenths of one. */
 const MILLISECONDS = 10;
-
-async function main(args) {
-  if (args.includes("--help")) {
-    console.log(USAGE);
-    return 0;
-  }
-  if (args.some((arg) => arg !== "--json")) {
-    console.error(USAGE);
-    return 2;
-  }
-  if (!existsSync(join(ROOT, "pkg/wasm/client/ldp_pca_bg.wasm"))) {
-    console.error("pkg/wasm is not there: run scripts/build-wasm.sh");
-    return 1;
-  }
-  const report = await measureAll();
-  console.log(args.includes("--json") ? JSON.stringify(report, null, 2) : table(report));
-  return 0;
-}
 
 async function measureAll() {
   const browser = await launchChromium();
@@ -182,14 +157,10 @@ function table({ chromium, repetitions, results }) {
     row.peer_coordinates_per_second.toExponential(2),
     row.time_ratio_to_peer.toFixed(2),
   ]);
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)));
-  const lines = [head, ...rows].map((row) =>
-    row.map((cell, column) => (column ? cell.padStart(widths[column]) : cell.padEnd(widths[column]))).join("  "),
-  );
   return [
     `randomize() in Chromium ${chromium}, medians of ${repetitions} repetitions, microseconds per report`,
     "",
-    ...lines,
+    ...align([head, ...rows]),
     "",
     "report: the record is a Float64Array; by name: an object. coordinates: d (d + 1) / 2 entries, or candidates x d.",
     "peer: d (d + 1) / 2 entries of x x^T plus f64 normals (Box-Muller on Math.random), no privacy. ratio: report / peer.",
@@ -201,4 +172,4 @@ function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await run("browser.js", measureAll, table);

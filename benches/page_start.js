@@ -2,47 +2,30 @@
 // bundled by Vite, and how long its main thread is busy at a stretch. Cold: a new profile. Warm: with what the browser
 // has in its cache. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { build } from "vite";
 
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
+import { align, ROOT, run } from "./command.js";
 
-const USAGE = `usage: node benches/page_start.js [--json]
-  --json   one JSON document in place of the table`;
-
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const ENTRIES = { "ldp-pca": "index.js", "ldp-pca/inline": "inline.js", "ldp-pca/worker": "worker.js" };
 const DIMENSION = 116;
 const COLD = 5;
 const WARM = 30;
 
-async function main(args) {
-  if (args.includes("--help")) {
-    console.log(USAGE);
-    return 0;
-  }
-  if (args.some((arg) => arg !== "--json")) {
-    console.error(USAGE);
-    return 2;
-  }
-  if (!existsSync(join(ROOT, "pkg/wasm/client/ldp_pca_bg.wasm"))) {
-    console.error("pkg/wasm is not there: run scripts/build-wasm.sh");
-    return 1;
-  }
+async function measureAll() {
   const folder = mkdtempSync(join(tmpdir(), "ldp-pca-page-start-"));
   try {
     const results = [];
     for (const [entry, file] of Object.entries(ENTRIES)) results.push({ entry, ...(await measure(folder, file)) });
-    console.log(args.includes("--json") ? JSON.stringify({ dimension: DIMENSION, results }, null, 2) : table(results));
+    return { dimension: DIMENSION, results };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  return 0;
 }
 
 async function measure(folder, file) {
@@ -137,23 +120,19 @@ function median(times) {
   return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
-function table(results) {
+function table({ results }) {
   const head = ["", "cold ms", "warm ms", "(min)", "longest task ms"];
   const rows = results.map(({ entry, cold, warm, task }) => [
     entry,
     ...[median(cold), median(warm), Math.min(...warm), median(task)].map((time) => time.toFixed(1)),
   ]);
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)));
-  const lines = [head, ...rows].map((row) =>
-    row.map((cell, column) => (column ? cell.padStart(widths[column]) : cell.padEnd(widths[column]))).join("  "),
-  );
   return [
     `page start to first report in Chromium, d = ${DIMENSION}: medians of ${COLD} cold and ${WARM} warm starts`,
     "",
-    ...lines,
+    ...align([head, ...rows]),
     "",
     "longest task: the main thread's own time in one task, from the start of the page to the report, cold",
   ].join("\n");
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await run("page_start.js", measureAll, table);

@@ -4,13 +4,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
 import { launchChromium } from "./chromium.js";
+import { EMPTY, openPage, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
 
 let browser;
 let server;
@@ -27,10 +24,7 @@ after(async () => {
 
 /** Runs `work` with the lab's exports as its first argument in a page of its own. */
 async function inPage(work, argument) {
-  const page = await browser.newPage();
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  await page.goto(`${server.url}/`);
+  const { page, errors } = await openPage(browser, server.url);
   const source = `async (argument) => {
     const lab = await import("/pkg/lab.js");
     await Promise.all([lab.init(), lab.init()]);

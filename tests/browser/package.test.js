@@ -1,21 +1,13 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
 import { serveAnswers } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
-import { launchChromium } from "./chromium.js";
-import { launchFirefox } from "./firefox.js";
+import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const VECTORS = join(ROOT, "tests/vectors/v1");
-const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
-
-const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
 
 for (const [name, launch] of Object.entries(BROWSERS)) {
   describe(name, () => packageTests(name, launch));
@@ -35,15 +27,7 @@ function packageTests(name, launch) {
     await server?.close();
   });
 
-  /** An empty page, and the errors that it reports. */
-  async function openPage(url = server.url) {
-    const page = await browser.newPage();
-    const errors = [];
-    page.on("pageerror", (error) => errors.push(error.message));
-    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    await page.goto(`${url}/`);
-    return { page, errors };
-  }
+  const openPage = (url = server.url) => open(browser, url);
 
   test("the package starts on a page whose policy allows wasm and nothing else", async () => {
     const { page, errors } = await openPage();
@@ -135,22 +119,7 @@ function packageTests(name, launch) {
     assert.deepEqual(found, ["init", "string"]);
   });
 
-  for (const file of readdirSync(VECTORS)) {
-    test(`${file}: the same bytes in ${name} as natively`, async () => {
-      const { page, errors } = await openPage();
-      const differences = await page.evaluate(
-        async (vectors) => {
-          const api = await import("/pkg/index.js");
-          const { differences } = await import("/tests/js/vectors.js");
-          await api.init();
-          return differences(api, vectors);
-        },
-        JSON.parse(readFileSync(join(VECTORS, file), "utf8")),
-      );
-      assert.deepEqual(differences, []);
-      assert.deepEqual(errors, []);
-    });
-  }
+  vectorTests(`in ${name}`, "/pkg/index.js", openPage);
 
   test("reports take their randomness from crypto.getRandomValues and fail with it", async () => {
     const { page } = await openPage();

@@ -1,20 +1,13 @@
 // The entry that works in a worker.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
-import { launchFirefox } from "./firefox.js";
+import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const VECTORS = join(ROOT, "tests/vectors/v1");
-const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
 
 let aggregator;
 let server;
@@ -32,7 +25,7 @@ after(async () => {
   await aggregator?.remove();
 });
 
-for (const [name, launch] of Object.entries({ Chromium: launchChromium, Firefox: launchFirefox })) {
+for (const [name, launch] of Object.entries(BROWSERS)) {
   describe(name, () => workerTests(name, launch));
 }
 
@@ -45,32 +38,9 @@ function workerTests(name, launch) {
 
   after(() => browser?.close());
 
-  /** An empty page, and the errors that it reports. */
-  async function openPage(url = server.url) {
-    const page = await browser.newPage();
-    const errors = [];
-    page.on("pageerror", (error) => errors.push(error.message));
-    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    await page.goto(`${url}/`);
-    return { page, errors };
-  }
+  const openPage = (url = server.url) => open(browser, url);
 
-  for (const file of readdirSync(VECTORS)) {
-    test(`${file}: the same bytes from a worker in ${name} as natively`, async () => {
-      const { page, errors } = await openPage();
-      const differences = await page.evaluate(
-        async (vectors) => {
-          const api = await import("/pkg/worker.js");
-          const { differences } = await import("/tests/js/vectors.js");
-          await api.init();
-          return differences(api, vectors);
-        },
-        JSON.parse(readFileSync(join(VECTORS, file), "utf8")),
-      );
-      assert.deepEqual(differences, []);
-      assert.deepEqual(errors, []);
-    });
-  }
+  vectorTests(`from a worker in ${name}`, "/pkg/worker.js", openPage);
 
   test("a report made in a worker goes through the ledger to the aggregator", async () => {
     const { page, errors } = await openPage();

@@ -1,0 +1,48 @@
+// The pages that tests of the package open, and what is tested alike through every entry and in every browser.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { launchChromium } from "./chromium.js";
+import { launchFirefox } from "./firefox.js";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** A page with nothing in it, which asks for no icon either. */
+export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
+/** How each browser is launched. */
+export const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
+
+const VECTORS = join(ROOT, "tests/vectors/v1");
+
+/** A page, and the errors that it reports. */
+export async function openPage(browser, url) {
+  const page = await browser.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.goto(`${url}/`);
+  return { page, errors };
+}
+
+/** The test vectors through an entry of the package, in pages that `open` gives; `where` completes the tests' names. */
+export function vectorTests(where, entry, open) {
+  for (const file of readdirSync(VECTORS)) {
+    test(`${file}: the same bytes ${where} as natively`, async () => {
+      const { page, errors } = await open();
+      const differences = await page.evaluate(
+        async ([entry, vectors]) => {
+          const api = await import(entry);
+          const { differences } = await import("/tests/js/vectors.js");
+          await api.init();
+          return differences(api, vectors);
+        },
+        [entry, JSON.parse(readFileSync(join(VECTORS, file), "utf8"))],
+      );
+      assert.deepEqual(differences, []);
+      assert.deepEqual(errors, []);
+    });
+  }
+}
