@@ -84,17 +84,18 @@ pub enum EigenError {
 ///
 /// [`EigenError`] when the matrix is empty, not square, not finite or not symmetric, or when the decomposition fails.
 pub fn symmetric_eigen(matrix: &DMatrix<f64>) -> Result<SymmetricEigen, EigenError> {
-    let scaled = ScaledMatrix::new(matrix)?;
-    let dimension = scaled.entries.nrows();
-    let mut vectors = DMatrix::zeros(dimension, dimension);
-    let mut values = scaled.decompose(Some(&mut vectors))?;
-    values.as_mut_slice().reverse();
-    for column in 0..dimension / 2 {
-        vectors.swap_columns(column, dimension - 1 - column);
-    }
-    scaled.verify_values(&values)?;
-    scaled.verify_vectors(&values, &vectors)?;
-    Ok(SymmetricEigen { values: values * scaled.scale, vectors })
+    ScaledMatrix::new(matrix)?.eigen()
+}
+
+/// [`symmetric_eigen`] of a matrix that is symmetric to the last bit already: where it is small, making sure of that costs a
+/// tenth of the decomposition.
+///
+/// # Errors
+///
+/// [`EigenError`] when the matrix is empty, not square or not finite, or when the decomposition fails.
+pub(crate) fn exactly_symmetric_eigen(matrix: &DMatrix<f64>) -> Result<SymmetricEigen, EigenError> {
+    debug_assert_eq!(matrix.map(f64::to_bits), matrix.transpose().map(f64::to_bits));
+    ScaledMatrix::of_symmetric(matrix)?.eigen()
 }
 
 /// Eigenvalues alone of a symmetric `d × d` matrix, in descending order: about half the work of [`symmetric_eigen`].
@@ -122,6 +123,25 @@ impl ScaledMatrix {
         check_symmetry(matrix, SYMMETRY_TOLERANCE * largest)?;
         let scale = power_of_two_below(largest);
         Ok(Self { entries: half_sum_with_transpose(matrix, scale), scale })
+    }
+
+    /// Of a matrix that needs no check of its symmetry.
+    fn of_symmetric(matrix: &DMatrix<f64>) -> Result<Self, EigenError> {
+        let scale = power_of_two_below(largest_entry(matrix)?);
+        Ok(Self { entries: matrix * (1.0 / scale), scale })
+    }
+
+    fn eigen(self) -> Result<SymmetricEigen, EigenError> {
+        let dimension = self.entries.nrows();
+        let mut vectors = DMatrix::zeros(dimension, dimension);
+        let mut values = self.decompose(Some(&mut vectors))?;
+        values.as_mut_slice().reverse();
+        for column in 0..dimension / 2 {
+            vectors.swap_columns(column, dimension - 1 - column);
+        }
+        self.verify_values(&values)?;
+        self.verify_vectors(&values, &vectors)?;
+        Ok(SymmetricEigen { values: values * self.scale, vectors })
     }
 
     /// Eigenvalues in ascending order; fills `vectors` in the same order when given.
@@ -256,12 +276,19 @@ pub(super) fn check_symmetry<T: Scalar + Copy + Into<f64>>(
     Ok(())
 }
 
-/// `(A + Aᵀ) / (2 scale)`.
+/// `(A + Aᵀ) / (2 scale)`, for a scale that is a power of two: its inverse is exact.
 fn half_sum_with_transpose(matrix: &DMatrix<f64>, scale: f64) -> DMatrix<f64> {
-    // Each half is scaled before the sum: two entries near the largest float must not overflow.
-    DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |row, column| {
-        0.5 * (matrix[(row, column)] / scale) + 0.5 * (matrix[(column, row)] / scale)
-    })
+    let inverse = 1.0 / scale;
+    let mut sum = matrix * inverse;
+    for column in 0..matrix.ncols() {
+        for row in 0..column {
+            // Each half is scaled before the sum: two entries near the largest float must not overflow.
+            let mean = 0.5 * sum[(row, column)] + 0.5 * sum[(column, row)];
+            sum[(row, column)] = mean;
+            sum[(column, row)] = mean;
+        }
+    }
+    sum
 }
 
 /// The power of two in `(value / 2, value]`, or 1 for zero; subnormal values share the smallest normal power.

@@ -12,6 +12,7 @@ mod product;
 mod symmetric;
 
 pub(crate) use anderson::Anderson;
+pub(crate) use eigen::exactly_symmetric_eigen;
 pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
 pub use krylov::{Krylov, lanczos};
 pub(crate) use partial::improve_leading_pairs;

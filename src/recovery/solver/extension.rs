@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::cross::Canceller;
+use super::cross::{Canceller, Multipliers};
 use super::scaled::ScaledProblem;
 use super::thresholded::Thresholded;
 use crate::linalg::{Krylov, SymmetricEigen, lanczos, scatter, symmetric_eigenvalues};
@@ -84,7 +84,7 @@ pub(super) fn random_direction(seed: u64, number: u64, dimension: usize) -> DVec
 }
 
 impl<'a> Extension<'a> {
-    /// Extends `M_J`, of which the first `positive` eigenvectors carry the solution.
+    /// Extends `M_J`, of which the first `positive` eigenvectors carry the solution; the rows are cancelled from `multipliers` on.
     pub(super) fn new(
         problem: &ScaledProblem<'_>,
         thresholded: &'a Thresholded<'a>,
@@ -92,9 +92,11 @@ impl<'a> Extension<'a> {
         block: &'a DMatrix<f64>,
         spectrum: &'a SymmetricEigen,
         positive: usize,
+        multipliers: &mut Multipliers,
     ) -> Self {
         let leading = spectrum.vectors.columns(0, leading_count(&spectrum.values, problem.rank, positive)).into_owned();
-        let canceller = Canceller::new(&leading, problem.penalty);
+        multipliers.turn(rows, &leading, problem.dimension());
+        let mut canceller = Canceller::new(&leading, problem.penalty);
         let mut coupling = DMatrix::zeros(leading.ncols(), leading.ncols());
         let (mut violations, mut cross_rows, mut cross_entries) = (Vec::new(), Vec::new(), Vec::new());
         let mut entries = vec![0.0; rows.len()];
@@ -107,14 +109,14 @@ impl<'a> Extension<'a> {
             if entries.iter().all(|entry| entry.abs() <= problem.penalty) {
                 continue;
             }
-            let (left, remainder) = canceller.cancel(&entries);
+            let (left, remainder) = canceller.cancel(&entries, multipliers.of(row));
             let size = remainder.norm();
             if size > NEGLIGIBLE * problem.penalty {
                 violations.push((row, size));
             }
             coupling.ger(1.0, &remainder, &remainder, 1.0);
             cross_rows.push(row);
-            cross_entries.extend_from_slice(left.as_slice());
+            cross_entries.extend_from_slice(&left);
         }
         let cross = DMatrix::from_vec(rows.len(), cross_rows.len(), cross_entries);
         Self {

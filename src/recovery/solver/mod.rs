@@ -20,6 +20,7 @@ use std::ops::ControlFlow;
 
 use nalgebra::{DMatrix, DVector};
 
+use self::cross::Multipliers;
 use self::extension::{Effort, Evidence, Extension};
 pub(super) use self::scaled::ScaledProblem;
 use self::splitting::{Splitting, Stepping};
@@ -135,6 +136,7 @@ impl FantopeSolver {
             thresholded,
             working,
             splitting,
+            multipliers: Multipliers::default(),
             iterations: 0,
             best: Best::default(),
             progress,
@@ -201,6 +203,8 @@ struct Run<'a> {
     thresholded: Thresholded<'a>,
     working: WorkingSet,
     splitting: Splitting,
+    /// Where the search for what cancels the rows beyond the working set starts.
+    multipliers: Multipliers,
     iterations: usize,
     best: Best,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -330,13 +334,18 @@ impl Run<'_> {
             Verdict::Certified(self.working.whole(&self.scaled, &self.splitting, block))
         } else {
             let few = spare && self.working.rows.len() <= FEW_ROWS;
-            self.working.extend(&self.scaled, &self.thresholded, &self.splitting, &block.dual, |extension| {
+            let mut multipliers = std::mem::take(&mut self.multipliers);
+            let ask = |extension: &Extension<'_>| {
                 let glance = if few { self.glance(extension, block)? } else { None };
                 Ok(match glance {
                     Some(verdict) => verdict,
                     None => Verdict::Certified(extension.evidence(&self.scaled, &effort)?),
                 })
-            })?
+            };
+            let (scaled, thresholded, splitting) = (&self.scaled, &self.thresholded, &self.splitting);
+            let verdict = self.working.extend(scaled, thresholded, splitting, &block.dual, &mut multipliers, ask)?;
+            self.multipliers = multipliers;
+            verdict
         };
         let Verdict::Certified(evidence) = &verdict else { return Ok(verdict) };
         if self.best.dual.as_ref().is_none_or(|best| evidence.bound < best.bound) {

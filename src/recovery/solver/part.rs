@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use nalgebra::DMatrix;
 
-use crate::linalg::{improve_leading_pairs, symmetric_eigen, symmetric_eigenvalues, weighted_gram};
+use crate::linalg::{exactly_symmetric_eigen, improve_leading_pairs, symmetric_eigenvalues, weighted_gram};
 use crate::recovery::RecoveryError;
 
 /// A block of the estimate that no entry above the penalty connects with another one.
@@ -102,7 +102,7 @@ impl Part {
             self.vectors = pairs.vectors;
             return Ok(pairs.values);
         }
-        let eigen = symmetric_eigen(&self.matrix)?;
+        let eigen = exactly_symmetric_eigen(&self.matrix)?;
         self.vectors = eigen.vectors;
         Ok(eigen.values.as_slice().to_vec())
     }

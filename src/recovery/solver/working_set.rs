@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::Block;
+use super::cross::Multipliers;
 use super::extension::{Evidence, Extension, random_direction};
 use super::part::Part;
 use super::scaled::ScaledProblem;
@@ -180,6 +181,7 @@ impl WorkingSet {
         thresholded: &Thresholded<'_>,
         splitting: &Splitting,
         dual: &[DMatrix<f64>],
+        multipliers: &mut Multipliers,
         ask: impl FnOnce(&Extension<'_>) -> Result<T, RecoveryError>,
     ) -> Result<T, RecoveryError> {
         let count = self.rows.len();
@@ -201,7 +203,7 @@ impl WorkingSet {
         };
         let block = self.assembled(splitting, &differences);
         let positive = splitting.parts.iter().map(|part| part.weights.len()).sum();
-        ask(&Extension::new(problem, thresholded, &self.rows, &block, &spectrum, positive))
+        ask(&Extension::new(problem, thresholded, &self.rows, &block, &spectrum, positive, multipliers))
     }
 }
 
