@@ -55,6 +55,13 @@ impl Multipliers {
         self.leading = leading.clone();
     }
 
+    /// `s − Q y` for the entries `s` of a row on the working set: its clip is the `z` that was found.
+    pub(super) fn cancelling(&self, row: usize, s: &[f64]) -> Vec<f64> {
+        let mut rest = s.to_vec();
+        add_product(&self.leading, -1.0, self.values.column(row).as_slice(), &mut rest);
+        rest
+    }
+
     /// Those of a row.
     pub(super) fn of(&mut self, row: usize) -> &mut [f64] {
         let count = self.values.nrows();

@@ -230,7 +230,7 @@ impl Run<'_> {
             let evidence = match self.certify(&block, matches!(pause, Pause::Solved))? {
                 Verdict::Certified(evidence) => evidence,
                 Verdict::Missing(rows) => {
-                    self.splitting = self.working.grow(&self.scaled, &self.splitting, &rows);
+                    self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &rows);
                     continue;
                 }
                 Verdict::Unsolved => {
@@ -247,14 +247,14 @@ impl Run<'_> {
             let block_gap = self.scaled.relative_gap(block.value, block.bound);
             let expected = self.scaled.relative_gap(block.value, evidence.estimate);
             if expected > 2.0 * block_gap && !evidence.growth.is_empty() {
-                self.splitting = self.working.grow(&self.scaled, &self.splitting, &evidence.growth);
+                self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &evidence.growth);
             } else if block_gap > 0.8 * self.settings.tolerance {
                 let step = if self.working.rows.len() <= FEW_ROWS { 0.0 } else { 0.1 * block_gap };
                 inner = step.max(0.8 * self.settings.tolerance);
             } else if evidence.growth.is_empty() {
                 return Ok(SolverStatus::Stalled);
             } else {
-                self.splitting = self.working.grow(&self.scaled, &self.splitting, &evidence.growth);
+                self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &evidence.growth);
             }
         }
     }

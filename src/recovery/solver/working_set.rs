@@ -90,7 +90,15 @@ impl WorkingSet {
     }
 
     /// Adds the most wanted rows and goes on from where the iteration stands.
-    pub(super) fn grow(&mut self, problem: &ScaledProblem<'_>, splitting: &Splitting, wanted: &[usize]) -> Splitting {
+    ///
+    /// Between the new rows and the old ones the dual matrix starts where it cancels what the last certificate saw.
+    pub(super) fn grow(
+        &mut self,
+        problem: &ScaledProblem<'_>,
+        splitting: &Splitting,
+        multipliers: &Multipliers,
+        wanted: &[usize],
+    ) -> Splitting {
         let dimension = problem.dimension();
         let old = std::mem::take(&mut self.rows);
         let mut rows = old.clone();
@@ -104,6 +112,14 @@ impl WorkingSet {
         let places: Vec<usize> = old.iter().map(place).collect();
         let block = problem.block(&rows);
         let mut dual = clipped(&block, problem.penalty);
+        for (at, row) in rows.iter().enumerate().filter(|(at, _)| !places.contains(at)) {
+            let entries: Vec<f64> = old.iter().map(|column| problem.entry(*column, *row)).collect();
+            for (place, entry) in places.iter().zip(multipliers.cancelling(*row, &entries)) {
+                let entry = entry.clamp(-problem.penalty, problem.penalty);
+                dual[(at, *place)] = entry;
+                dual[(*place, at)] = entry;
+            }
+        }
         let mut x = DMatrix::zeros(rows.len(), rows.len());
         for ((part, z), y) in splitting.parts.iter().zip(splitting.dual()).zip(splitting.sparse()) {
             let rows: Vec<usize> = part.rows.iter().map(|row| places[*row]).collect();
