@@ -1,15 +1,13 @@
-//! What to expect, before there is a report: predictions and simulated collections.
+//! Simulated collections.
 
 use chacha20::ChaCha12Rng;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::recover::{json, prediction_json};
+use super::recover::json;
 use super::{failure, options, thrown};
 use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
-use crate::noise::NoiseLaw;
-use crate::prediction::{Spectrum, predict};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 use crate::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
@@ -22,20 +20,9 @@ const DEFAULT_DELTA: f64 = 1e-6;
 /// A mechanism with its parameters, the best ones where they are left out.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
-enum MechanismOption {
+pub(super) enum MechanismOption {
     DoubleCap { epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32> },
     Gaussian { epsilon: Epsilon, delta: Option<Delta> },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PredictOptions {
-    dimension: usize,
-    rank: Rank,
-    signals: Vec<f64>,
-    bulk: Option<f64>,
-    mechanism: MechanismOption,
-    records: u64,
 }
 
 #[derive(Deserialize)]
@@ -70,7 +57,7 @@ struct TrialFacts {
 }
 
 impl MechanismOption {
-    fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
+    pub(super) fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
         let spec = match self {
             Self::DoubleCap { epsilon, candidates, cap } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
@@ -86,19 +73,6 @@ impl MechanismOption {
         };
         spec.build(dimension, Bounding::UnitNorm).map_err(thrown)
     }
-}
-
-/// Predicts the error of the leading components of so many unit-norm records with this spectrum: JSON.
-#[wasm_bindgen(js_name = predict)]
-pub fn predict_spectrum(options_json: &str) -> Result<String, JsValue> {
-    let PredictOptions { dimension, rank, signals, bulk, mechanism, records } = options(options_json)?;
-    let mechanism = mechanism.build(dimension)?;
-    // Eigenvalues of unit-norm records sum to 1.
-    let left = 1.0 - signals.iter().sum::<f64>();
-    let bulk = bulk.unwrap_or_else(|| left.max(0.0) / dimension.saturating_sub(signals.len()).max(1) as f64);
-    let spectrum = Spectrum::new(dimension, signals, bulk).map_err(thrown)?;
-    let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records).map_err(thrown)?;
-    prediction_json(&predict(&spectrum, rank, &law).map_err(thrown)?)
 }
 
 /// One trial of a simulated collection, from records to the errors of the recovered subspaces: JSON. The same numbers as
