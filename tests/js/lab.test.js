@@ -311,6 +311,10 @@ describe("what to expect", () => {
     assert.ok(prediction.sinThetaSquared > 0.04 && prediction.sinThetaSquared < 0.05, `${prediction.sinThetaSquared}`);
     assert.ok(prediction.components.every(({ recoverable }) => recoverable));
     assert.ok(predict({ ...population, mechanism, records: 400 }).threshold > 0.22);
+    // The threshold stands above the bulk by tau sqrt(d - k). The paper's noise has sigma^2 = 2 ln(1.25/delta) / epsilon^2 on
+    // every entry, ours half of 9.95 off the diagonal.
+    const above = (type) => predict({ ...population, mechanism: { type, epsilon: 2 } }).threshold - 0.34 / 37;
+    near([above("gaussian") / above("wang-xu")], [Math.sqrt(9.95 / 2 / ((2 * Math.log(1.25 / 1e-6)) / 4))], 0.01);
     throws(() => predict({ ...population, mechanism: { type: "laplace" } }), "argument", /laplace/);
     throws(() => predict({ ...population, mechanism: { type: "gaussian", epsilon: -1 } }), "argument", /epsilon is -1/);
     throws(() => predict({ ...population, mechanism: { ...mechanism, cap: 128 } }), "argument", /cap of 128/);

@@ -10,6 +10,8 @@
 //! | `simulation` | a population that there is not |
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 
+mod mechanism;
+mod predict;
 mod recover;
 mod simulate;
 

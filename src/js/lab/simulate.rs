@@ -1,42 +1,17 @@
-//! What to expect, before there is a report: predictions and simulated collections.
+//! Simulated collections.
 
 use chacha20::ChaCha12Rng;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::recover::{json, prediction_json};
+use super::mechanism::MechanismOption;
+use super::recover::json;
 use super::{failure, options, thrown};
-use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
-use crate::noise::NoiseLaw;
-use crate::prediction::{Spectrum, predict};
-use crate::privacy::{Delta, Epsilon};
-use crate::record::Bounding;
+use crate::mechanism::LocalRandomizer;
 use crate::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use crate::report::framed_bytes;
 use crate::simulation::{RecoveryMethod, SpikedModel, Trial};
-
-/// The usual delta of mechanisms that have one.
-const DEFAULT_DELTA: f64 = 1e-6;
-
-/// A mechanism with its parameters, the best ones where they are left out.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
-enum MechanismOption {
-    DoubleCap { epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32> },
-    Gaussian { epsilon: Epsilon, delta: Option<Delta> },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PredictOptions {
-    dimension: usize,
-    rank: Rank,
-    signals: Vec<f64>,
-    bulk: Option<f64>,
-    mechanism: MechanismOption,
-    records: u64,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -67,38 +42,6 @@ struct TrialFacts {
     by_method: Vec<f64>,
     non_private: f64,
     report_bytes: Option<usize>,
-}
-
-impl MechanismOption {
-    fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        let spec = match self {
-            Self::DoubleCap { epsilon, candidates, cap } => {
-                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused below.
-                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
-                MechanismSpec::DoubleCap { epsilon, candidates, cap }
-            }
-            Self::Gaussian { epsilon, delta } => {
-                let default = || Delta::new(DEFAULT_DELTA).map_err(|error| failure("argument", &error));
-                let delta = delta.map_or_else(default, Ok)?;
-                MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic }
-            }
-        };
-        spec.build(dimension, Bounding::UnitNorm).map_err(thrown)
-    }
-}
-
-/// Predicts the error of the leading components of so many unit-norm records with this spectrum: JSON.
-#[wasm_bindgen(js_name = predict)]
-pub fn predict_spectrum(options_json: &str) -> Result<String, JsValue> {
-    let PredictOptions { dimension, rank, signals, bulk, mechanism, records } = options(options_json)?;
-    let mechanism = mechanism.build(dimension)?;
-    // Eigenvalues of unit-norm records sum to 1.
-    let left = 1.0 - signals.iter().sum::<f64>();
-    let bulk = bulk.unwrap_or_else(|| left.max(0.0) / dimension.saturating_sub(signals.len()).max(1) as f64);
-    let spectrum = Spectrum::new(dimension, signals, bulk).map_err(thrown)?;
-    let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records).map_err(thrown)?;
-    prediction_json(&predict(&spectrum, rank, &law).map_err(thrown)?)
 }
 
 /// One trial of a simulated collection, from records to the errors of the recovered subspaces: JSON. The same numbers as
