@@ -1,6 +1,7 @@
 //! Ways of recovering sparse components from one estimate, side by side.
 
 use nalgebra::DMatrix;
+use serde::Serialize;
 
 use super::trial::{SimulationError, sparse_components};
 use crate::recovery::{Penalty, Rank, principal_components, soft_threshold};
@@ -40,7 +41,8 @@ pub struct Projection {
 }
 
 /// A support against the true one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SupportCounts {
     /// True features that are in it.
     pub hits: usize,
@@ -117,7 +119,10 @@ mod tests {
         assert!(pca.support.len() > 50 && pca.counts.hits + pca.counts.false_alarms == pca.support.len());
         for sparse in [soft_threshold, fantope] {
             let (errors, counts) = ([sparse.sin_theta_squared, pca.sin_theta_squared], sparse.counts);
-            assert!(errors[0] < errors[1] && counts.false_alarms < 10, "{errors:?} {counts:?}");
+            assert!(
+                errors[0] < 0.5 * errors[1] && counts.false_alarms < pca.counts.false_alarms,
+                "{errors:?} {counts:?}"
+            );
             assert_eq!(sparse.counts.hits + sparse.counts.misses, 8);
         }
         for projection in [truth, pca, soft_threshold, fantope] {

@@ -30,8 +30,17 @@ impl SpikedModel {
         sparsity: Option<usize>,
         rng: &mut R,
     ) -> Result<Self, PopulationError> {
-        check_signal(signal)?;
+        Self::check(dimension, rank, signal, sparsity)?;
         Ok(Self { subspace: random_subspace(dimension, rank, sparsity, rng)?, signal })
+    }
+
+    /// Whether there is such a model.
+    ///
+    /// # Errors
+    /// As [`SpikedModel::draw`].
+    pub fn check(dimension: usize, rank: Rank, signal: f64, sparsity: Option<usize>) -> Result<(), PopulationError> {
+        check_signal(signal)?;
+        check_sparsity(dimension, rank, sparsity).map(|_| ())
     }
 
     /// The true principal subspace.
@@ -124,11 +133,7 @@ pub(super) fn random_subspace<R: Rng + ?Sized>(
     sparsity: Option<usize>,
     rng: &mut R,
 ) -> Result<Subspace, PopulationError> {
-    rank.check(dimension)?;
-    let rows = sparsity.unwrap_or(dimension);
-    if rows < rank.value() || rows > dimension {
-        return Err(PopulationError::Sparsity { sparsity: rows, rank: rank.value(), dimension });
-    }
+    let rows = check_sparsity(dimension, rank, sparsity)?;
     let support = index::sample(rng, dimension, rows);
     let mut columns = DMatrix::zeros(dimension, rank.value());
     for row in support.iter() {
@@ -137,6 +142,16 @@ pub(super) fn random_subspace<R: Rng + ?Sized>(
         }
     }
     Ok(Subspace::new(&columns)?)
+}
+
+/// The number of rows that are not zero.
+fn check_sparsity(dimension: usize, rank: Rank, sparsity: Option<usize>) -> Result<usize, PopulationError> {
+    rank.check(dimension)?;
+    let rows = sparsity.unwrap_or(dimension);
+    if rows < rank.value() || rows > dimension {
+        return Err(PopulationError::Sparsity { sparsity: rows, rank: rank.value(), dimension });
+    }
+    Ok(rows)
 }
 
 /// Why a population cannot be drawn.
