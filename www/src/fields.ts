@@ -45,7 +45,16 @@ export function real(fallback: number, { least, most }: Range): Field<number> {
       if (!(value >= least && value <= most)) throw new Refused(wanted);
       return value;
     },
-    write: String,
+    write: plain,
+  };
+}
+
+/** A value that may be left out: nothing, or blanks. */
+export function optional<T>(field: Field<T>): Field<T | undefined> {
+  return {
+    fallback: undefined,
+    read: (text) => (text.trim() === "" ? undefined : field.read(text)),
+    write: (value) => (value === undefined ? "" : field.write(value)),
   };
 }
 
@@ -63,7 +72,11 @@ export function choice<T extends string>(fallback: T, options: readonly T[]): Fi
 }
 
 /** Some of some words, in the order of `options`, and at least `least` of them. */
-export function subset<T extends string>(fallback: readonly T[], options: readonly T[], least = 1): Field<readonly T[]> {
+export function subset<T extends string>(
+  fallback: readonly T[],
+  options: readonly T[],
+  least = 1,
+): Field<readonly T[]> {
   return {
     fallback,
     read: (text) => {
@@ -77,12 +90,41 @@ export function subset<T extends string>(fallback: readonly T[], options: readon
   };
 }
 
+/** A list of numbers, as pasted from wherever: between commas, semicolons, blanks or lines, and within brackets. */
+export function list(
+  fallback: readonly number[],
+  check: (values: readonly number[]) => void,
+): Field<readonly number[]> {
+  return {
+    fallback,
+    read: (text) => {
+      const words = text.split(/[\s,;[\]]+/).filter((word) => word !== "");
+      const values = words.map((word) => {
+        const value = Number(word);
+        if (!Number.isFinite(value))
+          throw new Refused(`“${word}” is not a number: give numbers like 0.3, with commas between.`);
+        return value;
+      });
+      check(values);
+      return values;
+    },
+    write: (values) => values.map(plain).join(", "),
+  };
+}
+
 /** A number as people write it: 1e5, 100000, 100,000 or 100 000; NaN for what is none. */
 export function parsed(text: string): number {
   const plain = text.trim().replace(/(?<=\d)[, _\u00a0\u202f](?=\d{3}(\D|$))/g, "");
   return plain === "" ? NaN : Number(plain);
 }
 
+/** A number as somebody would type it, which is read back as the same: 0.05, 1e-6. */
+export function plain(value: number): string {
+  return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value);
+}
+
 function shown(value: number): string {
-  return value.toLocaleString("en", { maximumSignificantDigits: 6 });
+  return value !== 0 && Math.abs(value) < 1e-3
+    ? plain(value)
+    : value.toLocaleString("en", { maximumSignificantDigits: 10 });
 }
