@@ -1,0 +1,44 @@
+// The bytes of a report, with the names of their parts (docs/wire-format.md).
+
+import { counted, hex } from "./format.js";
+
+/** What is before the payload, and after it. */
+const BEFORE = [
+  { name: "format", bytes: 5, says: "this is a report, version 1" },
+  { name: "collection", bytes: 8, says: "which collection it is for" },
+  { name: "id", bytes: 16, says: "drawn anew for every report, so that one sent twice counts once" },
+] as const;
+const PAYLOAD = { name: "payload", says: "the record, randomized" } as const;
+const AFTER = { name: "checksum", bytes: 4, says: "finds mistakes of the network" } as const;
+/** Payloads beyond this are a number of pixels that nobody looks at. */
+const SHOWN_PAYLOAD = 400;
+
+/** Shows all of a report, part by part, and the key to the parts in `key`. */
+export function showBytes(bytes: Uint8Array, shown: HTMLElement, key: HTMLElement): void {
+  const fixed = BEFORE.reduce((sum, part) => sum + part.bytes, AFTER.bytes);
+  const parts = [...BEFORE, { ...PAYLOAD, bytes: bytes.length - fixed }, AFTER];
+  let start = 0;
+  const pieces: Node[] = [];
+  const entries: Node[] = [];
+  for (const part of parts) {
+    const own = bytes.subarray(start, start + part.bytes);
+    start += part.bytes;
+    const piece = document.createElement("span");
+    piece.className = `part ${part.name}`;
+    piece.textContent = shortened(own);
+    pieces.push(...(pieces.length > 0 ? [document.createTextNode(" "), piece] : [piece]));
+    const entry = document.createElement("li");
+    const name = document.createElement("span");
+    name.className = `part ${part.name}`;
+    name.textContent = part.name;
+    entry.append(name, `, ${counted(part.bytes, "byte")}: ${part.says}`);
+    entries.push(entry);
+  }
+  shown.replaceChildren(...pieces);
+  key.replaceChildren(...entries);
+}
+
+function shortened(bytes: Uint8Array): string {
+  if (bytes.length <= SHOWN_PAYLOAD) return hex(bytes);
+  return `${hex(bytes.subarray(0, SHOWN_PAYLOAD))} … and ${counted(bytes.length - SHOWN_PAYLOAD, "byte")} more`;
+}

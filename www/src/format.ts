@@ -1,0 +1,16 @@
+// Numbers in words and digits, everywhere alike.
+
+/** Three digits, with a real minus sign. */
+export function number(value: number): string {
+  return value.toLocaleString("en", { maximumSignificantDigits: 3 }).replace("-", "−");
+}
+
+/** "1 report", "2,000 reports". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+/** Two hexadecimal digits a byte. */
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+}
