@@ -1,0 +1,50 @@
+// What the page and its workers say to each other. Every message is plain data: structured clones of options and results.
+
+import type * as lab from "ldp-pca/lab";
+
+/** The functions of the lab that take options and give plain results: the jobs that any worker can do. */
+export interface Jobs {
+  simulate: typeof lab.simulate;
+  predict: (options: lab.PredictOptions) => lab.Prediction;
+}
+
+export type JobName = keyof Jobs;
+export type JobOptions<N extends JobName> = Parameters<Jobs[N]>[0];
+export type JobResult<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
+
+/** The functions of the lab that make an object, which then lives in a worker of its own, and what its methods take. */
+export interface Objects {}
+
+export type ObjectName = keyof Objects;
+export type ObjectOptions<N extends ObjectName> = Objects[N] extends (options: infer O) => unknown ? O : never;
+export type Made<N extends ObjectName> = Objects[N] extends (options: never) => infer M ? M : never;
+
+/** From the page. The first message to a worker has the compiled module, every other one a job. */
+export type Request =
+  | { readonly module: WebAssembly.Module }
+  | { readonly id: number; readonly job: string; readonly options: unknown }
+  | { readonly id: number; readonly make: string; readonly options: unknown }
+  | { readonly id: number; readonly method: string; readonly options: unknown };
+
+/** From a worker: the answer to the request with this id. */
+export type Response =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: Failure };
+
+/** An error on its way between threads, which keep no classes. */
+export interface Failure {
+  readonly name: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What a job failed with. `code` is the lab's own (see its LdpPcaError), or `worker` when the worker itself broke. */
+export class JobError extends Error {
+  readonly code: string;
+
+  constructor({ name, code, message }: Failure) {
+    super(message);
+    this.name = name;
+    this.code = code;
+  }
+}

@@ -1,0 +1,3 @@
+import type { Context } from "../context.js";
+
+export function start(_root: HTMLElement, _context: Context): void {}
