@@ -200,10 +200,17 @@ export function penaltyPath(
   options: WatchOptions & { readonly rank: number; readonly points?: number },
 ): PathPoint[];
 
-/** A mechanism; candidates, cap and delta are the recommended ones where they are left out. */
+/**
+ * A mechanism; candidates and cap are the best ones, and delta 1e-6, where they are left out.
+ *
+ * `wang-xu` is the Gaussian mechanism printed by Wang & Xu (2019, Algorithm 1), for comparison: noise of variance
+ * `2 ln(1.25/delta) / epsilon^2` on every entry. It takes the sensitivity as 1 where any two records may differ by sqrt(2),
+ * by a formula that holds up to epsilon = 1. It is private, but not with the delta it is computed from: with a larger one,
+ * which `simulate` states as its guarantee.
+ */
 export type MechanismInput =
   | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }
-  | { readonly type: "gaussian"; readonly epsilon: number; readonly delta?: number };
+  | { readonly type: "gaussian" | "wang-xu"; readonly epsilon: number; readonly delta?: number };
 
 /** A population of unit-norm records by the eigenvalues of its second-moment matrix, and who asks it. */
 export interface PredictOptions {

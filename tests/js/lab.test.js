@@ -311,6 +311,10 @@ describe("what to expect", () => {
     assert.ok(prediction.sinThetaSquared > 0.04 && prediction.sinThetaSquared < 0.05, `${prediction.sinThetaSquared}`);
     assert.ok(prediction.components.every(({ recoverable }) => recoverable));
     assert.ok(predict({ ...population, mechanism, records: 400 }).threshold > 0.22);
+    // Noise of the same deviation in every direction gives the same threshold; the paper's is a little smaller at epsilon 2.
+    const [ours, printed] = ["gaussian", "wang-xu"].map((type) => predict({ ...population, mechanism: { type, epsilon: 2 } }));
+    const deviations = Math.sqrt(9.950048792651328 / 2 / ((2 * Math.log(1.25 / 1e-6)) / 4));
+    near([ours.threshold / printed.threshold], [deviations], 0.05);
     throws(() => predict({ ...population, mechanism: { type: "laplace" } }), "argument", /laplace/);
     throws(() => predict({ ...population, mechanism: { type: "gaussian", epsilon: -1 } }), "argument", /epsilon is -1/);
     throws(() => predict({ ...population, mechanism: { ...mechanism, cap: 128 } }), "argument", /cap of 128/);

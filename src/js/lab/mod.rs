@@ -10,6 +10,7 @@
 //! | `simulation` | a population that there is not |
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 
+mod mechanism;
 mod recover;
 mod simulate;
 

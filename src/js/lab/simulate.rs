@@ -5,27 +5,16 @@ use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
+use super::mechanism::MechanismOption;
 use super::recover::{json, prediction_json};
 use super::{failure, options, thrown};
-use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
+use crate::mechanism::LocalRandomizer;
 use crate::noise::NoiseLaw;
 use crate::prediction::{Spectrum, predict};
-use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 use crate::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use crate::report::framed_bytes;
 use crate::simulation::{RecoveryMethod, SpikedModel, Trial};
-
-/// The usual delta of mechanisms that have one.
-const DEFAULT_DELTA: f64 = 1e-6;
-
-/// A mechanism with its parameters, the best ones where they are left out.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
-enum MechanismOption {
-    DoubleCap { epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32> },
-    Gaussian { epsilon: Epsilon, delta: Option<Delta> },
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -67,25 +56,6 @@ struct TrialFacts {
     by_method: Vec<f64>,
     non_private: f64,
     report_bytes: Option<usize>,
-}
-
-impl MechanismOption {
-    fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        let spec = match self {
-            Self::DoubleCap { epsilon, candidates, cap } => {
-                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused below.
-                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
-                MechanismSpec::DoubleCap { epsilon, candidates, cap }
-            }
-            Self::Gaussian { epsilon, delta } => {
-                let default = || Delta::new(DEFAULT_DELTA).map_err(|error| failure("argument", &error));
-                let delta = delta.map_or_else(default, Ok)?;
-                MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic }
-            }
-        };
-        spec.build(dimension, Bounding::UnitNorm).map_err(thrown)
-    }
 }
 
 /// Predicts the error of the leading components of so many unit-norm records with this spectrum: JSON.
