@@ -8,6 +8,7 @@ export {
   penaltyPath,
   predict,
   Randomizer,
+  recommendedMechanism,
   recover,
   simulate,
   solve,

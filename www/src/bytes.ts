@@ -2,21 +2,27 @@
 
 import { counted, hex } from "./format.js";
 
+interface Part {
+  readonly name: string;
+  readonly bytes: number;
+  readonly says: string;
+}
+
 /** What is before the payload, and after it. */
-const BEFORE = [
+const BEFORE: readonly Part[] = [
   { name: "format", bytes: 5, says: "this is a report, version 1" },
   { name: "collection", bytes: 8, says: "which collection it is for" },
   { name: "id", bytes: 16, says: "drawn anew for every report, so that one sent twice counts once" },
-] as const;
-const PAYLOAD = { name: "payload", says: "the record, randomized" } as const;
-const AFTER = { name: "checksum", bytes: 4, says: "finds mistakes of the network" } as const;
+];
+const AFTER: Part = { name: "checksum", bytes: 4, says: "finds mistakes of the network" };
 /** Payloads beyond this are a number of pixels that nobody looks at. */
 const SHOWN_PAYLOAD = 400;
 
 /** Shows all of a report, part by part, and the key to the parts in `key`. */
 export function showBytes(bytes: Uint8Array, shown: HTMLElement, key: HTMLElement): void {
   const fixed = BEFORE.reduce((sum, part) => sum + part.bytes, AFTER.bytes);
-  const parts = [...BEFORE, { ...PAYLOAD, bytes: bytes.length - fixed }, AFTER];
+  const payload = { name: "payload", bytes: bytes.length - fixed, says: "the record, randomized" };
+  const parts = [...BEFORE, payload, AFTER];
   let start = 0;
   const pieces: Node[] = [];
   const entries: Node[] = [];

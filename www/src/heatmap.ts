@@ -12,6 +12,8 @@ const LISTED_ENTRIES = 12;
 const STRUCK_FROM = 0.06;
 /** Pixels that a square needs for a stroke to be seen in it. */
 const STRUCK_CELL = 3;
+/** Pixels from one stroke to the next in a large square. */
+const STROKE_PERIOD = 14;
 
 export interface ShowOptions {
   /** The number that has the strongest colour, for maps that are to be compared; by default the matrix's largest. */
@@ -56,8 +58,10 @@ export class HeatMap {
     this.#table.setAttribute("role", "region");
     this.#table.setAttribute("aria-label", `${title}, as a table`);
     this.#details.append(summary, this.#table);
-    figure.querySelector(".map")!.append(this.#rows, this.#reader);
-    figure.append(this.#readout, this.#details);
+    const map = figure.querySelector(".map")!;
+    map.append(this.#rows, this.#reader);
+    map.after(this.#readout);
+    figure.append(this.#details);
 
     this.#details.addEventListener("toggle", () => this.#tabulate());
     this.#reader.addEventListener("keydown", (event) => this.#step(event));
@@ -166,11 +170,11 @@ export class HeatMap {
     const names = this.#names;
     const table = document.createElement("table");
     const caption = document.createElement("caption");
-    table.append(caption);
+    const body = document.createElement("tbody");
     if (names.length <= WHOLE_TABLE_ROWS) {
       caption.textContent = "All numbers";
-      table.append(head(["", ...names]));
-      table.append(
+      table.append(caption, head(["", ...names]), body);
+      body.append(
         ...names.map((name, row) => {
           const values = names.map((_, column) => number(matrix[row * names.length + column]!));
           return line(name, values);
@@ -178,9 +182,9 @@ export class HeatMap {
       );
     } else {
       caption.textContent = `The largest ${LISTED_ENTRIES} of ${names.length} by ${names.length} numbers`;
-      table.append(head(["Features", "Number"]));
+      table.append(caption, head(["Features", "Number"]), body);
       const largest = largestEntries(matrix, names, LISTED_ENTRIES);
-      table.append(...largest.map(({ pair, value }) => line(pair, [number(value)])));
+      body.append(...largest.map(({ pair, value }) => line(pair, [number(value)])));
     }
     this.#table.replaceChildren(table);
   }
@@ -191,8 +195,10 @@ export class ColorScale {
   readonly #canvas = document.createElement("canvas");
   readonly #low = document.createElement("span");
   readonly #high = document.createElement("span");
+  readonly #root: HTMLElement;
 
   constructor(root: HTMLElement) {
+    this.#root = root;
     root.classList.add("color-scale");
     this.#canvas.setAttribute("aria-hidden", "true");
     this.#canvas.width = 121;
@@ -202,8 +208,11 @@ export class ColorScale {
     this.#paint();
   }
 
-  show(scale: number): void {
-    this.#low.textContent = `${number(-scale)} (struck through)`;
+  /** @param scale - The number with the strongest colour; without one there is nothing to explain. */
+  show(scale: number | undefined): void {
+    this.#root.hidden = scale === undefined;
+    if (scale === undefined) return;
+    this.#low.textContent = `${number(-scale)}, struck through`;
     this.#high.textContent = number(scale);
   }
 
@@ -245,6 +254,9 @@ interface Squares extends Palette {
 function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squares: Squares): void {
   const { size, cell, scale, ...palette } = squares;
   const side = size * cell;
+  // One stroke goes from corner to corner, and as many beside it as there is room for.
+  const period = Math.max(1, Math.ceil(cell / Math.max(1, Math.round(cell / STROKE_PERIOD))));
+  const y0 = cell - 1;
   for (let row = 0; row < size; row += 1) {
     for (let column = 0; column < size; column += 1) {
       const [plain, struck] = shades((matrix?.[row * size + column] ?? 0) / scale, palette);
@@ -252,7 +264,8 @@ function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squ
       for (let y = 0; y < cell; y += 1) {
         const start = corner + y * side;
         pixels.fill(plain, start, start + cell);
-        if (cell >= STRUCK_CELL) pixels[start + cell - 1 - y] = struck;
+        if (cell < STRUCK_CELL || struck === plain) continue;
+        for (let x = (y0 - y + cell * period) % period; x < cell; x += period) pixels[start + x] = struck;
       }
     }
   }
@@ -286,16 +299,20 @@ interface Entry {
   readonly value: number;
 }
 
+/** The largest `count` entries of the upper triangle, the largest first. */
 function largestEntries(matrix: Float64Array, names: readonly string[], count: number): Entry[] {
   const size = names.length;
-  const upper: { row: number; column: number; value: number }[] = [];
+  const largest: { row: number; column: number; value: number }[] = [];
   for (let row = 0; row < size; row += 1) {
-    for (let column = row; column < size; column += 1) upper.push({ row, column, value: matrix[row * size + column]! });
+    for (let column = row; column < size; column += 1) {
+      const value = matrix[row * size + column]!;
+      if (largest.length === count && Math.abs(value) <= Math.abs(largest[count - 1]!.value)) continue;
+      const place = largest.findIndex((other) => Math.abs(other.value) < Math.abs(value));
+      largest.splice(place < 0 ? largest.length : place, 0, { row, column, value });
+      largest.length = Math.min(count, largest.length);
+    }
   }
-  return upper
-    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
-    .slice(0, count)
-    .map(({ row, column, value }) => ({ pair: pairName(names, row, column), value }));
+  return largest.map(({ row, column, value }) => ({ pair: pairName(names, row, column), value }));
 }
 
 function pairName(names: readonly string[], row: number, column: number): string {

@@ -1,9 +1,9 @@
 //! Mechanisms as options name them.
 
 use serde::Deserialize;
-use wasm_bindgen::prelude::JsValue;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{failure, thrown};
+use super::{failure, options, thrown};
 use crate::mechanism::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismSpec};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
@@ -34,23 +34,38 @@ pub(super) enum MechanismOption {
 impl MechanismOption {
     /// The mechanism for unit-norm records of `dimension` features.
     pub(super) fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        let spec = match self {
+        if let Self::WangXu { epsilon, delta } = self {
+            let printed = Gaussian::paper_as_printed(dimension, epsilon, or_default(delta)?).map_err(thrown)?;
+            return Ok(Mechanism::Gaussian(printed));
+        }
+        self.spec()?.build(dimension, Bounding::UnitNorm).map_err(thrown)
+    }
+
+    /// What a task would state.
+    fn spec(self) -> Result<MechanismSpec, JsValue> {
+        match self {
             Self::DoubleCap { epsilon, candidates, cap } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
                 // The search for the best cap is for numbers that a mechanism may have; others are refused below.
                 let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
-                MechanismSpec::DoubleCap { epsilon, candidates, cap }
+                Ok(MechanismSpec::DoubleCap { epsilon, candidates, cap })
             }
             Self::Gaussian { epsilon, delta } => {
-                MechanismSpec::Gaussian { epsilon, delta: or_default(delta)?, calibration: Calibration::Analytic }
+                Ok(MechanismSpec::Gaussian { epsilon, delta: or_default(delta)?, calibration: Calibration::Analytic })
             }
-            Self::WangXu { epsilon, delta } => {
-                let printed = Gaussian::paper_as_printed(dimension, epsilon, or_default(delta)?).map_err(thrown)?;
-                return Ok(Mechanism::Gaussian(printed));
+            Self::WangXu { .. } => {
+                Err(failure("argument", &"wang-xu is for comparison only: a task takes double-cap or gaussian"))
             }
-        };
-        spec.build(dimension, Bounding::UnitNorm).map_err(thrown)
+        }
     }
+}
+
+/// A mechanism as a task states it, with the best parameters where they are left out: JSON.
+#[wasm_bindgen(js_name = recommendedMechanism)]
+pub fn recommended_mechanism(options_json: &str) -> Result<String, JsValue> {
+    let mut text = String::new();
+    options::<MechanismOption>(options_json)?.spec()?.write(&mut text);
+    Ok(text)
 }
 
 fn or_default(delta: Option<Delta>) -> Result<Delta, JsValue> {

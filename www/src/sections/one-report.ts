@@ -34,13 +34,13 @@ const MANY = 2000;
 /** Milliseconds at a time for many reports, so that the page stays smooth. */
 const SLICE_MS = 12;
 
-export async function start(root: HTMLElement, { lab: loaded, state }: Context): Promise<void> {
+export async function start(_root: HTMLElement, { lab: loaded, state }: Context): Promise<void> {
   const section = state.section("one-report", FIELDS, (values) =>
     ACTIVITIES.every((name) => values[name] === 0)
       ? [{ name: "running", message: "Like something, or dislike it: a record of zeros has no direction to hide." }]
       : [],
   );
-  const form = element<HTMLFormElement>("one-report-controls");
+  const form = element<HTMLFormElement>("one-report-form");
   element("one-report-record").append(...ACTIVITIES.map(slider));
   const show = (): void => showValues(form);
   form.addEventListener("input", show);
@@ -59,7 +59,6 @@ export async function start(root: HTMLElement, { lab: loaded, state }: Context):
   });
   element("one-report-many").addEventListener("click", () => void view.repeat());
   element("one-report-stop").addEventListener("click", () => view.stop());
-  root.addEventListener("toggle", show);
   changed(section.values);
 }
 
@@ -152,7 +151,7 @@ class View {
       mean,
       ACTIVITIES,
       `The mean of ${counted(sum.records, "report")} of the same record: compare it with the record above. Each of them promises ` +
-        `ε = ${epsilon}; all of them together promise no more than the sum, which is to say nothing.`,
+        `ε = ${epsilon}; what they reveal adds up, and together they promise as good as nothing.`,
     );
     this.#scales[2]!.show(largestSize(mean));
   }
