@@ -45,7 +45,16 @@ export function real(fallback: number, { least, most }: Range): Field<number> {
       if (!(value >= least && value <= most)) throw new Refused(wanted);
       return value;
     },
-    write: String,
+    write: plain,
+  };
+}
+
+/** A value that may be left out: nothing, or blanks. */
+export function optional<T>(field: Field<T>): Field<T | undefined> {
+  return {
+    fallback: undefined,
+    read: (text) => (text.trim() === "" ? undefined : field.read(text)),
+    write: (value) => (value === undefined ? "" : field.write(value)),
   };
 }
 
@@ -83,6 +92,11 @@ export function parsed(text: string): number {
   return plain === "" ? NaN : Number(plain);
 }
 
+/** A number as somebody would type it, which is read back as the same: 0.05, 1e-6. */
+export function plain(value: number): string {
+  return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value);
+}
+
 function shown(value: number): string {
-  return value.toLocaleString("en", { maximumSignificantDigits: 6 });
+  return value !== 0 && Math.abs(value) < 1e-3 ? plain(value) : value.toLocaleString("en", { maximumSignificantDigits: 10 });
 }
