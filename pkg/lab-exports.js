@@ -6,6 +6,7 @@ export {
   debiasedContribution,
   encode,
   penaltyPath,
+  plan,
   predict,
   Randomizer,
   recommendedMechanism,

@@ -56,6 +56,29 @@ impl NoiseBulk {
         }
     }
 
+    /// The number of reports, not rounded, at which `eigenvalue` is the threshold: with more it leaves a trace. The
+    /// inverse of [`NoiseBulk::threshold`], whatever number of reports the law is for; infinite for an eigenvalue that
+    /// is not above the bulk.
+    ///
+    /// ```text
+    /// double-cap   dimension / (l - 1)^2
+    /// Gaussian     dimension × (variance of an off-diagonal entry of one report) / theta^2
+    /// ```
+    #[must_use]
+    pub fn records_at_threshold(&self, eigenvalue: f64) -> f64 {
+        let dimension = self.dimension as f64;
+        if eigenvalue <= self.level {
+            return f64::INFINITY;
+        }
+        match self.law.perturbation {
+            Perturbation::Additive { .. } => {
+                let of_one = self.law.cross_variance(self.level, self.level) * self.law.records as f64;
+                dimension * of_one / (eigenvalue - self.level).powi(2)
+            }
+            Perturbation::Directions { gain } => dimension / (self.ratio(gain, eigenvalue) - 1.0).powi(2),
+        }
+    }
+
     /// The largest eigenvalue that the bulk itself has in the estimate.
     #[must_use]
     pub fn edge(&self) -> f64 {
@@ -176,6 +199,9 @@ mod tests {
                 assert_eq!(bulk.eigenvalue(bulk.edge()), None);
                 assert_eq!(bulk.eigenvalue(f64::NAN), None);
                 assert_eq!(bulk.cos_squared(bulk.threshold()), 0.0);
+                let records = bulk.records_at_threshold(bulk.threshold());
+                assert!((records / law.records() as f64 - 1.0).abs() < 1e-9, "{records}");
+                assert_eq!(bulk.records_at_threshold(level), f64::INFINITY);
                 assert!(bulk.cos_squared(1.01 * bulk.threshold()) < 0.05 && bulk.cos_squared(1e3) > 0.99);
             }
         }

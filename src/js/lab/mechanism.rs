@@ -4,7 +4,8 @@ use serde::Deserialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::{failure, options, thrown};
-use crate::mechanism::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismSpec};
+use crate::mechanism::Mechanism;
+use crate::prediction::MechanismFamily;
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 
@@ -34,28 +35,29 @@ pub(super) enum MechanismOption {
 impl MechanismOption {
     /// The mechanism for unit-norm records of `dimension` features.
     pub(super) fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        if let Self::WangXu { epsilon, delta } = self {
-            let printed = Gaussian::paper_as_printed(dimension, epsilon, or_default(delta)?).map_err(thrown)?;
-            return Ok(Mechanism::Gaussian(printed));
-        }
-        self.spec()?.build(dimension, Bounding::UnitNorm).map_err(thrown)
+        self.family()?.build(self.epsilon(), dimension, Bounding::UnitNorm).map_err(thrown)
     }
 
-    /// What a task would state.
-    fn spec(self) -> Result<MechanismSpec, JsValue> {
+    /// The mechanism but for epsilon.
+    pub(super) fn family(self) -> Result<MechanismFamily, JsValue> {
+        Ok(match self {
+            Self::DoubleCap { candidates, cap, .. } => MechanismFamily::DoubleCap { candidates, cap },
+            Self::Gaussian { delta, .. } => MechanismFamily::Gaussian { delta: or_default(delta)? },
+            Self::WangXu { delta, .. } => MechanismFamily::WangXu { delta: or_default(delta)? },
+        })
+    }
+
+    pub(super) fn epsilon(self) -> Epsilon {
         match self {
-            Self::DoubleCap { epsilon, candidates, cap } => {
-                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused below.
-                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
-                Ok(MechanismSpec::DoubleCap { epsilon, candidates, cap })
-            }
-            Self::Gaussian { epsilon, delta } => {
-                Ok(MechanismSpec::Gaussian { epsilon, delta: or_default(delta)?, calibration: Calibration::Analytic })
-            }
-            Self::WangXu { .. } => {
-                Err(failure("argument", &"wang-xu is for comparison only: a task takes double-cap or gaussian"))
-            }
+            Self::DoubleCap { epsilon, .. } | Self::Gaussian { epsilon, .. } | Self::WangXu { epsilon, .. } => epsilon,
+        }
+    }
+
+    /// Its delta, or the usual one.
+    pub(super) fn delta(self) -> Result<Delta, JsValue> {
+        match self {
+            Self::DoubleCap { .. } => or_default(None),
+            Self::Gaussian { delta, .. } | Self::WangXu { delta, .. } => or_default(delta),
         }
     }
 }
@@ -63,11 +65,20 @@ impl MechanismOption {
 /// A mechanism as a task states it, with the best parameters where they are left out: JSON.
 #[wasm_bindgen(js_name = recommendedMechanism)]
 pub fn recommended_mechanism(options_json: &str) -> Result<String, JsValue> {
+    let option: MechanismOption = options(options_json)?;
+    let Some(spec) = option.family()?.spec(option.epsilon()) else {
+        return Err(failure("argument", &"wang-xu is for comparison only: a task takes double-cap or gaussian"));
+    };
     let mut text = String::new();
-    options::<MechanismOption>(options_json)?.spec()?.write(&mut text);
+    spec.write(&mut text);
     Ok(text)
 }
 
+/// The usual delta.
+pub(super) fn default_delta() -> Result<Delta, JsValue> {
+    Delta::new(DEFAULT_DELTA).map_err(|error| failure("argument", &error))
+}
+
 fn or_default(delta: Option<Delta>) -> Result<Delta, JsValue> {
-    delta.map_or_else(|| Delta::new(DEFAULT_DELTA).map_err(|error| failure("argument", &error)), Ok)
+    delta.map_or_else(default_delta, Ok)
 }

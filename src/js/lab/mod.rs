@@ -11,6 +11,7 @@
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 
 mod mechanism;
+mod predict;
 mod recover;
 mod simulate;
 

@@ -1,4 +1,4 @@
-//! What to expect, before there is a report: predictions and simulated collections.
+//! Simulated collections.
 
 use chacha20::ChaCha12Rng;
 use rand::SeedableRng;
@@ -6,26 +6,12 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::mechanism::MechanismOption;
-use super::recover::{json, prediction_json};
+use super::recover::json;
 use super::{failure, options, thrown};
 use crate::mechanism::LocalRandomizer;
-use crate::noise::NoiseLaw;
-use crate::prediction::{Spectrum, predict};
-use crate::record::Bounding;
 use crate::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use crate::report::framed_bytes;
 use crate::simulation::{RecoveryMethod, SpikedModel, Trial};
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PredictOptions {
-    dimension: usize,
-    rank: Rank,
-    signals: Vec<f64>,
-    bulk: Option<f64>,
-    mechanism: MechanismOption,
-    records: u64,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,19 +42,6 @@ struct TrialFacts {
     by_method: Vec<f64>,
     non_private: f64,
     report_bytes: Option<usize>,
-}
-
-/// Predicts the error of the leading components of so many unit-norm records with this spectrum: JSON.
-#[wasm_bindgen(js_name = predict)]
-pub fn predict_spectrum(options_json: &str) -> Result<String, JsValue> {
-    let PredictOptions { dimension, rank, signals, bulk, mechanism, records } = options(options_json)?;
-    let mechanism = mechanism.build(dimension)?;
-    // Eigenvalues of unit-norm records sum to 1.
-    let left = 1.0 - signals.iter().sum::<f64>();
-    let bulk = bulk.unwrap_or_else(|| left.max(0.0) / dimension.saturating_sub(signals.len()).max(1) as f64);
-    let spectrum = Spectrum::new(dimension, signals, bulk).map_err(thrown)?;
-    let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records).map_err(thrown)?;
-    prediction_json(&predict(&spectrum, rank, &law).map_err(thrown)?)
 }
 
 /// One trial of a simulated collection, from records to the errors of the recovered subspaces: JSON. The same numbers as

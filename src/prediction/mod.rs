@@ -28,9 +28,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bounds;
+mod plan;
+mod shuffled;
+
+pub use bounds::{Direction, Model, Published, Quantity, published};
+pub use plan::{MechanismFamily, Planner};
+pub use shuffled::ShuffledRecords;
+
 use crate::covariance::Covariance;
 use crate::linalg::symmetric_eigenvalues;
-use crate::noise::{NoiseBulk, NoiseLaw, SpikedCovariance};
+use crate::mechanism::MechanismError;
+use crate::noise::{NoiseBulk, NoiseError, NoiseLaw, SpikedCovariance};
+use crate::privacy::PrivacyError;
 use crate::recovery::{Rank, RecoveryError, split_spectrum};
 
 /// The eigenvalues of a true second-moment matrix: a few above an isotropic bulk, in the units of the encoded features.
@@ -63,6 +73,20 @@ impl Spectrum {
         }
         signals.sort_by(|left, right| right.total_cmp(left));
         Ok(Self { dimension, signals, bulk })
+    }
+
+    /// The spectrum of unit-norm records: what the `signals` leave of 1 is spread evenly over the other directions.
+    ///
+    /// # Errors
+    /// [`PredictionError::Sum`] for signals that sum to more than 1 (by more than rounding), and as
+    /// [`Spectrum::new`]: signals that do not stand above what they leave to the others, above all.
+    pub fn of_unit_trace(dimension: usize, signals: Vec<f64>) -> Result<Self, PredictionError> {
+        let sum: f64 = signals.iter().sum();
+        if sum > 1.0 + 1e-9 {
+            return Err(PredictionError::Sum(sum));
+        }
+        let bulk = (1.0 - sum).max(0.0) / dimension.saturating_sub(signals.len()).max(1) as f64;
+        Self::new(dimension, signals, if bulk.is_finite() { bulk } else { 0.0 })
     }
 
     /// Reads the spectrum out of an estimate: eigenvalues above the noise edge, freed of the noise's push.
@@ -146,7 +170,7 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
         return Err(PredictionError::Dimension { expected: law.dimension(), found: dimension });
     }
     rank.check(dimension)?;
-    let bulk = law.bulk(spectrum.bulk, dimension - spectrum.signals.len().max(rank.value()));
+    let bulk = bulk_of(spectrum, rank, law);
     let random = 1.0 - rank.value() as f64 / dimension as f64;
     let components: Vec<ComponentPrediction> =
         (0..rank.value()).map(|index| predict_component(spectrum, rank, law, &bulk, index, random)).collect();
@@ -165,6 +189,11 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
 pub fn predict_from_estimate(covariance: &Covariance, rank: Rank) -> Result<Prediction, PredictionError> {
     let law = covariance.noise_law().ok_or(PredictionError::Centred)?;
     predict(&Spectrum::of_estimate(covariance)?, rank, &law)
+}
+
+/// The bulk that the leading components stand above. Those of the components without a signal are not part of it.
+fn bulk_of(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> NoiseBulk {
+    law.bulk(spectrum.bulk, spectrum.dimension - spectrum.signals.len().max(rank.value()))
 }
 
 fn predict_component(
@@ -201,6 +230,27 @@ pub enum PredictionError {
         /// What is required.
         requirement: &'static str,
     },
+    /// Eigenvalues that no unit-norm records have.
+    #[error("the eigenvalues sum to {0}: those of unit-norm records sum to 1, so state shares of the total variance")]
+    Sum(f64),
+    /// A rank that leaves nothing out.
+    #[error("the rank {rank} is not below the dimension {dimension}: plan for fewer components than features")]
+    Rank {
+        /// The rank.
+        rank: usize,
+        /// The number of features.
+        dimension: usize,
+    },
+    /// A target that is no question.
+    #[error(
+        "the target error is {target}: it must be above 0 and below {uninformed}, which a random subspace has without a single report"
+    )]
+    Target {
+        /// What was asked for.
+        target: f64,
+        /// k (1 - k/d).
+        uninformed: f64,
+    },
     /// The estimate is about an estimated mean, whose noise the law does not cover.
     #[error(
         "the covariance is about an estimated mean, for which no law is known: predict for a task without centring"
@@ -214,6 +264,15 @@ pub enum PredictionError {
         /// What the spectrum has.
         found: usize,
     },
+    /// The mechanism cannot have these parameters.
+    #[error(transparent)]
+    Mechanism(#[from] MechanismError),
+    /// The law, without reports.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// The amplification of an anonymised batch.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
     /// The rank, or the eigendecomposition.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
