@@ -200,7 +200,7 @@ export class SimulatedCollection {
       ...counts,
       matrix: matrices.slice(index * size, (index + 1) * size),
     }));
-    const found = { penalty: compared.penalty, truth, pca, softThreshold, fantope };
+    const found = { penalty: compared.penalty, relativeGap: compared.relativeGap, truth, pca, softThreshold, fantope };
     compared.free();
     return found;
   }

@@ -472,6 +472,8 @@ export interface ComparedComponents {
 export interface Comparison {
   /** The penalty, in the units of the estimate. */
   readonly penalty: number;
+  /** The certified relative gap of the solution of the Fantope program. */
+  readonly relativeGap: number;
   readonly truth: ComparedComponents;
   readonly pca: ComparedComponents;
   /** Of the estimate after all entries were moved towards 0 by the penalty. */

@@ -36,7 +36,7 @@ test("the page works in Firefox, part by part", async () => {
   }
   await eventually(
     () => page.evaluate(() => document.querySelector("#sparse-fantope canvas").getAttribute("aria-label")),
-    (label) => /heat map of 60 by 60/.test(label),
+    (label) => /heat map of 40 by 40/.test(label),
     30_000,
   );
   await eventually(() => text("#take-part-status"), (status) => status === "No aggregator here.");

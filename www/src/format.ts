@@ -1,7 +1,11 @@
 // Numbers in words and digits, everywhere alike.
 
-/** Three digits, with a real minus sign. */
+/** Three digits, with a real minus sign: 0.0123, 12,300, 1.23 × 10⁻⁶. */
 export function number(value: number): string {
+  if (value !== 0 && Math.abs(value) < 1e-4) {
+    const [digits, exponent] = value.toExponential(2).split("e-");
+    return `${digits!.replace("-", "−")} × 10⁻${exponent!.replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]!)}`;
+  }
   return value.toLocaleString("en", { maximumSignificantDigits: 3 }).replace("-", "−");
 }
 

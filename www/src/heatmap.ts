@@ -8,16 +8,21 @@ const NAMED_ROWS = 16;
 /** Up to so many rows the table has the whole matrix, above only the largest entries. */
 const WHOLE_TABLE_ROWS = 12;
 const LISTED_ENTRIES = 12;
-/** Shares of the scale under which an entry looks like zero, and has no stroke. */
+/** Strength of colour under which an entry looks like zero, and has no stroke. */
 const STRUCK_FROM = 0.06;
 /** Pixels that a square needs for a stroke to be seen in it. */
 const STRUCK_CELL = 3;
+/** Pixels of a square's side from which on a part of one is not worth having. */
+const WHOLE_CELL = 8;
 /** Pixels from one stroke to the next in a large square. */
 const STROKE_PERIOD = 14;
 
-export interface ShowOptions {
-  /** The number that has the strongest colour, for maps that are to be compared; by default the matrix's largest. */
-  readonly scale?: number;
+/** How numbers become colours, the same for maps that are to be compared. */
+export interface Scale {
+  /** The number that has the strongest colour. */
+  readonly largest: number;
+  /** Colours grow with the square root, so that weak entries are seen beside strong ones. */
+  readonly root?: boolean;
 }
 
 export class HeatMap {
@@ -33,7 +38,7 @@ export class HeatMap {
   #peers: readonly HeatMap[] = [this];
   #names: readonly string[] = [];
   #matrix: Float64Array | undefined;
-  #scale = 1;
+  #scale: Scale = { largest: 1 };
   #cell: { readonly row: number; readonly column: number } | undefined;
 
   /** @param figure - Has a `.map` for the squares and a `figcaption`. */
@@ -79,10 +84,15 @@ export class HeatMap {
   }
 
   /** Shows the matrix, d × d numbers; `undefined` clears the map and gives `caption` as the reason. */
-  show(matrix: Float64Array | undefined, names: readonly string[], caption: string, { scale }: ShowOptions = {}): void {
+  show(
+    matrix: Float64Array | undefined,
+    names: readonly string[],
+    caption: string,
+    scale: Scale = { largest: largestSize(matrix) },
+  ): void {
     this.#matrix = matrix;
     this.#names = names;
-    this.#scale = scale ?? largestSize(matrix);
+    this.#scale = scale;
     this.#rows.hidden = names.length > NAMED_ROWS;
     this.#rows.replaceChildren(...names.slice(0, NAMED_ROWS).map((name) => item("li", name)));
     this.#caption.textContent = caption;
@@ -99,11 +109,13 @@ export class HeatMap {
   #paint(): void {
     const size = Math.max(1, this.#names.length);
     const ratio = window.devicePixelRatio || 1;
-    const cell = Math.max(1, Math.floor((this.#reader.clientWidth * ratio) / size));
+    const room = (this.#reader.clientWidth * ratio) / size;
+    // Whole pixels for every square, so that all look alike; where that would waste room, the picture is scaled.
+    const whole = room >= WHOLE_CELL;
+    const cell = Math.max(1, whole ? Math.floor(room) : Math.ceil(room));
     const side = cell * size;
     this.#canvas.width = this.#canvas.height = side;
-    // Whole pixels for every square, so that all look alike.
-    this.#canvas.style.width = `${side / ratio}px`;
+    this.#canvas.style.width = whole ? `${side / ratio}px` : "100%";
     const context = this.#canvas.getContext("2d")!;
     const image = context.createImageData(side, side);
     paintSquares(new Uint32Array(image.data.buffer), this.#matrix, { size, cell, scale: this.#scale, ...colors() });
@@ -196,6 +208,7 @@ export class ColorScale {
   readonly #low = document.createElement("span");
   readonly #high = document.createElement("span");
   readonly #root: HTMLElement;
+  #scale: Scale | undefined;
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -208,12 +221,14 @@ export class ColorScale {
     this.#paint();
   }
 
-  /** @param scale - The number with the strongest colour; without one there is nothing to explain. */
-  show(scale: number | undefined): void {
+  /** Without a scale there is nothing to explain. */
+  show(scale: Scale | undefined): void {
+    this.#scale = scale;
     this.#root.hidden = scale === undefined;
-    if (scale === undefined) return;
-    this.#low.textContent = `${number(-scale)}, struck through`;
-    this.#high.textContent = number(scale);
+    if (!scale) return;
+    this.#low.textContent = `${number(-scale.largest)}, struck through`;
+    this.#high.textContent = number(scale.largest);
+    this.#paint();
   }
 
   #paint(): void {
@@ -224,7 +239,7 @@ export class ColorScale {
     const palette = colors();
     const middle = (width - 1) / 2;
     for (let x = 0; x < width; x += 1) {
-      const [plain, struck] = shades((x - middle) / middle, palette);
+      const [plain, struck] = shades((x - middle) / middle, this.#scale?.root, palette);
       for (let y = 0; y < height; y += 1) pixels[y * width + x] = (x - y) % height === 0 ? struck : plain;
     }
     context.putImageData(image, 0, 0);
@@ -248,7 +263,7 @@ interface Squares extends Palette {
   readonly size: number;
   /** Pixels to a square's side. */
   readonly cell: number;
-  readonly scale: number;
+  readonly scale: Scale;
 }
 
 function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squares: Squares): void {
@@ -259,7 +274,7 @@ function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squ
   const y0 = cell - 1;
   for (let row = 0; row < size; row += 1) {
     for (let column = 0; column < size; column += 1) {
-      const [plain, struck] = shades((matrix?.[row * size + column] ?? 0) / scale, palette);
+      const [plain, struck] = shades((matrix?.[row * size + column] ?? 0) / scale.largest, scale.root, palette);
       const corner = row * cell * side + column * cell;
       for (let y = 0; y < cell; y += 1) {
         const start = corner + y * side;
@@ -271,10 +286,12 @@ function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squ
   }
 }
 
-/** The colours of an entry and of the stroke through it, for its share of the scale (-1 to 1). */
-function shades(share: number, { negative, zero, positive, stroke }: Palette): [number, number] {
-  const plain = mix(zero, share < 0 ? negative : positive, Math.min(1, Math.abs(share)));
-  return [packed(plain), packed(share < -STRUCK_FROM ? mix(plain, stroke, 0.65) : plain)];
+/** The colours of an entry and of the stroke through it, for its share (-1 to 1) of the largest. */
+function shades(share: number, root: boolean | undefined, { negative, zero, positive, stroke }: Palette): [number, number] {
+  const size = Math.min(1, Math.abs(share));
+  const strength = root ? Math.sqrt(size) : size;
+  const plain = mix(zero, share < 0 ? negative : positive, strength);
+  return [packed(plain), packed(share < 0 && strength > STRUCK_FROM ? mix(plain, stroke, 0.65) : plain)];
 }
 
 function mix(from: Rgb, to: Rgb, share: number): Rgb {

@@ -98,7 +98,7 @@ class View {
       "Each square is the product of two answers, all answers scaled to length 1: everything about the record that patterns " +
         "depend on.",
     );
-    this.#scales[0]!.show(largestSize(contribution));
+    this.#scales[0]!.show({ largest: largestSize(contribution) });
     element("one-report-guarantee").replaceChildren(...guaranteeInWords(this.#lab.consent(this.#task)));
     this.randomize(false);
   }
@@ -112,7 +112,7 @@ class View {
       ACTIVITIES,
       "Right on average and wrong by far each time: mind the scale, and look for the record in it. Then randomize again.",
     );
-    this.#scales[1]!.show(largestSize(read));
+    this.#scales[1]!.show({ largest: largestSize(read) });
     const { bytes } = report;
     showBytes(bytes, element("one-report-bytes"), element("one-report-key"));
     element("one-report-bytes-title").textContent = `All that leaves: ${counted(bytes.length, "byte")}`;
@@ -153,7 +153,7 @@ class View {
       `The mean of ${counted(sum.records, "report")} of the same record: compare it with the record above. Each of them promises ` +
         `ε = ${epsilon}; what they reveal adds up, and together they promise as good as nothing.`,
     );
-    this.#scales[2]!.show(largestSize(mean));
+    this.#scales[2]!.show({ largest: largestSize(mean) });
   }
 
   #free(): void {

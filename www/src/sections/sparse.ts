@@ -1,10 +1,11 @@
 // Sparse recovery: one simulated collection, its components by three methods, and what the penalty does to them.
 
-import type { Collection, Comparison, Projection } from "ldp-pca/lab";
+import type { ComparedComponents, Comparison } from "ldp-pca/lab";
 
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import type { Remote } from "../engine/pool.js";
+import type { Collection } from "../engine/protocol.js";
 import { choice, optional, real, type Values, whole } from "../fields.js";
 import { counted, number } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
@@ -12,11 +13,11 @@ import { latest } from "../latest.js";
 import type { Problem } from "../state.js";
 
 const FIELDS = {
-  dimension: whole(60, { least: 2, most: 150 }),
+  dimension: whole(40, { least: 2, most: 150 }),
   rank: whole(2, { least: 1, most: 10 }),
   sparsity: whole(8, { least: 1, most: 150 }),
   signal: real(20, { least: 0.01, most: 10_000 }),
-  records: whole(5000, { least: 100, most: 1_000_000 }),
+  records: whole(3000, { least: 100, most: 1_000_000 }),
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
   epsilon: real(2, { least: 0.05, most: 16 }),
   seed: whole(1, { least: 0, most: 2 ** 32 - 1 }),
@@ -61,21 +62,24 @@ export function start(_root: HTMLElement, { pool, state }: Context): void {
       view.show(compared);
       const path = await opened.call("path", { points: PATH_POINTS });
       signal.throwIfAborted();
-      penalties = [...path.map(({ penalty }) => penalty), automatic.penalty].sort((a, b) => a - b);
-      view.offer(penalties, automatic.penalty, compared.penalty);
+      const steps = [...path.map(stepOf), automaticStep(automatic)].sort((a, b) => a.penalty - b.penalty);
+      penalties = steps.map(({ penalty }) => penalty);
+      view.offer(steps, automatic.penalty, compared.penalty);
       view.end();
     } catch (error) {
       if (!signal.aborted) view.fail(error as Error);
     }
+    // From now on nothing is to be cancelled: the collection lives with its signal.
+    if (running === controller) running = undefined;
   }
 
   const compare = latest(async (penalty: number | undefined) => {
-    const [asked, signal] = [collection, running?.signal];
+    const asked = collection;
     try {
       const compared = await asked?.call("compare", { penalty });
       if (compared && asked === collection) view.show(compared);
     } catch (error) {
-      if (!signal?.aborted) view.fail(error as Error);
+      if (asked === collection) view.fail(error as Error);
     }
   });
   const change = (penalty: number | undefined): void => {
@@ -98,11 +102,28 @@ export function start(_root: HTMLElement, { pool, state }: Context): void {
   whenNear(element("sparse"), () => void draw(section.values));
 }
 
+/** What the Fantope keeps at a penalty. */
+interface Step {
+  readonly penalty: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly falseAlarms: number;
+  readonly relativeGap: number;
+}
+
+function stepOf({ penalty, hits, misses, falseAlarms, relativeGap }: Step): Step {
+  return { penalty, hits, misses, falseAlarms, relativeGap };
+}
+
+function automaticStep({ penalty, fantope, relativeGap }: Comparison): Step {
+  return stepOf({ ...fantope, penalty, relativeGap });
+}
+
 class View {
   readonly #maps = METHODS.map((method) => new HeatMap(element(idOf(method)), TITLES[method]));
   readonly #scale = new ColorScale(element("sparse-scale"));
   readonly #slider = element<HTMLInputElement>("sparse-step");
-  #penalties: readonly number[] = [];
+  #steps: readonly Step[] = [];
 
   constructor() {
     HeatMap.link(this.#maps);
@@ -119,8 +140,8 @@ class View {
 
   end(said = ""): void {
     element("sparse-cancel").hidden = true;
-    this.#slider.disabled = this.#penalties.length === 0;
-    element<HTMLButtonElement>("sparse-automatic").disabled = this.#penalties.length === 0;
+    this.#slider.disabled = this.#steps.length === 0;
+    element<HTMLButtonElement>("sparse-automatic").disabled = this.#steps.length === 0;
     this.#say(said);
   }
 
@@ -132,15 +153,15 @@ class View {
   }
 
   show(compared: Comparison): void {
-    const { truth, fantope, penalty } = compared;
+    const { truth, fantope, penalty, relativeGap } = compared;
     // Those that carry components come first, or the picture would be dust.
     const others = Array.from(truth.leverages, (_, feature) => feature).filter((feature) => !truth.support.includes(feature));
     const order = [...truth.support, ...others];
     const names = order.map(nameOf);
     const matrices = METHODS.map((method) => reordered(compared[method].matrix, order));
-    const scale = largestSize(...matrices);
+    const scale = { largest: largestSize(...matrices), root: true };
     METHODS.forEach((method, index) => {
-      this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth), { scale });
+      this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth), scale);
     });
     this.#scale.show(scale);
     element("sparse-found").querySelector("tbody")!.replaceChildren(
@@ -149,32 +170,43 @@ class View {
     const kept = counted(fantope.support.length, "feature");
     element("sparse-certificate").textContent =
       `At a penalty of ${number(penalty)} the Fantope keeps ${kept}. Its solution is certified: no other is better by more than ` +
-      `${number(fantope.relativeGap)} of the objective.`;
+      `${number(relativeGap)} of the objective.`;
     this.#move(penalty);
   }
 
-  /** Offers the penalties of the slider, ascending. */
-  offer(penalties: readonly number[], automatic: number, present: number): void {
-    this.#penalties = penalties;
-    this.#slider.max = String(penalties.length - 1);
-    const place = penalties.indexOf(automatic);
+  /** Offers penalties, ascending, to the slider, and shows what each of them keeps. */
+  offer(steps: readonly Step[], automatic: number, present: number): void {
+    this.#steps = steps;
+    this.#slider.max = String(steps.length - 1);
+    const place = steps.findIndex(({ penalty }) => penalty === automatic);
+    const [least, most] = [steps[0]!, steps.at(-1)!];
     element("sparse-ends").textContent =
-      `From ${number(penalties[0]!)} to ${number(penalties.at(-1)!)} in equal ratios; the automatic one, ${number(automatic)}, ` +
-      `is step ${place + 1} of ${penalties.length}.`;
-    const marks = element<HTMLDataListElement>("sparse-marks");
-    marks.replaceChildren(new Option("automatic", String(place)));
+      `From ${number(least.penalty)} to ${number(most.penalty)}, in equal ratios; the automatic one, ${number(automatic)}, is ` +
+      `step ${place + 1} of ${steps.length}.`;
+    element("sparse-marks").replaceChildren(new Option("automatic", String(place)));
+    const path = element("sparse-path");
+    const highest = Math.max(...steps.map(({ hits, falseAlarms }) => hits + falseAlarms));
+    path.replaceChildren(...steps.map((step) => column(step, highest)));
+    path.setAttribute(
+      "aria-label",
+      `At the smallest penalty the Fantope keeps ${keptBy(least)}; at the automatic one ${keptBy(steps[place]!)}; at the largest ` +
+        `${keptBy(most)}.`,
+    );
+    const rows = steps.map(({ penalty, hits, misses, falseAlarms, relativeGap }) => {
+      const numbers = [hits + falseAlarms, hits, misses, falseAlarms].map(String);
+      return tableRow(`${number(penalty)}${penalty === automatic ? ", automatic" : ""}`, [...numbers, number(relativeGap)]);
+    });
+    element("sparse-path-details").querySelector("tbody")!.replaceChildren(...rows);
     this.#move(present);
   }
 
   #move(penalty: number): void {
-    const distance = (other: number) => Math.abs(other - penalty);
-    const nearest = this.#penalties.reduce(
-      (best, other, step) => (distance(other) < distance(this.#penalties[best]!) ? step : best),
-      0,
-    );
+    const distance = ({ penalty: other }: Step) => Math.abs(other - penalty);
+    const nearest = this.#steps.reduce((best, step, at) => (distance(step) < distance(this.#steps[best]!) ? at : best), 0);
     this.#slider.value = String(nearest);
     this.#slider.setAttribute("aria-valuetext", number(penalty));
     element("sparse-form").querySelector("output")!.textContent = number(penalty);
+    for (const [at, shown] of [...element("sparse-path").children].entries()) shown.classList.toggle("present", at === nearest);
   }
 
   #say(text: string): void {
@@ -215,32 +247,52 @@ function reordered(matrix: Float64Array, order: readonly number[]): Float64Array
   });
 }
 
-function captionOf(method: (typeof METHODS)[number], found: Projection, truth: Projection): string {
-  if (method === "truth") return `${counted(truth.support.length, "feature")} of ${found.leverages.length} carry it; they come first.`;
+function captionOf(method: (typeof METHODS)[number], found: ComparedComponents, truth: ComparedComponents): string {
+  if (method === "truth") return `It lives on ${truth.support.length} of ${found.leverages.length} features, which come first here.`;
   return `Error ${number(found.sinThetaSquared)}`;
 }
 
 /** A row of the table: which features a method found, in words beside the marks. */
-function foundBy(title: string, found: Projection, truth: Projection): HTMLElement {
+function foundBy(title: string, found: ComparedComponents, truth: ComparedComponents): HTMLElement {
   const hits = truth.support.filter((feature) => found.support.includes(feature));
   const misses = truth.support.filter((feature) => !found.support.includes(feature));
   const falseAlarms = found.support.filter((feature) => !truth.support.includes(feature));
-  const row = document.createElement("tr");
-  const head = document.createElement("th");
-  head.scope = "row";
-  head.textContent = title;
-  const cells = [
+  return tableRow(title, [
     number(found.sinThetaSquared),
     `✓ ${hits.length} of ${truth.support.length}`,
     `○ ${listed(misses)}`,
     `✗ ${listed(falseAlarms)}`,
-  ].map((text) => {
+  ]);
+}
+
+function tableRow(title: string, texts: readonly string[]): HTMLElement {
+  const row = document.createElement("tr");
+  const head = document.createElement("th");
+  head.scope = "row";
+  head.textContent = title;
+  const cells = texts.map((text) => {
     const cell = document.createElement("td");
     cell.textContent = text;
     return cell;
   });
   row.append(head, ...cells);
   return row;
+}
+
+function keptBy({ hits, falseAlarms }: Step): string {
+  return `${counted(hits + falseAlarms, "feature")}, ${hits} of them true`;
+}
+
+/** What a penalty keeps, as a column: true features below, false alarms above. */
+function column({ hits, falseAlarms }: Step, highest: number): HTMLElement {
+  const made = document.createElement("span");
+  for (const [name, count] of Object.entries({ "false-alarm": falseAlarms, hit: hits })) {
+    const bar = document.createElement("i");
+    bar.className = name;
+    bar.style.height = `${(100 * count) / highest}%`;
+    made.append(bar);
+  }
+  return made;
 }
 
 function listed(features: readonly number[]): string {

@@ -147,7 +147,7 @@ class TakePart implements Listener {
     try {
       const { contribution } = this.#lab.encode(task, form.read());
       this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
-      this.#ownScale.show(largestSize(contribution));
+      this.#ownScale.show({ largest: largestSize(contribution) });
       this.#showProblem(undefined);
     } catch (error) {
       this.#own.show(undefined, names, "Appears when the record is complete.");
@@ -181,7 +181,7 @@ class TakePart implements Listener {
       ? "One report is mostly noise: mind the scale, look for your record in it, then randomize again and compare."
       : "Appears when you randomize the record.";
     this.#read.show(read, names, caption);
-    this.#readScale.show(read && largestSize(read));
+    this.#readScale.show(read && { largest: largestSize(read) });
     if (report) {
       showBytes(report.bytes, part("bytes"), part("key"));
     } else {
