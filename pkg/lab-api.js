@@ -25,6 +25,10 @@ export function debiasedContribution(task, report) {
   return call(() => generated(task).debiasedContribution(bytesOf(report)));
 }
 
+export function recommendedMechanism(mechanism) {
+  return call(() => JSON.parse(wasm.recommendedMechanism(JSON.stringify(Object(mechanism)))));
+}
+
 let sums;
 
 export class Aggregate {
@@ -59,6 +63,10 @@ export class Aggregate {
     if (sums(other) === own) throw failure("argument", "an aggregate merged with itself would count every report twice");
     call(() => own.merge(sums(other)));
     return this;
+  }
+
+  secondMoment() {
+    return call(() => sums(this).secondMoment());
   }
 
   toBytes() {
@@ -192,7 +200,7 @@ export class SimulatedCollection {
       ...counts,
       matrix: matrices.slice(index * size, (index + 1) * size),
     }));
-    const found = { penalty: compared.penalty, truth, pca, softThreshold, fantope };
+    const found = { penalty: compared.penalty, relativeGap: compared.relativeGap, truth, pca, softThreshold, fantope };
     compared.free();
     return found;
   }

@@ -11,6 +11,7 @@ export {
   population,
   predict,
   Randomizer,
+  recommendedMechanism,
   recover,
   simulate,
   SimulatedCollection,

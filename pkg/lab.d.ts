@@ -1,6 +1,6 @@
 import type { Randomizer, Task } from "./api.js";
 import type { Report } from "./report.js";
-import type { Guarantee, RecordOf, Schema } from "./task.js";
+import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
 export { Randomizer, Task, version } from "./api.js";
 export type { RandomizerOptions, TaskFetchOptions } from "./api.js";
@@ -65,6 +65,14 @@ export class Aggregate {
    * @throws {@link LdpPcaError} with code `aggregate` when it is of another task; {@link ArgumentError} when it is this one.
    */
   merge(other: Aggregate): this;
+
+  /**
+   * The estimate of the mean of `x x^T` over the records, unbiased and noisy, in the units of the features: d × d numbers
+   * (symmetric).
+   *
+   * @throws {@link LdpPcaError} with code `aggregate` when there are no reports.
+   */
+  secondMoment(): Float64Array;
 
   /** The bytes of the state, which a native aggregator reads too. */
   toBytes(): Uint8Array;
@@ -211,6 +219,13 @@ export function penaltyPath(
 export type MechanismInput =
   | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }
   | { readonly type: "gaussian" | "wang-xu"; readonly epsilon: number; readonly delta?: number };
+
+/**
+ * A mechanism as a task states it, with the best parameters where they are left out.
+ *
+ * @throws {@link ArgumentError} for `wang-xu`, which no task takes, and for parameters that make no sense.
+ */
+export function recommendedMechanism(mechanism: MechanismInput): TaskDocument["mechanism"];
 
 /** A population of unit-norm records by the eigenvalues of its second-moment matrix, and how it is asked. */
 export interface PopulationInput {
@@ -457,6 +472,8 @@ export interface ComparedComponents {
 export interface Comparison {
   /** The penalty, in the units of the estimate. */
   readonly penalty: number;
+  /** The certified relative gap of the solution of the Fantope program. */
+  readonly relativeGap: number;
   readonly truth: ComparedComponents;
   readonly pca: ComparedComponents;
   /** Of the estimate after all entries were moved towards 0 by the penalty. */

@@ -58,18 +58,32 @@ impl MechanismFamily {
     /// # Errors
     /// [`MechanismError`] for parameters that it cannot have.
     pub fn build(self, epsilon: Epsilon, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
-        Ok(match self {
+        match self.stated(epsilon) {
+            Ok(spec) => spec.build(dimension, bounding),
+            Err(delta) => Ok(Mechanism::Gaussian(Gaussian::paper_as_printed(dimension, epsilon, delta)?)),
+        }
+    }
+
+    /// What a task with this epsilon states; `None` for the mechanism as printed, which no task takes.
+    #[must_use]
+    pub fn spec(self, epsilon: Epsilon) -> Option<MechanismSpec> {
+        self.stated(epsilon).ok()
+    }
+
+    /// What a task states, or else the delta of the mechanism as printed.
+    fn stated(self, epsilon: Epsilon) -> Result<MechanismSpec, Delta> {
+        match self {
             Self::DoubleCap { candidates, cap } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused below.
+                // The search for the best cap is for numbers that a mechanism may have; others are refused when it is built.
                 let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
-                Mechanism::DoubleCap(DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?)
+                Ok(MechanismSpec::DoubleCap { epsilon, candidates, cap })
             }
             Self::Gaussian { delta } => {
-                Mechanism::Gaussian(Gaussian::new(dimension, epsilon, delta, Calibration::Analytic)?)
+                Ok(MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
             }
-            Self::WangXu { delta } => Mechanism::Gaussian(Gaussian::paper_as_printed(dimension, epsilon, delta)?),
-        })
+            Self::WangXu { delta } => Err(delta),
+        }
     }
 }
 

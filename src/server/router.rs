@@ -32,9 +32,10 @@ use crate::task::{Task, TaskDigest};
 /// The media type of reports, beside `application/octet-stream`.
 const REPORTS: &str = "application/vnd.ldp-pca.reports";
 
-/// What pages may do: load from here, run WebAssembly, talk to here.
-const CONTENT_SECURITY_POLICY: &str =
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'";
+/// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head, for
+/// hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
+    style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Bytes of reports beyond which they are decoded off the request threads.
 const DECODE_INLINE_BYTES: usize = 128 << 10;

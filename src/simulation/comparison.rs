@@ -24,6 +24,8 @@ pub struct Comparison {
     pub soft_threshold: Projection,
     /// [`FantopeSolver`](crate::recovery::FantopeSolver) with the penalty.
     pub fantope: Projection,
+    /// The certified relative gap of the solver's solution.
+    pub relative_gap: f64,
 }
 
 /// A subspace as its orthogonal projection, and what it has to do with the true one.
@@ -68,6 +70,7 @@ impl Comparison {
             pca: of(&pca, None)?,
             soft_threshold: of(&thresholded, None)?,
             fantope: of(&sparse.components, Some(sparse.support))?,
+            relative_gap: sparse.relative_gap,
         })
     }
 }
@@ -113,7 +116,8 @@ mod tests {
         let model = SpikedEstimate::draw(60, rank, 8, 0.2, 0.015, &mut rng).unwrap();
         let estimate = model.sample(&mut rng);
         let compared = Comparison::new(model.subspace(), &estimate, Penalty::new(0.02).unwrap()).unwrap();
-        let Comparison { truth, pca, soft_threshold, fantope } = &compared;
+        let Comparison { truth, pca, soft_threshold, fantope, relative_gap } = &compared;
+        assert!((0.0..1e-3).contains(relative_gap), "{relative_gap}");
         assert!(truth.sin_theta_squared < 1e-24 && truth.support.len() == 8);
         assert_eq!(truth.counts, SupportCounts { hits: 8, misses: 0, false_alarms: 0 });
         assert!(pca.support.len() > 50 && pca.counts.hits + pca.counts.false_alarms == pca.support.len());

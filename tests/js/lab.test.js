@@ -14,6 +14,7 @@ import {
   plan,
   predict,
   Randomizer,
+  recommendedMechanism,
   recover,
   simulate,
   solve,
@@ -151,6 +152,20 @@ describe("aggregates", () => {
     }
   });
 
+  test("give the mean of what their reports say", () => {
+    const task = Task.parse(numeric(3));
+    const randomizer = new Randomizer(task, LIMITS);
+    const reports = Array.from({ length: 7 }, () => randomizer.randomize([1, -0.5, 2]));
+    const sums = new Aggregate(task);
+    throws(() => sums.secondMoment(), "aggregate", /./);
+    for (const report of reports) sums.add(report);
+    const mean = new Float64Array(9);
+    for (const report of reports) debiasedContribution(task, report).forEach((value, at) => (mean[at] += value / 7));
+    const found = sums.secondMoment();
+    assert.equal(found.length, 9);
+    found.forEach((value, at) => assert.ok(Math.abs(value - mean[at]) < 1e-9 * (1 + Math.abs(value)), `${value} ${mean[at]}`));
+  });
+
   test("refuse what is not theirs, and stay as they were", () => {
     const task = Task.parse(TASK);
     const aggregate = new Aggregate(task);
@@ -276,6 +291,26 @@ describe("recovery", () => {
 });
 
 describe("what to expect", () => {
+  test("of mechanisms, the parameters that are left out are those of the command line's task new", () => {
+    const schema = join(folder, "schema.json");
+    writeFileSync(schema, JSON.stringify(numeric(3).schema));
+    for (const type of ["double-cap", "gaussian"]) {
+      for (const epsilon of [0.25, 1, 2, 8]) {
+        const path = join(folder, "task.json");
+        const mechanism = type === "gaussian" ? ["--delta", "1e-6"] : [];
+        const options = ["--schema", schema, "--epsilon", String(epsilon), "--mechanism", type, ...mechanism];
+        command("task", "new", ...options, "-o", path);
+        const stated = JSON.parse(readFileSync(path, "utf8")).mechanism;
+        assert.deepEqual(recommendedMechanism({ type, epsilon }), stated);
+        assert.deepEqual(recommendedMechanism(stated.type === "gaussian" ? { type, epsilon, delta: 1e-6 } : stated), stated);
+      }
+    }
+    throws(() => recommendedMechanism({ type: "wang-xu", epsilon: 1 }), "argument", /comparison only/);
+    throws(() => recommendedMechanism({ type: "double-cap" }), "argument", /epsilon/);
+    throws(() => recommendedMechanism({ type: "double-cap", epsilon: -1 }), "argument", /epsilon/);
+    throws(() => recommendedMechanism(), "argument", /type/);
+  });
+
   test("is simulated with the command line's numbers", async () => {
     const options = { dimension: 12, rank: 2, sparsity: 4, records: 400, trials: 2, seed: 7, methods: ["pca", "fantope"] };
     const steps = [];

@@ -1,7 +1,7 @@
 // Components as bars with names.
 
 import type { Recovery } from "./aggregator.js";
-import { number } from "./heatmap.js";
+import { number } from "./format.js";
 
 const SHOWN = 8;
 

@@ -65,9 +65,11 @@ export function bindControls<F extends Fields>(
     take();
   });
   form.addEventListener("change", take);
-  form.addEventListener("input", () => {
+  form.addEventListener("input", ({ target }) => {
     clearTimeout(pause);
-    pause = setTimeout(take, PAUSE_MS);
+    // A slider is never half typed.
+    if (target instanceof HTMLInputElement && target.type === "range") take();
+    else pause = setTimeout(take, PAUSE_MS);
   });
   section.onLoad(() => {
     fill();

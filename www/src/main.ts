@@ -72,6 +72,10 @@ function navigate(state: State): void {
       show(place);
     });
   }
+  document.querySelector(".skip")!.addEventListener("click", (event) => {
+    event.preventDefault();
+    element("main").focus();
+  });
   addEventListener("popstate", () => show(state.place));
   if (state.place in SECTIONS) show(state.place);
 }

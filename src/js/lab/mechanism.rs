@@ -1,9 +1,9 @@
 //! Mechanisms as options name them.
 
 use serde::Deserialize;
-use wasm_bindgen::prelude::JsValue;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{failure, thrown};
+use super::{failure, options, thrown};
 use crate::mechanism::Mechanism;
 use crate::prediction::MechanismFamily;
 use crate::privacy::{Delta, Epsilon};
@@ -60,6 +60,18 @@ impl MechanismOption {
             Self::Gaussian { delta, .. } | Self::WangXu { delta, .. } => or_default(delta),
         }
     }
+}
+
+/// A mechanism as a task states it, with the best parameters where they are left out: JSON.
+#[wasm_bindgen(js_name = recommendedMechanism)]
+pub fn recommended_mechanism(options_json: &str) -> Result<String, JsValue> {
+    let option: MechanismOption = options(options_json)?;
+    let Some(spec) = option.family()?.spec(option.epsilon()) else {
+        return Err(failure("argument", &"wang-xu is for comparison only: a task takes double-cap or gaussian"));
+    };
+    let mut text = String::new();
+    spec.write(&mut text);
+    Ok(text)
 }
 
 /// The usual delta.

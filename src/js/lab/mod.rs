@@ -145,6 +145,12 @@ impl Aggregate {
         self.sums.records() as f64
     }
 
+    /// The debiased estimate of the mean of `x x^T`: d × d numbers.
+    #[wasm_bindgen(js_name = secondMoment)]
+    pub fn second_moment(&self) -> Result<Vec<f64>, JsValue> {
+        Ok(self.covariance()?.second_moment().as_slice().to_vec())
+    }
+
     /// The bytes of the state.
     #[wasm_bindgen(js_name = toBytes)]
     #[must_use]

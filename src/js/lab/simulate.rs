@@ -206,10 +206,11 @@ impl Collection {
             }
         };
         let found = Comparison::new(&self.truth, &self.estimate.matrix, penalty).map_err(thrown)?;
+        let relative_gap = found.relative_gap;
         let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
         let matrices = projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
         let facts: Vec<_> = projections.into_iter().map(ProjectionFacts::from).collect();
-        Ok(Compared { penalty: penalty.value(), facts: json(&facts)?, matrices })
+        Ok(Compared { penalty: penalty.value(), relative_gap, facts: json(&facts)?, matrices })
     }
 
     /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: a JSON array.
@@ -227,6 +228,7 @@ impl Collection {
 #[derive(Debug)]
 pub struct Compared {
     penalty: f64,
+    relative_gap: f64,
     facts: String,
     matrices: Vec<f64>,
 }
@@ -238,6 +240,13 @@ impl Compared {
     #[must_use]
     pub fn penalty(&self) -> f64 {
         self.penalty
+    }
+
+    /// The certified relative gap of the sparse solution.
+    #[wasm_bindgen(getter, js_name = relativeGap)]
+    #[must_use]
+    pub fn relative_gap(&self) -> f64 {
+        self.relative_gap
     }
 
     /// Everything but the matrices, as a JSON array.

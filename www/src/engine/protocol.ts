@@ -15,7 +15,12 @@ export type JobOptions<N extends JobName> = Parameters<Jobs[N]>[0];
 export type JobResult<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
 
 /** The functions of the lab that make an object, which then lives in a worker of its own, and what its methods take. */
-export interface Objects {}
+export interface Objects {
+  drawCollection: (options: lab.CollectionOptions) => Collection;
+}
+
+/** What is asked of a simulated collection. */
+export type Collection = Pick<lab.SimulatedCollection, "compare" | "path">;
 
 export type ObjectName = keyof Objects;
 export type ObjectOptions<N extends ObjectName> = Objects[N] extends (options: infer O) => unknown ? O : never;

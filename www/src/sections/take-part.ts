@@ -1,30 +1,26 @@
-// Take part: a record is filled in and randomized here, its report is sent, and what all reports show comes back.
+// Take part: a record is filled in and randomized here, its report is sent, and what all reports show comes back live.
 
-import { consent, debiasedContribution, encode, LdpPcaError, Randomizer, type Report, submit, Task } from "ldp-pca/lab";
+import type { Randomizer, Report, Task } from "ldp-pca/lab";
 
-import { AggregatorError, listTasks, PATIENCE_MS, readRecovery, type Recovery } from "../aggregator.js";
+import { Away, follow, type Listener, listTasks, NoAggregator, PATIENCE_MS, type Recovery } from "../aggregator.js";
+import { showBytes } from "../bytes.js";
 import { componentLists } from "../components.js";
 import { type Context, element } from "../context.js";
 import { EmptyField, RecordForm } from "../form.js";
-import { HeatMap, number } from "../heatmap.js";
+import { counted, number } from "../format.js";
+import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
+import { guaranteeInWords } from "../words.js";
 
-const REFRESH_MS = 3000;
+type Lab = Awaited<ReturnType<Context["lab"]>>;
+
+const LOOK_AGAIN_MS = 3000;
 const LARGEST_RANK = 5;
 const FIRST_RANK = 3;
 
-const status = element("status");
-const taskChoice = element<HTMLSelectElement>("task");
-const formError = element("form-error");
-const randomizeButton = element<HTMLButtonElement>("randomize");
-const sendButton = element<HTMLButtonElement>("send");
-const againButton = element<HTMLButtonElement>("again");
-const sentMessage = element("sent");
-const rankChoice = element<HTMLSelectElement>("rank");
-const recoverySummary = element("recovery-summary");
-const componentArea = element("components");
-
-const ownMap = new HeatMap(element("own"), "Your record");
-const readMap = new HeatMap(element("read"), "What the aggregator reads from your report");
+/** An element of this section. */
+function part<E extends HTMLElement>(name: string): E {
+  return element<E>(`take-part-${name}`);
+}
 
 /** The collection that is shown, and the report that was made for it. */
 interface Shown {
@@ -34,209 +30,202 @@ interface Shown {
   readonly names: readonly string[];
   report?: Report;
 }
-let shown: Shown | undefined;
 
 export async function start(_root: HTMLElement, { lab }: Context): Promise<void> {
-  await lab();
-
-  element<HTMLFormElement>("form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    randomize();
-    element("report").scrollIntoView({ block: "start" });
-  });
-  element("form").addEventListener("input", showOwnRecord);
-  element("example").addEventListener("click", () => {
-    shown?.form.fillWithExample();
-    showOwnRecord();
-  });
-  againButton.addEventListener("click", randomize);
-  sendButton.addEventListener("click", () => void send());
-  taskChoice.addEventListener("change", () => void open(taskChoice.value));
-  rankChoice.addEventListener("change", () => void refresh());
-  await connect();
+  await new TakePart(await lab()).look();
 }
 
-/** Finds the aggregator's collections, however long it takes, and then keeps what they show up to date. */
-async function connect(): Promise<void> {
-  try {
-    const ids = await listTasks();
-    if (ids.length === 0) throw new AggregatorError("the aggregator has no collection yet");
-    taskChoice.replaceChildren(...ids.map((id) => new Option(`${id.slice(0, 12)}…`, id)));
-    element("task-choice").hidden = ids.length === 1;
-    await open(ids[0]!);
-  } catch (error) {
-    away(error);
+class TakePart implements Listener {
+  readonly #lab: Lab;
+  readonly #own = new HeatMap(part("own"), "Your record");
+  readonly #read = new HeatMap(part("read"), "What the aggregator reads from your report");
+  readonly #ownScale = new ColorScale(part("own").querySelector<HTMLElement>(".scale")!);
+  readonly #readScale = new ColorScale(part("read").querySelector<HTMLElement>(".scale")!);
+  #shown: Shown | undefined;
+  #unfollow: (() => void) | undefined;
+  #lastSeen: Date | undefined;
+
+  constructor(lab: Lab) {
+    this.#lab = lab;
+    HeatMap.link([this.#own, this.#read]);
+    part("look").addEventListener("click", () => void this.look());
+    part("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.#randomize()) part("report").scrollIntoView({ block: "nearest" });
+    });
+    part("form").addEventListener("input", () => this.#showOwnRecord());
+    part("example").addEventListener("click", () => {
+      this.#shown?.form.fillWithExample();
+      this.#showOwnRecord();
+    });
+    part("again").addEventListener("click", () => this.#randomize());
+    part("send").addEventListener("click", () => void this.#send());
+    part("task").addEventListener("change", () => void this.#open(part<HTMLSelectElement>("task").value));
+    part("rank").addEventListener("change", () => this.#follow());
   }
-  setTimeout(() => void (shown ? poll() : connect()), shown ? 0 : REFRESH_MS);
-}
 
-async function poll(): Promise<void> {
-  if (document.visibilityState === "visible") await refresh();
-  setTimeout(() => void poll(), REFRESH_MS);
-}
-
-async function open(id: string): Promise<void> {
-  let task: Task;
-  try {
-    task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(PATIENCE_MS) });
-  } catch (error) {
-    away(error);
-    return;
-  }
-  shown?.randomizer.free();
-  shown?.task.free();
-  const form = new RecordForm(
-    task.toJSON().schema.columns,
-    element("fields"),
-    element<HTMLDetailsElement>("more"),
-    element("more-fields"),
-  );
-  // Whatever a task asks for is shown here before anything is sent; a page of your own sets a limit.
-  const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
-  shown = { task, randomizer, form, names: task.featureNames };
-  const ranks = Math.min(LARGEST_RANK, task.dimension);
-  rankChoice.replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
-  rankChoice.value = String(Math.min(FIRST_RANK, ranks));
-  element("guarantee").textContent = guaranteeInWords(task);
-  componentArea.replaceChildren();
-  recoverySummary.textContent = "";
-  for (const section of ["record", "report", "recovery"]) element(section).hidden = false;
-  showOwnRecord();
-  await refresh();
-}
-
-/** Shows the record's own map, and drops the report: it was made of another record. */
-function showOwnRecord(): void {
-  if (!shown) return;
-  setReport(undefined);
-  try {
-    const { contribution } = encode(shown.task, shown.form.read());
-    ownMap.show(contribution, shown.names, "Everything about the record that the patterns depend on.");
-    showFormError(undefined);
-  } catch (error) {
-    ownMap.show(undefined, shown.names, "Appears when the record is complete.");
-    showFormError(error);
-  }
-}
-
-function randomize(): void {
-  if (!shown) return;
-  try {
-    setReport(shown.randomizer.randomize(shown.form.read()));
-    showFormError(undefined);
-  } catch (error) {
-    showFormError(error);
-    if (error instanceof EmptyField) shown.form.focus(error.input);
-  }
-}
-
-function setReport(report: Report | undefined): void {
-  if (!shown) return;
-  shown.report = report;
-  const read = report && debiasedContribution(shown.task, report);
-  const caption = read
-    ? "One report is mostly noise: look for your record in it, then randomize again and compare."
-    : "Appears when you randomize the record.";
-  readMap.show(read, shown.names, caption);
-  element("bytes").textContent = report
-    ? hex(report.bytes)
-    : `${shown.task.reportBytes} bytes, once you randomize the record`;
-  element("bytes-title").textContent = report ? `The report, all ${report.bytes.length} bytes of it` : "The report";
-  sendButton.disabled = report === undefined;
-  againButton.disabled = report === undefined;
-  say("");
-}
-
-async function send(): Promise<void> {
-  const report = shown?.report;
-  if (!shown || !report) return;
-  sendButton.disabled = true;
-  say("Sending…");
-  try {
-    await submit(report, { url: ".", retries: 2 });
-    if (shown.report === report) {
-      say("Counted. A further report from you would spend the privacy promise once more.");
-    }
-    await refresh();
-  } catch (error) {
-    if (shown.report === report) {
-      // The same bytes are counted once, however often they arrive.
-      sendButton.disabled = false;
-      say(`Not sent: ${(error as Error).message}. Your report is kept; try again.`, true);
+  /** Finds the aggregator's collections, however long it takes, unless there is none to wait for. */
+  async look(): Promise<void> {
+    part("none").hidden = true;
+    this.#say("status", "Looking for an aggregator…", "connection");
+    try {
+      const ids = await listTasks();
+      if (ids.length === 0) throw new Away("it has no collection yet");
+      part("task").replaceChildren(...ids.map((id) => new Option(`${id.slice(0, 12)}…`, id)));
+      part("choice").hidden = ids.length === 1;
+      await this.#open(ids[0]!);
+    } catch (error) {
+      if (error instanceof NoAggregator) {
+        part("none").hidden = false;
+        this.#say("status", "No aggregator here.", "connection");
+      } else {
+        this.#notThere((error as Error).message);
+        setTimeout(() => void this.look(), LOOK_AGAIN_MS);
+      }
     }
   }
-}
 
-async function refresh(): Promise<void> {
-  if (!shown) return;
-  const { digest } = shown.task;
-  const rank = Number(rankChoice.value);
-  try {
-    const recovery = await readRecovery(digest, rank);
-    // Unless something else was chosen meanwhile.
-    if (shown.task.digest === digest && Number(rankChoice.value) === rank) showRecovery(recovery);
-    here(recovery.records);
-  } catch (error) {
-    if (error instanceof AggregatorError && error.status === 409) {
-      componentArea.replaceChildren();
-      setText(recoverySummary, `Not yet: ${error.message}.`);
-      here(error.records);
+  status({ records }: { readonly records: number }): void {
+    this.#say("status", `The aggregator is here: ${counted(records, "report")} so far.`, "connection here");
+    this.#lastSeen = new Date();
+  }
+
+  recovery(recovery: Recovery): void {
+    this.#say(
+      "summary",
+      "The strongest patterns in all reports so far. Bars on the same side: features that are large together; on opposite " +
+        "sides: one is large where the other is small. Which side is which has no meaning. The noise of all reports " +
+        `together leaves each entry of their common matrix uncertain by about ±${number(recovery.noise_deviation)}.`,
+    );
+    part("components").replaceChildren(...componentLists(recovery));
+  }
+
+  problem({ detail }: { readonly detail: string }): void {
+    part("components").replaceChildren();
+    this.#say("summary", `Not yet: ${detail}.`);
+  }
+
+  away(): void {
+    this.#notThere("the connection is lost");
+  }
+
+  /** Shows the collection `id`. Throws when it does not come. */
+  async #open(id: string): Promise<void> {
+    const { consent, Randomizer, Task } = this.#lab;
+    const task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(PATIENCE_MS) });
+    this.#shown?.randomizer.free();
+    this.#shown?.task.free();
+    const form = new RecordForm(
+      task.toJSON().schema.columns,
+      part("fields"),
+      part<HTMLDetailsElement>("more"),
+      part("more-fields"),
+    );
+    // Whatever a task asks for is shown here before anything is sent; a page of your own sets a limit.
+    const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
+    this.#shown = { task, randomizer, form, names: task.featureNames };
+    const ranks = Math.min(LARGEST_RANK, task.dimension);
+    part("rank").replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
+    part<HTMLSelectElement>("rank").value = String(Math.min(FIRST_RANK, ranks));
+    part("guarantee").replaceChildren(...guaranteeInWords(consent(task)));
+    for (const name of ["record", "report", "recovery"]) part(name).hidden = false;
+    this.#showOwnRecord();
+    this.#follow();
+  }
+
+  #follow(): void {
+    this.#unfollow?.();
+    if (!this.#shown) return;
+    this.#unfollow = follow(this.#shown.task.digest, Number(part<HTMLSelectElement>("rank").value), this);
+  }
+
+  /** Shows the record's own map, and drops the report: it was made of another record. */
+  #showOwnRecord(): void {
+    if (!this.#shown) return;
+    const { form, names, task } = this.#shown;
+    this.#setReport(undefined);
+    try {
+      const { contribution } = this.#lab.encode(task, form.read());
+      this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
+      this.#ownScale.show({ largest: largestSize(contribution) });
+      this.#showProblem(undefined);
+    } catch (error) {
+      this.#own.show(undefined, names, "Appears when the record is complete.");
+      this.#ownScale.show(undefined);
+      this.#showProblem(error);
+    }
+  }
+
+  /** Makes a new report; says whether it could be made. */
+  #randomize(): boolean {
+    if (!this.#shown) return false;
+    const { form, randomizer } = this.#shown;
+    try {
+      this.#setReport(randomizer.randomize(form.read()));
+      this.#showProblem(undefined);
+      return true;
+    } catch (error) {
+      this.#showProblem(error);
+      if (error instanceof EmptyField) form.focus(error.input);
+      return false;
+    }
+  }
+
+  #setReport(report: Report | undefined): void {
+    if (!this.#shown) return;
+    const { names, task } = this.#shown;
+    if (report) this.#shown.report = report;
+    else delete this.#shown.report;
+    const read = report && this.#lab.debiasedContribution(task, report);
+    const caption = read
+      ? "One report is mostly noise: mind the scale, look for your record in it, then randomize again and compare."
+      : "Appears when you randomize the record.";
+    this.#read.show(read, names, caption);
+    this.#readScale.show(read && { largest: largestSize(read) });
+    if (report) {
+      showBytes(report.bytes, part("bytes"), part("key"));
     } else {
-      away(error);
+      part("bytes").textContent = `${task.reportBytes} bytes, once you randomize the record`;
+      part("key").replaceChildren();
+    }
+    part("bytes-title").textContent = report ? `The report, all ${report.bytes.length} bytes of it` : "The report";
+    part<HTMLButtonElement>("send").disabled = report === undefined;
+    part<HTMLButtonElement>("again").disabled = report === undefined;
+    this.#say("sent", "");
+  }
+
+  async #send(): Promise<void> {
+    const report = this.#shown?.report;
+    if (!report) return;
+    const button = part<HTMLButtonElement>("send");
+    button.disabled = true;
+    this.#say("sent", "Sending…");
+    try {
+      await this.#lab.submit(report, { url: ".", retries: 2 });
+      if (this.#shown?.report !== report) return;
+      this.#say("sent", "Counted. A further report from you would spend the privacy promise once more.");
+    } catch (error) {
+      if (this.#shown?.report !== report) return;
+      // The same bytes are counted once, however often they arrive.
+      button.disabled = false;
+      this.#say("sent", `Not sent: ${(error as Error).message}. Your report is kept; try again.`, "message");
     }
   }
-}
 
-function showRecovery(recovery: Recovery): void {
-  setText(
-    recoverySummary,
-    "The strongest patterns in all reports so far. Bars on the same side: features that are large together; on opposite " +
-      "sides: one is large where the other is small. Which side is which has no meaning. The noise of all reports together " +
-      `leaves each square of their common map uncertain by about ±${number(recovery.noise_deviation)}.`,
-  );
-  componentArea.replaceChildren(...componentLists(recovery));
-}
+  #notThere(reason: string): void {
+    const kept = this.#lastSeen ? ` What you see is from ${this.#lastSeen.toLocaleTimeString("en")}.` : "";
+    this.#say("status", `No good answer from the aggregator: ${reason}.${kept} Trying again.`, "connection away");
+  }
 
-function here(records: number | undefined): void {
-  const count =
-    records === undefined ? "" : `: ${records.toLocaleString("en")} ${records === 1 ? "report" : "reports"} so far`;
-  setText(status, `The aggregator is here${count}.`);
-  status.className = "here";
-  lastSeen = new Date();
-}
+  #showProblem(error: unknown): void {
+    part("problem").hidden = error === undefined;
+    part("problem").textContent = error === undefined ? "" : `${(error as Error).message}.`;
+  }
 
-let lastSeen: Date | undefined;
-
-function away(error: unknown): void {
-  const reason = error instanceof AggregatorError || error instanceof LdpPcaError ? error.message : String(error);
-  const kept = lastSeen ? ` What you see is from ${lastSeen.toLocaleTimeString("en")}.` : "";
-  setText(status, `No good answer from the aggregator: ${reason}.${kept} Trying again.`);
-  status.className = "away";
-}
-
-function guaranteeInWords(task: Task): string {
-  const { guarantee, promise, scope, stays } = consent(task);
-  const { epsilon, delta } = guarantee;
-  const terms = `local differential privacy, ε\u00a0=\u00a0${epsilon}, δ\u00a0=\u00a0${delta}`;
-  return `The promise: ${stays} ${promise} ${scope} (In technical terms: ${terms}.)`;
-}
-
-function showFormError(error: unknown): void {
-  formError.hidden = error === undefined;
-  formError.textContent = error === undefined ? "" : `${(error as Error).message}.`;
-  randomizeButton.disabled = false;
-}
-
-function say(text: string, failed = false): void {
-  sentMessage.textContent = text;
-  sentMessage.className = failed ? "message" : "";
-}
-
-/** Changes a text only when it differs, so that it is not announced again and again. */
-function setText(target: HTMLElement, text: string): void {
-  if (target.textContent !== text) target.textContent = text;
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  /** Changes a text only when it differs, so that it is not announced again and again. */
+  #say(name: string, text: string, style = ""): void {
+    const target = part(name);
+    if (target.textContent !== text) target.textContent = text;
+    target.className = style;
+  }
 }
