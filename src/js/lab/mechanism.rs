@@ -1,5 +1,7 @@
 //! Mechanisms as options name them.
 
+use core::cell::RefCell;
+
 use serde::Deserialize;
 use wasm_bindgen::prelude::JsValue;
 
@@ -38,7 +40,7 @@ impl MechanismOption {
             Self::DoubleCap { epsilon, candidates, cap } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
                 // The search for the best cap is for numbers that a mechanism may have; others are refused below.
-                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
+                let cap = cap.unwrap_or_else(|| best_cap(candidates.min(65_536), epsilon));
                 MechanismSpec::DoubleCap { epsilon, candidates, cap }
             }
             Self::Gaussian { epsilon, delta } => {
@@ -51,6 +53,29 @@ impl MechanismOption {
         };
         spec.build(dimension, Bounding::UnitNorm).map_err(thrown)
     }
+}
+
+thread_local! {
+    /// Candidates, epsilon and the best cap for them, as found so far.
+    static BEST_CAPS: RefCell<Vec<(u32, Epsilon, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Numbers of caps that are remembered: a curve has some ten or twenty points.
+const REMEMBERED: usize = 64;
+
+/// [`DoubleCap::best_cap`], which takes 10 ms: a curve asks for the same ones trial after trial.
+fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+    BEST_CAPS.with_borrow_mut(|known| {
+        if let Some((.., cap)) = known.iter().find(|(j, e, _)| (*j, *e) == (candidates, epsilon)) {
+            return *cap;
+        }
+        let cap = DoubleCap::best_cap(candidates, epsilon);
+        if known.len() == REMEMBERED {
+            known.remove(0);
+        }
+        known.push((candidates, epsilon, cap));
+        cap
+    })
 }
 
 fn or_default(delta: Option<Delta>) -> Result<Delta, JsValue> {
