@@ -1,6 +1,6 @@
 import type { Randomizer, Task } from "./api.js";
 import type { Report } from "./report.js";
-import type { RecordOf, Schema } from "./task.js";
+import type { Guarantee, RecordOf, Schema } from "./task.js";
 
 export { Randomizer, Task, version } from "./api.js";
 export type { RandomizerOptions, TaskFetchOptions } from "./api.js";
@@ -333,8 +333,8 @@ export function plan(what: PopulationInput & PlanOptions): Plan;
 /** The same for another collection like that of the aggregate, with the spectrum read out of its estimate. */
 export function plan(aggregate: Aggregate, options: PlanOptions): Plan;
 
-/** A simulated collection: unit-norm records of the spiked model `g + sqrt(signal) V f`. */
-export interface SimulateOptions {
+/** Who is asked in a simulation: unit-norm records `y / |y|` of the spiked model `y = g + sqrt(signal) V f`. */
+export interface PopulationOptions {
   /** d. */
   readonly dimension: number;
   /** k, 3 by default. */
@@ -343,17 +343,44 @@ export interface SimulateOptions {
   readonly signal?: number;
   /** The number of features that the components live on; all by default. */
   readonly sparsity?: number;
-  /** The number of records n of each trial. */
+}
+
+/**
+ * The expected eigenvalues of `x x^T` over the records that {@link simulate} draws, for laying {@link predict} over it: k equal
+ * ones above d - k equal ones, with sum 1. By quadrature, to 14 digits.
+ *
+ * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for options of
+ *   another type or name.
+ */
+export function population(options: PopulationOptions): { readonly signals: number[]; readonly bulk: number };
+
+/**
+ * How the reports of a simulation come about. `randomized`: every record is randomized, as on a user's device. `drawn`: the sums
+ * of reports are drawn from their law, in O(d^2) operations a record, some thirty times faster and with other random numbers;
+ * what is done with the sums is the same.
+ */
+export type ReportsInput = "randomized" | "drawn";
+
+/** Simulated collections. */
+export interface SimulateOptions extends PopulationOptions {
+  /** The number of records n of each trial, at least 1. */
   readonly records: number;
   /** How they are randomized; without it they are not. */
   readonly mechanism?: MechanismInput;
+  /** In place of `mechanism`: several, for the same records of each trial. */
+  readonly mechanisms?: readonly MechanismInput[];
+  /** `"randomized"` by default. */
+  readonly reports?: ReportsInput;
   /** How components are recovered from the same reports, `["pca"]` by default. */
   readonly methods?: readonly ("pca" | "soft-threshold" | "fantope")[];
   /** The factor c of the penalty c × noise × sqrt(ln d), 0.5 by default. */
   readonly penaltyFactor?: number;
   /** 5 by default. */
   readonly trials?: number;
-  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. */
+  /** The number of the first one, 0 by default. Trials do not depend on each other: any split of them gives the same numbers. */
+  readonly firstTrial?: number;
+  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. The records of a trial are
+   * the same ones for all mechanisms, and the first n of more. */
   readonly seed?: number;
 }
 
@@ -363,16 +390,24 @@ export interface Figures {
   readonly values: number[];
 }
 
-/** What came of a simulation. */
-export interface Simulation {
+/** What came of one mechanism. */
+export interface MechanismSimulation {
   /** One entry for each method, in the order asked for. */
   readonly methods: readonly { readonly method: string; readonly sinThetaSquared: Figures }[];
+  /** The length of a report; `null` without a mechanism. */
+  readonly reportBytes: number | null;
+  /** What a report really gives: with `wang-xu`, another delta than the one in its scale. `null` without a mechanism. */
+  readonly guarantee: Guarantee | null;
+}
+
+/** What came of a simulation: by the first mechanism, and by all of them. */
+export interface Simulation extends MechanismSimulation {
+  /** One entry for each mechanism, in their order. */
+  readonly byMechanism: readonly MechanismSimulation[];
   /** Of plain principal components of the records themselves. */
   readonly nonPrivate: Figures;
   /** What a subspace has that knows nothing: k (1 - k/d). */
   readonly randomSubspace: number;
-  /** The length of a report; `null` without a mechanism. */
-  readonly reportBytes: number | null;
 }
 
 /**
@@ -385,3 +420,85 @@ export function simulate(
   options: SimulateOptions,
   watch?: { readonly signal?: AbortSignal; readonly onProgress?: (progress: Progress) => void },
 ): Promise<Simulation>;
+
+/** One simulated collection. */
+export interface CollectionOptions extends PopulationOptions {
+  readonly records: number;
+  /** Without it the estimate is that of the records themselves. */
+  readonly mechanism?: MechanismInput;
+  /** `"drawn"` by default. */
+  readonly reports?: ReportsInput;
+  /** 1 by default. */
+  readonly seed?: number;
+  /** The number of the collection among those of the seed, as in {@link simulate}; 0 by default. */
+  readonly trial?: number;
+}
+
+/** Components as an orthogonal projection, and what they have to do with the true ones. */
+export interface ComparedComponents {
+  /** `V V^T`, d × d numbers (symmetric). */
+  readonly matrix: Float64Array;
+  /** Squared distance `||sin Theta||_F^2` from the true components, 0 to k. */
+  readonly sinThetaSquared: number;
+  /** The diagonal of the matrix, d numbers: each feature's share in the components, 0 to 1. */
+  readonly leverages: number[];
+  /** The features that take part, ascending from 0: of the truth those that are not zero, of the Fantope program the solver's
+   * support, of others those with a leverage of more than 1e-4. */
+  readonly support: number[];
+  /** True features that are in the support. */
+  readonly hits: number;
+  /** True features that are not. */
+  readonly misses: number;
+  /** Others that are. */
+  readonly falseAlarms: number;
+}
+
+/** Recovered components beside the true ones. */
+export interface Comparison {
+  /** The penalty, in the units of the estimate. */
+  readonly penalty: number;
+  readonly truth: ComparedComponents;
+  readonly pca: ComparedComponents;
+  /** Of the estimate after all entries were moved towards 0 by the penalty. */
+  readonly softThreshold: ComparedComponents;
+  readonly fantope: ComparedComponents;
+}
+
+/** The estimate of one simulated collection, beside the truth. */
+export class SimulatedCollection {
+  /**
+   * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for options of
+   *   another type or name.
+   */
+  constructor(options: CollectionOptions);
+
+  /** Standard deviation of the noise in one off-diagonal entry of the estimate. */
+  readonly noiseDeviation: number;
+
+  /**
+   * Recovers the components by all methods.
+   *
+   * @param options - The penalty, or the factor c of c × noise × sqrt(ln d): 0.5 by default.
+   * @throws {@link LdpPcaError} with code `recovery` for a factor below 0; {@link ArgumentError} for a penalty below 0, and for
+   *   options of another type or name.
+   */
+  compare(options?: { readonly penalty?: number } | { readonly factor?: number }): Comparison;
+
+  /**
+   * Solves the sparse problem for a geometric sequence of penalties, as {@link penaltyPath}.
+   *
+   * @param options - `points` is their number, 20 by default.
+   * @throws {@link LdpPcaError} with code `recovery` without a mechanism, whose noise the smallest penalty follows, and
+   *   `cancelled` when `onProgress` returned `false`.
+   */
+  path(
+    options?: WatchOptions & { readonly points?: number },
+  ): (PathPoint & Pick<ComparedComponents, "hits" | "misses" | "falseAlarms">)[];
+
+  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Draws a collection: `new SimulatedCollection(options)`. */
+export function drawCollection(options: CollectionOptions): SimulatedCollection;

@@ -1,10 +1,12 @@
 //! Mechanisms as options name them.
 
+use core::cell::RefCell;
+
 use serde::Deserialize;
 use wasm_bindgen::prelude::JsValue;
 
 use super::{failure, thrown};
-use crate::mechanism::Mechanism;
+use crate::mechanism::{DoubleCap, Mechanism};
 use crate::prediction::MechanismFamily;
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
@@ -35,7 +37,16 @@ pub(super) enum MechanismOption {
 impl MechanismOption {
     /// The mechanism for unit-norm records of `dimension` features.
     pub(super) fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        self.family()?.build(self.epsilon(), dimension, Bounding::UnitNorm).map_err(thrown)
+        let family = match self {
+            Self::DoubleCap { epsilon, candidates, cap: None } => {
+                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
+                // The search for the best cap is for numbers that a mechanism may have; others are refused below.
+                let cap = best_cap(candidates.min(65_536), epsilon);
+                MechanismFamily::DoubleCap { candidates: Some(candidates), cap: Some(cap) }
+            }
+            other => other.family()?,
+        };
+        family.build(self.epsilon(), dimension, Bounding::UnitNorm).map_err(thrown)
     }
 
     /// The mechanism but for epsilon.
@@ -60,6 +71,29 @@ impl MechanismOption {
             Self::Gaussian { delta, .. } | Self::WangXu { delta, .. } => or_default(delta),
         }
     }
+}
+
+thread_local! {
+    /// Candidates, epsilon and the best cap for them, as found so far.
+    static BEST_CAPS: RefCell<Vec<(u32, Epsilon, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Numbers of caps that are remembered: a curve has some ten or twenty points.
+const REMEMBERED: usize = 64;
+
+/// [`DoubleCap::best_cap`], which takes 10 ms: a curve asks for the same ones trial after trial.
+fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+    BEST_CAPS.with_borrow_mut(|known| {
+        if let Some((.., cap)) = known.iter().find(|(j, e, _)| (*j, *e) == (candidates, epsilon)) {
+            return *cap;
+        }
+        let cap = DoubleCap::best_cap(candidates, epsilon);
+        if known.len() == REMEMBERED {
+            known.remove(0);
+        }
+        known.push((candidates, epsilon, cap));
+        cap
+    })
 }
 
 /// The usual delta.

@@ -31,6 +31,7 @@ use crate::report::{Report, ReportError, report_bytes};
 use crate::simulation::{PopulationError, SimulationError};
 
 pub use recover::Recovery;
+pub use simulate::{Collection, Compared};
 
 macro_rules! coded {
     ($($error:ty => $code:literal),* $(,)?) => {

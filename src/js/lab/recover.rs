@@ -14,6 +14,7 @@ use crate::recovery::{
     CROSS_VALIDATION_FACTORS, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice,
     PenaltyPath, Progress, Rank, SolverSettings, SolverStatus, default_penalty, principal_components,
 };
+use crate::simulation::SupportCounts;
 
 /// The widest gap at which cross-validation and the path stop: neither scores nor sizes of supports need more digits.
 const SEQUENCE_TOLERANCE: f64 = 1e-4;
@@ -38,9 +39,9 @@ enum PenaltyOption {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PathOptions {
-    rank: Rank,
-    points: usize,
+pub(super) struct PathOptions {
+    pub(super) rank: Rank,
+    pub(super) points: usize,
 }
 
 /// Components and everything about them.
@@ -107,14 +108,17 @@ struct Estimate {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PathPoint {
+pub(super) struct PathPoint {
     penalty: f64,
     status: &'static str,
-    support: Vec<usize>,
+    pub(super) support: Vec<usize>,
     objective: f64,
     relative_gap: f64,
     iterations: usize,
     eigenvalues: Vec<f64>,
+    /// Where the truth is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) counts: Option<SupportCounts>,
 }
 
 #[derive(Serialize)]
@@ -160,27 +164,7 @@ impl Aggregate {
     pub fn path(&self, options_json: &str, progress: &Function) -> Result<String, JsValue> {
         let PathOptions { rank, points } = options(options_json)?;
         let covariance = self.covariance()?;
-        let estimate = covariance.matrix();
-        let smallest = default_penalty(covariance.noise_deviation(), estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0)
-            .map_err(thrown)?;
-        let penalties = PenaltyPath::penalties(estimate, smallest, points).map_err(thrown)?;
-        let settings = SolverSettings { tolerance: SEQUENCE_TOLERANCE, ..SolverSettings::default() };
-        let mut watch = Watch::new(progress);
-        let path = PenaltyPath::solve(estimate, rank, &penalties, &settings, &mut |state| {
-            watch.sequence(state.solved, state.total)
-        });
-        watch.finish()?;
-        let points = path.map_err(thrown)?;
-        let points = points.points().iter().map(|point| PathPoint {
-            penalty: point.penalty.value(),
-            status: status_name(point.status),
-            support: point.support.clone(),
-            objective: point.objective,
-            relative_gap: point.relative_gap,
-            iterations: point.iterations,
-            eigenvalues: point.variances.as_slice().to_vec(),
-        });
-        json(&points.collect::<Vec<_>>())
+        json(&solve_path(covariance.matrix(), covariance.noise_deviation(), rank, points, Watch::new(progress))?)
     }
 
     /// Predicts the error of the leading components, with the spectrum read out of the estimate: JSON.
@@ -210,6 +194,35 @@ impl Aggregate {
         watch.failed()?;
         Ok(selection.map_err(thrown)?.penalty)
     }
+}
+
+/// The path of [`Aggregate::path`] for an estimate with this noise.
+pub(super) fn solve_path(
+    estimate: &DMatrix<f64>,
+    noise: f64,
+    rank: Rank,
+    points: usize,
+    mut watch: Watch<'_>,
+) -> Result<Vec<PathPoint>, JsValue> {
+    let smallest = default_penalty(noise, estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0).map_err(thrown)?;
+    let penalties = PenaltyPath::penalties(estimate, smallest, points).map_err(thrown)?;
+    let settings = SolverSettings { tolerance: SEQUENCE_TOLERANCE, ..SolverSettings::default() };
+    let path = PenaltyPath::solve(estimate, rank, &penalties, &settings, &mut |state| {
+        watch.sequence(state.solved, state.total)
+    });
+    watch.finish()?;
+    let points = path.map_err(thrown)?;
+    let points = points.points().iter().map(|point| PathPoint {
+        penalty: point.penalty.value(),
+        status: status_name(point.status),
+        support: point.support.clone(),
+        objective: point.objective,
+        relative_gap: point.relative_gap,
+        iterations: point.iterations,
+        eigenvalues: point.variances.as_slice().to_vec(),
+        counts: None,
+    });
+    Ok(points.collect())
 }
 
 /// Recovers components of a symmetric matrix, d × d numbers.
@@ -330,14 +343,14 @@ fn status_name(status: SolverStatus) -> &'static str {
 }
 
 /// Who is told how far it is, and may stop it.
-struct Watch<'a> {
+pub(super) struct Watch<'a> {
     callback: &'a Function,
     /// What the callback threw.
     thrown: Option<JsValue>,
 }
 
 impl<'a> Watch<'a> {
-    fn new(callback: &'a Function) -> Self {
+    pub(super) fn new(callback: &'a Function) -> Self {
         Self { callback, thrown: None }
     }
 
