@@ -24,15 +24,22 @@ const contentSecurityPolicy: Plugin = {
   ],
 };
 
-/** Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html. */
+/** Where the documentation is read: in the repository that Cargo.toml names, or else in the published crate. */
+const repository = /^repository *= *"(.*)"/m.exec(readFileSync(file("../Cargo.toml"), "utf8"))?.[1];
+const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/crate/ldp-pca/latest/source/";
+
+/** Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
+ * `href="doc:docs/prediction.md"` leads to that file of the repository. */
 const sections: Plugin = {
   name: "sections",
   transformIndexHtml: {
     order: "pre",
     handler: (html) =>
-      html.replace(/^ *<!-- section: ([a-z-]+) -->\n/gm, (_, name) =>
-        readFileSync(file(`src/sections/${name}.html`), "utf8").replace(/^(?=.)/gm, "      "),
-      ),
+      html
+        .replace(/^ *<!-- section: ([a-z-]+) -->\n/gm, (_, name) =>
+          readFileSync(file(`src/sections/${name}.html`), "utf8"),
+        )
+        .replaceAll('href="doc:', `href="${documents}`),
   },
 };
 

@@ -72,7 +72,11 @@ export function choice<T extends string>(fallback: T, options: readonly T[]): Fi
 }
 
 /** Some of some words, in the order of `options`, and at least `least` of them. */
-export function subset<T extends string>(fallback: readonly T[], options: readonly T[], least = 1): Field<readonly T[]> {
+export function subset<T extends string>(
+  fallback: readonly T[],
+  options: readonly T[],
+  least = 1,
+): Field<readonly T[]> {
   return {
     fallback,
     read: (text) => {
@@ -83,6 +87,28 @@ export function subset<T extends string>(fallback: readonly T[], options: readon
       return options.filter((option) => words.includes(option));
     },
     write: (values) => values.join(","),
+  };
+}
+
+/** A list of numbers, as pasted from wherever: between commas, semicolons, blanks or lines, and within brackets. */
+export function list(
+  fallback: readonly number[],
+  check: (values: readonly number[]) => void,
+): Field<readonly number[]> {
+  return {
+    fallback,
+    read: (text) => {
+      const words = text.split(/[\s,;[\]]+/).filter((word) => word !== "");
+      const values = words.map((word) => {
+        const value = Number(word);
+        if (!Number.isFinite(value))
+          throw new Refused(`“${word}” is not a number: give numbers like 0.3, with commas between.`);
+        return value;
+      });
+      check(values);
+      return values;
+    },
+    write: (values) => values.map(plain).join(", "),
   };
 }
 
@@ -98,5 +124,7 @@ export function plain(value: number): string {
 }
 
 function shown(value: number): string {
-  return value !== 0 && Math.abs(value) < 1e-3 ? plain(value) : value.toLocaleString("en", { maximumSignificantDigits: 10 });
+  return value !== 0 && Math.abs(value) < 1e-3
+    ? plain(value)
+    : value.toLocaleString("en", { maximumSignificantDigits: 10 });
 }

@@ -35,8 +35,10 @@ export class State {
     return this.#place;
   }
 
-  /** The values of a section's controls, as the address has them. Call once for each section. */
+  /** The values of a section's controls, as the address has them. Who asks again gets the same object. */
   section<F extends Fields>(name: string, fields: F, check: Check<F> = () => []): SectionState<F> {
+    const known = this.#sections.get(name) as unknown as SectionState<F> | undefined;
+    if (known) return known;
     const section = new SectionState(name, fields, check, () => {
       this.#writing ??= setTimeout(() => this.#write(), WRITE_MS);
     });
@@ -73,7 +75,8 @@ export class SectionState<F extends Fields> {
   readonly #name: string;
   readonly #check: Check<F>;
   readonly #changed: () => void;
-  readonly #listeners: (() => void)[] = [];
+  readonly #onLoad: (() => void)[] = [];
+  readonly #onChange: (() => void)[] = [];
   #values: Values<F>;
   #refused: Problem<F>[] = [];
 
@@ -102,12 +105,18 @@ export class SectionState<F extends Fields> {
     this.#values = values;
     this.#refused = [];
     this.#changed();
+    for (const listener of this.#onChange) listener();
     return [];
   }
 
   /** Calls when the values come from a new address, as by the browser's back button. */
   onLoad(listener: () => void): void {
-    this.#listeners.push(listener);
+    this.#onLoad.push(listener);
+  }
+
+  /** Calls whenever there are new values, from the address or the controls: for sections that follow another. */
+  onChange(listener: () => void): void {
+    this.#onChange.push(listener);
   }
 
   load(text: URLSearchParams): void {
@@ -131,7 +140,7 @@ export class SectionState<F extends Fields> {
     const possible = this.#check(values as Values<F>).length === 0;
     this.#values = possible ? (values as Values<F>) : this.#fallbacks();
     this.#refused = problems;
-    for (const listener of this.#listeners) listener();
+    for (const listener of [...this.#onLoad, ...this.#onChange]) listener();
   }
 
   save(text: URLSearchParams): void {

@@ -1,6 +1,13 @@
 // The workers that compute for the page: jobs wait in line, and each worker does one at a time.
 
-import { type JobName, type JobOptions, type JobResult, type Made, type ObjectName, type ObjectOptions } from "./protocol.js";
+import {
+  type JobName,
+  type JobOptions,
+  type JobResult,
+  type Made,
+  type ObjectName,
+  type ObjectOptions,
+} from "./protocol.js";
 import { Thread } from "./thread.js";
 
 export { JobError } from "./protocol.js";
@@ -11,7 +18,7 @@ const GRACE_MS = 150;
 const MOST_THREADS = 6;
 
 export interface RunOptions {
-  /** Takes the job out of the line, or its worker away from it; the promise rejects with the signal's reason at once. */
+  /** Takes the job out of the line, or its worker from it; the promise rejects with the signal's reason at once. */
   readonly signal?: AbortSignal | undefined;
   /** Goes before the jobs that wait. For what answers a hand on a control. */
   readonly urgent?: boolean;
@@ -50,7 +57,11 @@ export class Pool {
   }
 
   /** Runs a function of the lab in a worker. Rejects with a JobError that has the lab's code. */
-  run<N extends JobName>(name: N, options: JobOptions<N>, { signal, urgent = false }: RunOptions = {}): Promise<JobResult<N>> {
+  run<N extends JobName>(
+    name: N,
+    options: JobOptions<N>,
+    { signal, urgent = false }: RunOptions = {},
+  ): Promise<JobResult<N>> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const job: Job = { name, options, signal, resolve: resolve as Job["resolve"], reject };

@@ -1,11 +1,13 @@
-// What the page and its workers say to each other. Every message is plain data: structured clones of options and results.
+// What the page and its workers say to each other. Every message is plain data: clones of options and results.
 
 import type * as lab from "ldp-pca/lab";
 
 /** The functions of the lab that take options and give plain results: the jobs that any worker can do. */
 export interface Jobs {
   simulate: typeof lab.simulate;
+  population: typeof lab.population;
   predict: (options: lab.PredictOptions) => lab.Prediction;
+  plan: (options: lab.PopulationInput & lab.PlanOptions) => lab.Plan;
 }
 
 export type JobName = keyof Jobs;
@@ -33,8 +35,7 @@ export type Request =
 
 /** From a worker: the answer to the request with this id. */
 export type Response =
-  | { readonly id: number; readonly result: unknown }
-  | { readonly id: number; readonly error: Failure };
+  { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: Failure };
 
 /** An error on its way between threads, which keep no classes. */
 export interface Failure {

@@ -1,0 +1,78 @@
+// How quick the demo page is in a real Chromium: until something is painted, until the first point of a curve, until
+// the default curves are complete, and for how long its main thread is busy at a stretch. `make page` comes first.
+
+import { join } from "node:path";
+
+import { measure as measureSizes, total } from "../scripts/page-sizes.js";
+import { launchChromium } from "../tests/browser/chromium.js";
+import { serve } from "../tests/browser/serve.js";
+import { align, ROOT, run } from "./command.js";
+
+const RUNS = 3;
+const MARKS = { point: "error: first point", epsilon: "error: all of epsilon", records: "error: all of records" };
+
+async function measureAll() {
+  const server = await serve(join(ROOT, "www/dist"));
+  try {
+    const runs = [];
+    for (let index = 0; index < RUNS; index += 1) runs.push(await measure(server.url));
+    const sizes = measureSizes();
+    return { runs, sizes, total: total(sizes) };
+  } finally {
+    await server.close();
+  }
+}
+
+/** One visit with a new browser: milliseconds from the start of the page, and its long tasks. */
+async function measure(url) {
+  const browser = await launchChromium();
+  try {
+    const page = await browser.newPage();
+    await page.addInitScript(() => {
+      window.longTasks = [];
+      new PerformanceObserver((list) => {
+        for (const { startTime, duration } of list.getEntries()) window.longTasks.push({ startTime, duration });
+      }).observe({ type: "longtask", buffered: true });
+    });
+    await page.goto(`${url}/`);
+    const last = Object.values(MARKS);
+    await page.waitForFunction((names) => names.every((name) => performance.getEntriesByName(name).length > 0), last, {
+      timeout: 600_000,
+    });
+    return await page.evaluate((marks) => {
+      const at = (name) => performance.getEntriesByName(name)[0].startTime;
+      const times = Object.fromEntries(Object.entries(marks).map(([key, name]) => [key, at(name)]));
+      return {
+        threads: navigator.hardwareConcurrency,
+        paint: at("first-contentful-paint"),
+        ...times,
+        longTasks: window.longTasks,
+      };
+    }, MARKS);
+  } finally {
+    await browser.close();
+  }
+}
+
+function table({ runs, sizes, total }) {
+  const head = ["", "first paint", "first point", "all of ε", "all of n", "tasks over 50 ms", "longest"];
+  const ms = (time) => `${time.toFixed(0)} ms`;
+  const rows = runs.map(({ paint, point, epsilon, records, longTasks }, index) => [
+    `visit ${index + 1}`,
+    ...[paint, point, epsilon, records].map(ms),
+    String(longTasks.length),
+    longTasks.length > 0 ? ms(Math.max(...longTasks.map(({ duration }) => duration))) : "",
+  ]);
+  const files = Object.entries(sizes).map(([path, size]) => [path, String(size)]);
+  return [
+    `the demo page in Chromium, a new browser each, ${runs[0].threads} processors: from the start of the page`,
+    "",
+    ...align([head, ...rows]),
+    "",
+    "all of ε: 20 trials x 10 points x 3 mechanisms and the floor; all of n: as many of the second chart, after it",
+    "",
+    ...align([["bytes after brotli", ""], ...files, ["in all", String(total)]]),
+  ].join("\n");
+}
+
+await run("page.js", measureAll, table);
