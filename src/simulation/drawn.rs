@@ -14,10 +14,10 @@
 //!
 //! What is drawn are the sums that an aggregator has: debiasing and recovery are the real ones. Left out is what has no
 //! effect that a simulation could show: records rounded to 2^-20, clamping beyond six deviations, and sums rounded to the
-//! integers that they are.
+//! integers that they are. Nothing here is secret, so the generator is a fast one.
 
-use chacha20::ChaCha8Rng;
 use nalgebra::DMatrix;
+use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Beta, Distribution, StandardNormal};
 
@@ -30,9 +30,9 @@ use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism};
 /// Draws the records of a trial and, block by block, what each of its mechanisms makes of them.
 pub(super) fn collect<R: Rng + ?Sized>(trial: &Trial<'_>, rng: &mut R, mut progress: impl FnMut(u64)) -> Collection {
     let dimension = trial.population.subspace().dimension();
-    let mut records_rng = ChaCha8Rng::from_rng(rng);
+    let mut records_rng = Xoshiro256PlusPlus::from_rng(rng);
     let mut sums: Vec<DrawnSums<'_>> =
-        trial.mechanisms.iter().map(|mechanism| DrawnSums::new(mechanism, ChaCha8Rng::from_rng(rng))).collect();
+        trial.mechanisms.iter().map(|mechanism| DrawnSums::new(mechanism, Xoshiro256PlusPlus::from_rng(rng))).collect();
     let mut records = Block::new(dimension);
     let mut record = vec![0.0; dimension];
     let mut products = OuterProducts::new(dimension);
@@ -55,12 +55,12 @@ pub(super) fn collect<R: Rng + ?Sized>(trial: &Trial<'_>, rng: &mut R, mut progr
 
 /// The sums of one mechanism's reports.
 enum DrawnSums<'a> {
-    Gaussian { mechanism: &'a Gaussian, rng: ChaCha8Rng },
-    DoubleCap { mechanism: &'a DoubleCap, rng: ChaCha8Rng, directions: Block, products: OuterProducts },
+    Gaussian { mechanism: &'a Gaussian, rng: Xoshiro256PlusPlus },
+    DoubleCap { mechanism: &'a DoubleCap, rng: Xoshiro256PlusPlus, directions: Block, products: OuterProducts },
 }
 
 impl<'a> DrawnSums<'a> {
-    fn new(mechanism: &'a Mechanism, rng: ChaCha8Rng) -> Self {
+    fn new(mechanism: &'a Mechanism, rng: Xoshiro256PlusPlus) -> Self {
         let dimension = mechanism.dimension();
         match mechanism {
             Mechanism::Gaussian(mechanism) => Self::Gaussian { mechanism, rng },
@@ -138,6 +138,7 @@ mod tests {
     use crate::recovery::Rank;
     use crate::report::ReportId;
     use crate::simulation::{RecoveryMethod, Reports, SpikedModel};
+    use chacha20::ChaCha8Rng;
 
     const RECORD: [f64; 6] = [0.7, -0.5, 0.1, 0.4, -0.2, 0.22];
 

@@ -64,8 +64,8 @@ impl SpikedModel {
             record.iter_mut().zip(&component).for_each(|(value, loading)| *value += factor * loading);
         }
         record.iter_mut().for_each(|value| *value += rng.sample::<f64, _>(StandardNormal));
-        let norm = record.iter().map(|value| value * value).sum::<f64>().sqrt();
-        record.iter_mut().for_each(|value| *value /= norm);
+        let shrink = 1.0 / record.iter().map(|value| value * value).sum::<f64>().sqrt();
+        record.iter_mut().for_each(|value| *value *= shrink);
     }
 
     /// The eigenvalues of `E[x x^T]`, which normalising changes: see [`SpikedSpectrum`].

@@ -8,10 +8,12 @@ import { after, before, describe, test } from "node:test";
 import {
   Aggregate,
   debiasedContribution,
+  drawCollection,
   encode,
   init,
   penaltyPath,
   plan,
+  population,
   predict,
   Randomizer,
   recommendedMechanism,
@@ -329,7 +331,94 @@ describe("what to expect", () => {
     assert.deepEqual(steps, [[1, 2], [2, 2]]);
     const open = await simulate({ ...options, methods: ["pca"] });
     assert.deepEqual(open.methods[0].sinThetaSquared.values, open.nonPrivate.values);
-    assert.equal(open.reportBytes, null);
+    assert.deepEqual([open.reportBytes, open.guarantee, open.byMechanism], [null, null, []]);
+  });
+
+  test("is simulated for several mechanisms on the same records, in any split, from drawn reports too", async () => {
+    const options = { dimension: 12, rank: 2, records: 300, trials: 3, seed: 9 };
+    const mechanisms = [
+      { type: "wang-xu", epsilon: 4, delta: 1e-4 },
+      { type: "gaussian", epsilon: 4, delta: 1e-4 },
+      { type: "double-cap", epsilon: 4 },
+    ];
+    for (const reports of ["randomized", "drawn"]) {
+      const found = await simulate({ ...options, mechanisms, reports });
+      assert.deepEqual(found.methods, found.byMechanism[0].methods);
+      assert.deepEqual(found.byMechanism.map(({ guarantee }) => guarantee.epsilon), [4, 4, 4]);
+      // What the design computes for the paper's scale.
+      near([found.byMechanism[0].guarantee.delta], [2.4e-3], 1e-4);
+      assert.deepEqual(found.byMechanism.slice(1).map(({ guarantee }) => guarantee.delta), [1e-4, 0]);
+      const values = ({ byMechanism }) => byMechanism.map(({ methods }) => methods[0].sinThetaSquared.values);
+      for (const trial of [0, 1, 2]) {
+        const one = await simulate({ ...options, mechanisms, reports, trials: 1, firstTrial: trial });
+        assert.deepEqual(values(one), values(found).map((column) => [column[trial]]));
+        assert.equal(one.nonPrivate.values[0], found.nonPrivate.values[trial]);
+      }
+      const alone = await simulate({ ...options, mechanism: mechanisms[0], reports });
+      assert.deepEqual(alone.nonPrivate, found.nonPrivate);
+      assert.deepEqual(alone.methods, found.methods);
+      const line = ["simulate", "--epsilon", "4", "--delta", "1e-4", "--mechanism", "gaussian-paper", "--reports", reports];
+      const rest = ["--dimension", "12", "--rank", "2", "--records", "300", "--trials", "3", "--seed", "9"];
+      near(values(found)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);
+    }
+  });
+
+  test("records have the stated spectrum", async () => {
+    const options = { dimension: 25, rank: 2, signal: 8, sparsity: 5 };
+    const { signals, bulk } = population(options);
+    assert.equal(signals.length, 2);
+    near([signals[0] + signals[1] + 23 * bulk], [1]);
+    const mechanism = { type: "double-cap", epsilon: 2 };
+    const predicted = predict({ dimension: 25, rank: 2, signals, bulk, mechanism, records: 20_000 });
+    const found = await simulate({ ...options, mechanism, records: 20_000, trials: 40, reports: "drawn" });
+    const ratio = found.methods[0].sinThetaSquared.mean / predicted.sinThetaSquared;
+    assert.ok(ratio > 0.8 && ratio < 1.2, `${ratio}`);
+    throws(() => population({ ...options, sparsity: 1 }), "simulation", /sparsity is 1/);
+    throws(() => population({ ...options, rank: 26 }), "simulation", /rank 26/);
+    throws(() => population({ ...options, signal: -1 }), "simulation", /signal is -1/);
+    throws(() => population({ ...options, records: 3 }), "argument", /'records'/);
+  });
+
+  test("ways of recovering are compared on one collection", async () => {
+    const options = { dimension: 40, rank: 2, sparsity: 6, records: 3000, mechanism: { type: "double-cap", epsilon: 2 }, seed: 3 };
+    const collection = drawCollection(options);
+    const compared = collection.compare();
+    const { truth, pca, softThreshold, fantope } = compared;
+    // The very collection of the simulation.
+    const methods = ["pca", "soft-threshold", "fantope"];
+    const simulated = await simulate({ ...options, methods, reports: "drawn", trials: 1 });
+    const errors = simulated.methods.map(({ sinThetaSquared }) => sinThetaSquared.mean);
+    near([pca, softThreshold, fantope].map(({ sinThetaSquared }) => sinThetaSquared), errors, 1e-9);
+    near([compared.penalty], [0.5 * collection.noiseDeviation * Math.sqrt(Math.log(40))]);
+    for (const found of [truth, pca, softThreshold, fantope]) {
+      assert.ok(found.matrix instanceof Float64Array && found.matrix.length === 1600);
+      near(found.leverages, Array.from({ length: 40 }, (_, i) => found.matrix[41 * i]));
+      assert.equal(found.hits + found.misses, 6);
+      assert.equal(found.hits + found.falseAlarms, found.support.length);
+      // Half the squared distance of the projections is the squared sine distance.
+      const distance = found.matrix.reduce((sum, value, i) => sum + (value - truth.matrix[i]) ** 2, 0) / 2;
+      near([found.sinThetaSquared], [distance]);
+    }
+    assert.ok(fantope.sinThetaSquared < pca.sinThetaSquared && fantope.falseAlarms < pca.falseAlarms);
+    assert.deepEqual(collection.compare({ factor: 0.5 }), compared);
+    assert.deepEqual(collection.compare({ penalty: compared.penalty }).fantope, fantope);
+    const steps = [];
+    const path = collection.path({ points: 6, onProgress: ({ done, total }) => void steps.push([done, total]) });
+    assert.equal(path.length, 6);
+    assert.ok(path.every(({ hits, falseAlarms, support }) => hits + falseAlarms === support.length));
+    assert.ok(path[0].support.length < path[5].support.length && steps.length > 0);
+    throws(() => collection.compare({ penalty: -1 }), "argument", /-1/);
+    throws(() => collection.compare({ factor: -1 }), "recovery", /-1/);
+    throws(() => collection.compare({ penalty: 1, factor: 1 }), "argument", /one of them/);
+    throws(() => collection.compare({ weight: 1 }), "argument", /'weight'/);
+    throws(() => collection.path({ points: 1 }), "recovery", /count/);
+    throws(() => collection.path({ onProgress: () => false }), "cancelled", /cancelled/);
+    throws(() => drawCollection({ ...options, sparsity: 41 }), "simulation", /sparsity is 41/);
+    throws(() => drawCollection({ ...options, reports: "guessed" }), "argument", /guessed/);
+    throws(() => drawCollection({ ...options, trials: 3 }), "argument", /'trials'/);
+    collection.free();
+    collection.free();
+    throws(() => collection.compare(), "argument", /freed/);
   });
 
   test("simulations stop when they are told to", async () => {
@@ -366,6 +455,10 @@ describe("what to expect", () => {
     await refused({ dimension: 5, rank: 1, records: 10, methods: [] }, "argument", /methods/);
     await refused({ dimension: 5, rank: 1, records: 10, methods: ["guess"] }, "argument", /guess/);
     await refused({ dimension: 5, rank: 1, records: 10, trials: 0 }, "argument", /trials/);
+    await refused({ dimension: 5, rank: 1, records: 0 }, "argument", /records is 0/);
+    await refused({ dimension: 5, rank: 1, records: 10, reports: "guessed" }, "argument", /guessed/);
+    await refused({ dimension: 5, rank: 1, records: 10, mechanism, mechanisms: [] }, "argument", /one of them/);
+    await refused({ dimension: 5, rank: 1, records: 10, users: 1 }, "argument", /'users'/);
     await refused(undefined, "argument", /dimension/);
   });
 

@@ -57,6 +57,7 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
 /// The mean of the L largest of J independent chi^2_1 variables.
 fn top_mean(candidates: u32, cap: u32) -> f64 {
     let step = LARGEST / f64::from(INTERVALS);
+    let at_most = BinomialTail::new(candidates - 1, cap - 1);
     let mut sum = 0.0;
     for node in 0..=INTERVALS {
         let g = f64::from(node) * step;
@@ -67,50 +68,66 @@ fn top_mean(candidates: u32, cap: u32) -> f64 {
         };
         let density = (-0.5 * g * g).exp() * (2.0 / core::f64::consts::PI).sqrt();
         let exceeds = libm::erfc(g * core::f64::consts::FRAC_1_SQRT_2);
-        sum += simpson * g * g * density * binomial_at_most(candidates - 1, exceeds, cap - 1);
+        sum += simpson * g * g * density * at_most.probability(exceeds);
     }
     f64::from(candidates) / f64::from(cap) * sum * step / 3.0
 }
 
-/// P[Binomial(trials, p) <= most], by summing the shorter tail from its largest term on.
-fn binomial_at_most(trials: u32, p: f64, most: u32) -> f64 {
-    if most >= trials || p <= 0.0 {
-        return 1.0;
+/// P[Binomial(trials, p) <= most] for many p.
+struct BinomialTail {
+    trials: u32,
+    most: u32,
+    /// The logarithms of the numbers of ways to choose `most`, and one more, of the trials.
+    log_ways: [f64; 2],
+}
+
+impl BinomialTail {
+    fn new(trials: u32, most: u32) -> Self {
+        let log_ways = |count: u32| {
+            let (n, k) = (f64::from(trials), f64::from(count));
+            libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
+        };
+        Self { trials, most, log_ways: [log_ways(most.min(trials)), log_ways((most + 1).min(trials))] }
     }
-    if p >= 1.0 {
-        return 0.0;
-    }
-    let odds = p / (1.0 - p);
-    let n = f64::from(trials);
-    let term = |count: u32| {
-        let k = f64::from(count);
-        (libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
-            + k * p.ln()
-            + (n - k) * (-p).ln_1p())
-        .exp()
-    };
-    if f64::from(most) < n * p {
-        let (mut count, mut current, mut total) = (most, term(most), 0.0);
-        while current > 1e-18 * total || total == 0.0 {
-            total += current;
-            if count == 0 || current == 0.0 {
-                break;
-            }
-            current *= f64::from(count) / f64::from(trials - count + 1) / odds;
-            count -= 1;
+
+    /// By summing the shorter tail from its largest term on.
+    fn probability(&self, p: f64) -> f64 {
+        let &Self { trials, most, log_ways } = self;
+        if most >= trials || p <= 0.0 {
+            return 1.0;
         }
-        total
-    } else {
-        let (mut count, mut current, mut total) = (most + 1, term(most + 1), 0.0);
-        while current > 1e-18 * total || total == 0.0 {
-            total += current;
-            if count == trials || current == 0.0 {
-                break;
-            }
-            current *= f64::from(trials - count) / f64::from(count + 1) * odds;
-            count += 1;
+        if p >= 1.0 {
+            return 0.0;
         }
-        1.0 - total
+        let odds = p / (1.0 - p);
+        let n = f64::from(trials);
+        let term = |count: u32, log_ways: f64| {
+            let k = f64::from(count);
+            (log_ways + k * p.ln() + (n - k) * (-p).ln_1p()).exp()
+        };
+        if f64::from(most) < n * p {
+            let (mut count, mut current, mut total) = (most, term(most, log_ways[0]), 0.0);
+            while current > 1e-18 * total || total == 0.0 {
+                total += current;
+                if count == 0 || current == 0.0 {
+                    break;
+                }
+                current *= f64::from(count) / f64::from(trials - count + 1) / odds;
+                count -= 1;
+            }
+            total
+        } else {
+            let (mut count, mut current, mut total) = (most + 1, term(most + 1, log_ways[1]), 0.0);
+            while current > 1e-18 * total || total == 0.0 {
+                total += current;
+                if count == trials || current == 0.0 {
+                    break;
+                }
+                current *= f64::from(trials - count) / f64::from(count + 1) * odds;
+                count += 1;
+            }
+            1.0 - total
+        }
     }
 }
 
@@ -131,8 +148,11 @@ mod tests {
         // E max(g1^2, g2^2) = 1 + 2/pi.
         assert!((top_mean(2, 1) - (1.0 + 2.0 / core::f64::consts::PI)).abs() < 1e-10, "{}", top_mean(2, 1));
         // The binomial sum against its definition.
-        assert!((binomial_at_most(3, 0.25, 1) - (0.75f64.powi(3) + 3.0 * 0.25 * 0.75f64.powi(2))).abs() < 1e-15);
-        assert!((binomial_at_most(3, 0.9, 1) - (0.1f64.powi(3) + 3.0 * 0.9 * 0.01)).abs() < 1e-15);
+        assert!(
+            (BinomialTail::new(3, 1).probability(0.25) - (0.75f64.powi(3) + 3.0 * 0.25 * 0.75f64.powi(2))).abs()
+                < 1e-15
+        );
+        assert!((BinomialTail::new(3, 1).probability(0.9) - (0.1f64.powi(3) + 3.0 * 0.9 * 0.01)).abs() < 1e-15);
     }
 
     /// Order statistics by simulation: 40,000 draws of 64, within 4.9 standard errors.
