@@ -10,6 +10,7 @@ import { choice, optional, real, type Values, whole } from "../fields.js";
 import { counted, number } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
 import { latest } from "../latest.js";
+import { near } from "../near.js";
 import type { Problem } from "../state.js";
 
 const FIELDS = {
@@ -37,7 +38,7 @@ const PATH_POINTS = 24;
 /** More features than this in a list are counted only. */
 const LISTED_FEATURES = 10;
 
-export function start(_root: HTMLElement, { pool, state }: Context): void {
+export function start(root: HTMLElement, { pool, state }: Context): void {
   const section = state.section("sparse", FIELDS, check);
   const view = new View();
   const slider = element<HTMLInputElement>("sparse-step");
@@ -99,7 +100,7 @@ export function start(_root: HTMLElement, { pool, state }: Context): void {
     view.end("Cancelled. What you see is from before.");
   });
   bindControls(element<HTMLFormElement>("sparse-form"), section, (values) => void draw(values));
-  whenNear(element("sparse"), () => void draw(section.values));
+  void near(root).then(() => draw(section.values));
 }
 
 /** What the Fantope keeps at a penalty. */
@@ -299,17 +300,4 @@ function listed(features: readonly number[]): string {
   if (features.length === 0) return "none";
   if (features.length > LISTED_FEATURES) return String(features.length);
   return `${features.length}: ${features.map((feature) => feature + 1).join(", ")}`;
-}
-
-/** Calls `then` once, when the section is about to be seen: others come first. */
-function whenNear(root: HTMLElement, then: () => void): void {
-  const observer = new IntersectionObserver(
-    (entries) => {
-      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-      observer.disconnect();
-      then();
-    },
-    { rootMargin: "400px" },
-  );
-  observer.observe(root);
 }
