@@ -59,10 +59,27 @@ const sharedWorker: Plugin = {
   },
 };
 
+/** The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it. */
+const earlyModule: Plugin = {
+  name: "early-module",
+  apply: "build",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle }) =>
+      Object.keys(bundle ?? {})
+        .filter((path) => path.endsWith(".wasm"))
+        .map((path) => ({
+          tag: "link",
+          attrs: { rel: "preload", as: "fetch", type: "application/wasm", crossorigin: true, href: `./${path}` },
+          injectTo: "head",
+        })),
+  },
+};
+
 export default defineConfig({
   // Relative, so that the page works under any path.
   base: "./",
-  plugins: [contentSecurityPolicy, sections, sharedWorker],
+  plugins: [contentSecurityPolicy, sections, sharedWorker, earlyModule],
   resolve: {
     // The page uses the package as any other page would.
     alias: [

@@ -254,7 +254,9 @@ interface Palette {
 }
 
 function colors(): Palette {
-  const [negative, zero, positive, stroke] = ["negative", "zero", "positive", "text"].map((name) => readColor(`--${name}`));
+  const [negative, zero, positive, stroke] = ["negative", "zero", "positive", "text"].map((name) =>
+    readColor(`--${name}`),
+  );
   return { negative: negative!, zero: zero!, positive: positive!, stroke: stroke! };
 }
 
@@ -287,7 +289,11 @@ function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squ
 }
 
 /** The colours of an entry and of the stroke through it, for its share (-1 to 1) of the largest. */
-function shades(share: number, root: boolean | undefined, { negative, zero, positive, stroke }: Palette): [number, number] {
+function shades(
+  share: number,
+  root: boolean | undefined,
+  { negative, zero, positive, stroke }: Palette,
+): [number, number] {
   const size = Math.min(1, Math.abs(share));
   const strength = root ? Math.sqrt(size) : size;
   const plain = mix(zero, share < 0 ? negative : positive, strength);

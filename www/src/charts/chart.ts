@@ -10,6 +10,7 @@ import { Screen } from "./screen.js";
 import { chartTable } from "./table.js";
 import { number } from "./ticks.js";
 
+const DRAW_MS = 100;
 /** Texts that many changes in a row would have read aloud are renewed this often. */
 const DESCRIBE_MS = 1000;
 
@@ -24,8 +25,10 @@ export class Chart {
   readonly #name: string;
   #data: ChartData | undefined;
   #at: number | undefined;
-  #frame: number | undefined;
-  #described = 0;
+  readonly #marks: string[] = [];
+  #drawn = -Infinity;
+  #drawing: ReturnType<typeof setTimeout> | undefined;
+  #described = -Infinity;
   #describing: ReturnType<typeof setTimeout> | undefined;
 
   /** @param figure - Gets the chart. @param name - Of its files: `name.svg`. */
@@ -54,13 +57,22 @@ export class Chart {
 
   readonly #stage: HTMLElement;
 
-  /** Shows `data` with the next frame. */
-  show(data: ChartData): void {
+  /**
+   * Shows `data` with one of the next frames: what comes faster than it can be seen is not drawn. The browser's timeline
+   * gets `mark` when it is there.
+   */
+  show(data: ChartData, mark?: string): void {
     this.#data = data;
-    this.#frame ??= requestAnimationFrame(() => {
-      this.#frame = undefined;
-      this.#draw();
-    });
+    if (mark !== undefined) this.#marks.push(mark);
+    const wait = Math.max(0, this.#drawn + DRAW_MS - performance.now());
+    this.#drawing ??= setTimeout(() => {
+      requestAnimationFrame(() => {
+        this.#drawing = undefined;
+        this.#drawn = performance.now();
+        this.#draw();
+        for (const mark of this.#marks.splice(0)) performance.mark(mark);
+      });
+    }, wait);
   }
 
   #draw(): void {

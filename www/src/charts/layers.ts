@@ -54,7 +54,7 @@ export function limits(data: ChartData, frame: Frame, theme: Theme): Shape[] {
       [start - 4, bottom - 1],
     ] as const;
     return [
-      ...hatching(frame.left, top, end, bottom, color),
+      hatching(frame.left, top, end, bottom, color),
       { kind: "path", points: bar, closed: true, stroke: color },
       ...(never
         ? []

@@ -7,6 +7,8 @@ export type Shape =
       readonly kind: "path";
       readonly points: readonly (readonly [number, number])[];
       readonly closed?: boolean;
+      /** Every two points are a line of their own. */
+      readonly apart?: boolean;
       readonly stroke?: string;
       readonly width?: number;
       readonly dash?: readonly number[];
@@ -60,24 +62,15 @@ export function mark(kind: Mark, [x, y]: readonly [number, number], size: number
 }
 
 /** Slanted lines through a box, each cut at its sides. */
-export function hatching(left: number, top: number, right: number, bottom: number, stroke: string): Shape[] {
+export function hatching(left: number, top: number, right: number, bottom: number, stroke: string): Shape {
   const height = bottom - top;
-  const lines: Shape[] = [];
+  const points: [number, number][] = [];
   for (let foot = left - height + 6; foot < right; foot += 6) {
     const from = Math.max(left, foot);
     const to = Math.min(right, foot + height);
-    if (to <= from) continue;
-    lines.push({
-      kind: "path",
-      points: [
-        [from, bottom - (from - foot)],
-        [to, bottom - (to - foot)],
-      ],
-      stroke,
-      width: 1,
-    });
+    if (to > from) points.push([from, bottom - (from - foot)], [to, bottom - (to - foot)]);
   }
-  return lines;
+  return { kind: "path", points, apart: true, stroke, width: 1 };
 }
 
 /** Draws on a canvas whose context is scaled to CSS pixels. */
@@ -92,7 +85,10 @@ export function paint(context: CanvasRenderingContext2D, shapes: readonly Shape[
 
 function paintPath(context: CanvasRenderingContext2D, shape: Shape & { kind: "path" }): void {
   context.beginPath();
-  for (const [x, y] of shape.points) context.lineTo(x, y);
+  for (const [index, [x, y]] of shape.points.entries()) {
+    if (shape.apart && index % 2 === 0) context.moveTo(x, y);
+    else context.lineTo(x, y);
+  }
   if (shape.closed) context.closePath();
   context.globalAlpha = shape.opacity ?? 1;
   if (shape.fill) {
@@ -142,8 +138,9 @@ function svgShape(shape: Shape): string {
   return shape.kind === "path" ? svgPath(shape) : svgText(shape);
 }
 
-function svgPath({ points, closed, fill, stroke, width, dash, opacity }: Shape & { kind: "path" }): string {
-  const d = `M${points.map(([x, y]) => `${short(x)} ${short(y)}`).join("L")}${closed ? "Z" : ""}`;
+function svgPath({ points, closed, apart, fill, stroke, width, dash, opacity }: Shape & { kind: "path" }): string {
+  const step = (index: number) => (index === 0 || (apart && index % 2 === 0) ? "M" : "L");
+  const d = points.map(([x, y], index) => `${step(index)}${short(x)} ${short(y)}`).join("") + (closed ? "Z" : "");
   return element("path", {
     d,
     fill: fill ?? "none",

@@ -37,8 +37,8 @@ export function start(_root: HTMLElement, context: Context): void {
     const settings = section.values;
     const results = new Results();
     const curves: Partial<Record<Axis, Curves>> = {};
-    const draw = (axis: Axis) => {
-      charts[axis].show(chartData(axis, settings, results, curves[axis]));
+    const draw = (axis: Axis, mark?: string) => {
+      charts[axis].show(chartData(axis, settings, results, curves[axis]), mark);
       if (curves[axis]) shown.add(axis);
     };
     for (const axis of AXES) element(`error-${axis}-caption`).textContent = caption(axis, settings);
@@ -56,9 +56,14 @@ export function start(_root: HTMLElement, context: Context): void {
           bar.value = progress.done / progress.total;
           status.textContent = progress.text;
           // Until there is a prediction the chart of the settings before stays, if there is one.
-          if (curves[axis] || !shown.has(axis)) draw(axis);
-          if (progress.done === 1) painted("error: first point");
-          if (progress.complete) painted(`error: all of ${axis}`);
+          if (!curves[axis] && shown.has(axis)) return;
+          // Marks for whoever measures how long it takes: benches/page.js does.
+          const mark = progress.complete
+            ? `error: all of ${axis}`
+            : progress.done === 1
+              ? "error: first point"
+              : undefined;
+          draw(axis, mark);
         }),
       ]);
       const { trials, seed } = settings;
@@ -93,11 +98,6 @@ export function start(_root: HTMLElement, context: Context): void {
   again.addEventListener("click", () => void restart());
   bindControls(element<HTMLFormElement>("error-form"), section, () => void restart());
   void restart();
-}
-
-/** For whoever measures how long it takes: benches/page.js does. */
-function painted(name: string): void {
-  requestAnimationFrame(() => performance.mark(name));
 }
 
 function chartData(axis: Axis, settings: Settings, results: Results, curves: Curves | undefined): ChartData {
