@@ -12,8 +12,8 @@ export async function compile(): Promise<WebAssembly.Module> {
 }
 
 /** The lab on this thread, for what takes microseconds. */
-export async function start(module: Promise<WebAssembly.Module>): Promise<typeof import("ldp-pca/lab")> {
-  const lab = await import("ldp-pca/lab");
+export async function start(module: Promise<WebAssembly.Module>): Promise<typeof import("./lab-here.js")> {
+  const lab = await import("./lab-here.js");
   await lab.init(await module);
   return lab;
 }

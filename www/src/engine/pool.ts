@@ -25,7 +25,7 @@ export interface RunOptions {
 }
 
 interface Job {
-  readonly name: string;
+  readonly name: JobName;
   readonly options: unknown;
   readonly signal: AbortSignal | undefined;
   resolve(result: unknown): void;

@@ -29,8 +29,8 @@ export type Made<N extends ObjectName> = Objects[N] extends (options: never) => 
 /** From the page. The first message to a worker has the compiled module, every other one a job. */
 export type Request =
   | { readonly module: WebAssembly.Module }
-  | { readonly id: number; readonly job: string; readonly options: unknown }
-  | { readonly id: number; readonly make: string; readonly options: unknown }
+  | { readonly id: number; readonly job: JobName; readonly options: unknown }
+  | { readonly id: number; readonly make: ObjectName; readonly options: unknown }
   | { readonly id: number; readonly method: string; readonly options: unknown };
 
 /** From a worker: the answer to the request with this id. */

@@ -2,7 +2,7 @@
 
 import workerUrl from "worker-url";
 
-import { type Failure, JobError, type Request, type Response } from "./protocol.js";
+import { type Failure, JobError, type JobName, type ObjectName, type Request, type Response } from "./protocol.js";
 
 interface Waiting {
   resolve(result: unknown): void;
@@ -30,7 +30,7 @@ export class Thread {
   }
 
   /** What the worker answers to `request`; rejects with a {@link JobError}. */
-  ask(request: { job: string } | { make: string } | { method: string }, options: unknown): Promise<unknown> {
+  ask(request: { job: JobName } | { make: ObjectName } | { method: string }, options: unknown): Promise<unknown> {
     if (this.#broken) return Promise.reject(new JobError(this.#broken));
     const id = this.#next;
     this.#next += 1;

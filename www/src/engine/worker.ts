@@ -1,18 +1,19 @@
 // A worker: the lab, ready for jobs, which are names of its functions with their options.
 
-import * as lab from "ldp-pca/lab";
+import { drawCollection, init, plan, population, predict, simulate } from "ldp-pca/lab";
 
-import type { Failure, Request, Response } from "./protocol.js";
+import type { Failure, JobName, ObjectName, Request, Response } from "./protocol.js";
 
-type Call = (options: unknown) => unknown;
+/** Options come from the page, where they were typed: see protocol.ts. */
+type Call = (options: never) => unknown;
 
-const functions = lab as unknown as Record<string, Call | undefined>;
+const functions: Record<JobName | ObjectName, Call> = { drawCollection, plan, population, predict, simulate };
 let started: Promise<void> | undefined;
 /** The object that this worker was asked to make, if any. */
-let made: Record<string, Call | undefined> | undefined;
+let made: Record<string, Call> | undefined;
 
 addEventListener("message", ({ data }: MessageEvent<Request>) => {
-  if ("module" in data) started = lab.init(data.module);
+  if ("module" in data) started = init(data.module);
   else void answer(data);
 });
 
@@ -27,16 +28,11 @@ async function answer(request: Exclude<Request, { module: unknown }>): Promise<v
 }
 
 async function perform(request: Exclude<Request, { module: unknown }>): Promise<unknown> {
-  if ("job" in request) return named(functions, request.job)(request.options);
-  if ("method" in request) return named(made ?? {}, request.method).call(made, request.options);
-  made = (await named(functions, request.make)(request.options)) as Record<string, Call>;
+  const options = request.options as never;
+  if ("job" in request) return functions[request.job](options);
+  if ("method" in request) return made![request.method]!(options);
+  made = (await functions[request.make](options)) as Record<string, Call>;
   return undefined;
-}
-
-function named(functions: Record<string, Call | undefined>, name: string): Call {
-  const found = functions[name];
-  if (typeof found !== "function") throw new TypeError(`the lab has no function '${name}'`);
-  return found;
 }
 
 function reply(response: Response): void {
