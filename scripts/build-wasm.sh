@@ -15,7 +15,7 @@ main() {
     for build in $builds; do
         case $build in
             client) build client client js ;;
-            lab) build lab release lab ;;
+            lab) build lab lab lab ;;
             *) echo "unknown build '$build': use client, lab" >&2 && exit 2 ;;
         esac
     done

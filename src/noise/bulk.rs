@@ -25,8 +25,8 @@ const TRACY_WIDOM_95: f64 = 0.9793;
 /// observed direction knows nothing of the true one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseBulk {
-    law: NoiseLaw,
-    level: f64,
+    pub(super) law: NoiseLaw,
+    pub(super) level: f64,
     dimension: usize,
 }
 
@@ -167,7 +167,7 @@ impl NoiseBulk {
     }
 
     /// An eigenvalue of the reports' second moment in units of the bulk's.
-    fn ratio(&self, gain: f64, eigenvalue: f64) -> f64 {
+    pub(super) fn ratio(&self, gain: f64, eigenvalue: f64) -> f64 {
         (1.0 + gain * eigenvalue / self.law.scale) / (1.0 + gain * self.level / self.law.scale)
     }
 

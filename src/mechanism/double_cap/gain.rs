@@ -80,7 +80,7 @@ fn known_top_mean(candidates: u32, cap: u32) -> f64 {
 /// The mean of the L largest of J independent chi^2_1 variables.
 fn top_mean(candidates: u32, cap: u32) -> f64 {
     let step = LARGEST / f64::from(INTERVALS);
-    let tail = BinomialTail::new(candidates - 1, cap - 1);
+    let at_most = BinomialTail::new(candidates - 1, cap - 1);
     let mut sum = 0.0;
     for node in 0..=INTERVALS {
         let g = f64::from(node) * step;
@@ -91,7 +91,7 @@ fn top_mean(candidates: u32, cap: u32) -> f64 {
         };
         let density = (-0.5 * g * g).exp() * (2.0 / core::f64::consts::PI).sqrt();
         let exceeds = libm::erfc(g * core::f64::consts::FRAC_1_SQRT_2);
-        sum += simpson * g * g * density * tail.at_most(exceeds);
+        sum += simpson * g * g * density * at_most.probability(exceeds);
     }
     f64::from(candidates) / f64::from(cap) * sum * step / 3.0
 }
@@ -100,23 +100,22 @@ fn top_mean(candidates: u32, cap: u32) -> f64 {
 struct BinomialTail {
     trials: u32,
     most: u32,
-    /// Logarithms of the binomial coefficients of `most` and of `most + 1`.
-    ways: [f64; 2],
+    /// The logarithms of the numbers of ways to choose `most`, and one more, of the trials.
+    log_ways: [f64; 2],
 }
 
 impl BinomialTail {
     fn new(trials: u32, most: u32) -> Self {
-        let n = f64::from(trials);
-        let ways = |count: u32| {
-            let k = f64::from(count);
+        let log_ways = |count: u32| {
+            let (n, k) = (f64::from(trials), f64::from(count));
             libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
         };
-        Self { trials, most, ways: if most < trials { [ways(most), ways(most + 1)] } else { [0.0; 2] } }
+        Self { trials, most, log_ways: [log_ways(most.min(trials)), log_ways((most + 1).min(trials))] }
     }
 
     /// By summing the shorter tail from its largest term on.
-    fn at_most(&self, p: f64) -> f64 {
-        let Self { trials, most, ways } = *self;
+    fn probability(&self, p: f64) -> f64 {
+        let &Self { trials, most, log_ways } = self;
         if most >= trials || p <= 0.0 {
             return 1.0;
         }
@@ -125,12 +124,12 @@ impl BinomialTail {
         }
         let odds = p / (1.0 - p);
         let n = f64::from(trials);
-        let term = |ways: f64, count: u32| {
+        let term = |count: u32, log_ways: f64| {
             let k = f64::from(count);
-            (ways + k * p.ln() + (n - k) * (-p).ln_1p()).exp()
+            (log_ways + k * p.ln() + (n - k) * (-p).ln_1p()).exp()
         };
         if f64::from(most) < n * p {
-            let (mut count, mut current, mut total) = (most, term(ways[0], most), 0.0);
+            let (mut count, mut current, mut total) = (most, term(most, log_ways[0]), 0.0);
             while current > 1e-18 * total || total == 0.0 {
                 total += current;
                 if count == 0 || current == 0.0 {
@@ -141,7 +140,7 @@ impl BinomialTail {
             }
             total
         } else {
-            let (mut count, mut current, mut total) = (most + 1, term(ways[1], most + 1), 0.0);
+            let (mut count, mut current, mut total) = (most + 1, term(most + 1, log_ways[1]), 0.0);
             while current > 1e-18 * total || total == 0.0 {
                 total += current;
                 if count == trials || current == 0.0 {
@@ -173,9 +172,10 @@ mod tests {
         assert!((top_mean(2, 1) - (1.0 + 2.0 / core::f64::consts::PI)).abs() < 1e-10, "{}", top_mean(2, 1));
         // The binomial sum against its definition.
         assert!(
-            (BinomialTail::new(3, 1).at_most(0.25) - (0.75f64.powi(3) + 3.0 * 0.25 * 0.75f64.powi(2))).abs() < 1e-15
+            (BinomialTail::new(3, 1).probability(0.25) - (0.75f64.powi(3) + 3.0 * 0.25 * 0.75f64.powi(2))).abs()
+                < 1e-15
         );
-        assert!((BinomialTail::new(3, 1).at_most(0.9) - (0.1f64.powi(3) + 3.0 * 0.9 * 0.01)).abs() < 1e-15);
+        assert!((BinomialTail::new(3, 1).probability(0.9) - (0.1f64.powi(3) + 3.0 * 0.9 * 0.01)).abs() < 1e-15);
     }
 
     /// Order statistics by simulation: 40,000 draws of 64, within 4.9 standard errors.
