@@ -15,7 +15,7 @@ use ldp_pca::schema::Schema;
 use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 use rand::{Rng as _, SeedableRng};
 
 use crate::support::{double_cap, gaussian};
