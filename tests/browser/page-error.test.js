@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { eventually, NO_AGGREGATOR, openPage, servePage, VIEWS } from "./page-tools.js";
+import { closePages, eventually, NO_AGGREGATOR, openPage, servePage, VIEWS } from "./page-tools.js";
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
@@ -18,6 +18,8 @@ before(async () => {
   server = await servePage();
   browser = await launchChromium();
 });
+
+afterEach(() => closePages(browser));
 
 after(async () => {
   await browser?.close();
@@ -147,7 +149,7 @@ test("every control changes what is shown, and the address says so", async () =>
     if (caption) assert.match(await page.locator("#error-epsilon-caption").textContent(), caption);
   }
   assert.match(await page.locator("#error-records-caption").textContent(), /ε = 1\.5/);
-  await page.getByLabel("Wang & Xu").uncheck();
+  await input(page, "Wang & Xu").uncheck();
   await done(page);
   const series = new Set((await rows(page, "epsilon")).slice(1).map(([, name]) => name));
   assert.deepEqual([...series].sort(), ["Double-cap", "Gaussian", "Not private"]);
@@ -158,7 +160,7 @@ test("every control changes what is shown, and the address says so", async () =>
   await done(other);
   assert.equal(await other.evaluate(() => location.hash), hash);
   for (const [label, value] of cases) assert.equal(parsed(await input(other, label).inputValue()), parsed(value), label);
-  assert.equal(await other.getByLabel("Wang & Xu").isChecked(), false);
+  assert.equal(await input(other, "Wang & Xu").isChecked(), false);
   assert.deepEqual(await rows(other, "epsilon"), await rows(page, "epsilon"));
   assert.deepEqual(trouble, []);
 });
@@ -169,7 +171,7 @@ test("what cannot be explains itself in place, and the charts stay", async () =>
   const before = await rows(page, "epsilon");
   const cases = [
     ["Components k", "10", "With 10 features there can be at most 9 components"],
-    ["Features that carry them", "1", "2 components need at least 2 features to live on"],
+    ["Features that carry them", "1", "2 components need at least 2 features"],
     ["Features that carry them", "11", "There are only 10 features"],
     ["ε, second chart", "-1", "Give a number from 0.05 to 16"],
     ["δ, Gaussian noise", "1", "Give a number from 1e-15 to 0.1"],
@@ -189,7 +191,7 @@ test("what cannot be explains itself in place, and the charts stay", async () =>
     await shown.waitFor({ state: "hidden" });
   }
   for (const name of ["Double-cap", "Gaussian"]) await page.locator("#error-form").getByLabel(name, { exact: true }).uncheck();
-  await page.getByLabel("Wang & Xu").uncheck();
+  await input(page, "Wang & Xu").uncheck();
   await page.getByText("Choose at least one").waitFor();
   assert.deepEqual((await rows(page, "epsilon")).length > 1, true);
   // A link that cannot be says so too, and shows what can be.
