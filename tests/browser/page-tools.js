@@ -109,7 +109,7 @@ export function colors(canvas) {
 }
 
 /** Waits until `read()` gives something that passes `wanted`; what it gave last is in the error. */
-export async function eventually(read, wanted, patience = 10_000) {
+export async function eventually(read, wanted, patience = 20_000) {
   const until = Date.now() + patience;
   for (;;) {
     const found = await read();
