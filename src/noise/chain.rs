@@ -53,12 +53,22 @@ impl NoiseBulk {
     #[must_use]
     pub(crate) fn captured(&self, eigenvalue: f64, levels: f64, count: f64) -> f64 {
         let chain = self.chain(eigenvalue, levels);
+        // Reports in directions span no more directions than they are: the others are one eigenspace.
+        let spanned = match self.law.perturbation {
+            Perturbation::Additive { .. } => f64::INFINITY,
+            Perturbation::Directions { .. } => self.law.records as f64,
+        };
         let mut sum = 0.0;
         for index in 0..chain.diagonal.len() {
-            let share = (count - index as f64).min(1.0);
-            if share < 1e-9 {
+            let left = count - index as f64;
+            if left < 1e-9 {
                 break;
             }
+            let share = if index as f64 >= spanned {
+                (left / (levels + 1.0 - spanned).max(1.0)).min(1.0)
+            } else {
+                left.min(1.0)
+            };
             sum += share * chain.weight(index);
         }
         sum.min(1.0)
@@ -108,7 +118,7 @@ impl Chain {
         (low, high) = (low - 1e-6 * width, high + 1e-6 * width);
         let (mut above_low, mut above_high) = (self.diagonal.len(), 0);
         let mut number = 0.5 * (low + high);
-        let mut slope = f64::INFINITY;
+        let (mut step, mut slope) = (0.0, f64::INFINITY);
         for _ in 0..STEPS {
             let probe = self.probe(number);
             if probe.above > index {
@@ -119,14 +129,15 @@ impl Chain {
             slope = probe.slope;
             // Newton's step, once nothing but this eigenvalue is between the bounds.
             let alone = above_low == index + 1 && above_high == index;
-            let step = probe.pivot / probe.slope;
+            step = probe.pivot / probe.slope;
             let next = number - step;
             if high - low <= TOLERANCE * width || alone && step.abs() <= TOLERANCE * width {
                 break;
             }
             number = if alone && next > low && next < high { next } else { 0.5 * (low + high) };
         }
-        1.0 / slope
+        // An eigenvalue of rows that the first does not reach has no pivot of 0.
+        if step.abs() > 1e-6 * width { 0.0 } else { 1.0 / slope }
     }
 
     fn probe(&self, number: f64) -> Probe {
@@ -191,5 +202,10 @@ mod tests {
             assert!((bulk.captured(0.0, 11.0, count) - random).abs() < 1e-9, "{count}");
         }
         assert!((bulk.captured(0.3, 11.0, 12.0) - 1.0).abs() < 1e-9);
+        // Three reports span three directions of twelve: the fourth is one of nine.
+        let few = double_cap_law(12, 2.0, 3).bulk(0.0, 11);
+        for count in [1.0, 3.0, 4.0, 12.0] {
+            assert!((few.captured(0.0, 11.0, count) - count / 12.0).abs() < 0.02, "{count}");
+        }
     }
 }

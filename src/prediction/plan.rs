@@ -292,3 +292,106 @@ pub(super) fn epsilon(value: f64) -> Result<Epsilon, PredictionError> {
 fn whole(value: f64) -> Option<u64> {
     (value < MOST_RECORDS as f64).then(|| value.floor() as u64 + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::tests::{delta, epsilon};
+
+    fn planner(family: MechanismFamily) -> Planner {
+        let spectrum = Spectrum::of_unit_trace(116, vec![0.646, 0.176, 0.088, 0.039]).unwrap();
+        Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap()
+    }
+
+    const DOUBLE_CAP: MechanismFamily = MechanismFamily::DoubleCap { candidates: None, cap: None };
+
+    #[test]
+    fn the_error_falls_with_every_record_and_every_epsilon() {
+        for family in [DOUBLE_CAP, MechanismFamily::Gaussian { delta: delta(1e-6) }] {
+            let planner = planner(family);
+            let law = planner.law(epsilon(2.0), 1).unwrap();
+            let mut last = f64::INFINITY;
+            for step in 0..100 {
+                let records = 1.2f64.powi(step).ceil() as u64;
+                let law = law.with_records(records).unwrap();
+                let error = predict(&planner.spectrum, planner.rank, &law).unwrap().sin_theta_squared;
+                // By less than a hundredth it may rise, where the edge of the noise gives way to a component.
+                assert!(error < 1.01 * last, "{family:?} {records}: {error} after {last}");
+                last = error;
+            }
+            assert!(last < 0.01);
+            let errors = [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0]
+                .map(|value| planner.predict(epsilon(value), 50_000).unwrap().sin_theta_squared);
+            assert!(errors.windows(2).all(|pair| pair[1] < 1.001 * pair[0]), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_records_is_the_least_and_its_epsilon_leads_back() {
+        for family in [DOUBLE_CAP, MechanismFamily::Gaussian { delta: delta(1e-6) }] {
+            let planner = planner(family);
+            let error = |records| planner.predict(epsilon(2.0), records).unwrap().sin_theta_squared;
+            for target in [0.01, 0.3, 1.5] {
+                let records = planner.records_for(epsilon(2.0), target).unwrap().unwrap();
+                assert!(error(records) <= target && error(records - 1) > target, "{family:?} {target} {records}");
+                let back = planner.epsilon_for(records, target).unwrap().unwrap().value();
+                assert!((back / 2.0 - 1.0).abs() < 2e-3, "{family:?} {target}: {back}");
+            }
+        }
+    }
+
+    #[test]
+    fn thresholds_are_those_of_the_bulk() {
+        let planner = planner(DOUBLE_CAP);
+        let thresholds = planner.threshold_records(epsilon(2.0)).unwrap();
+        for (records, signal) in thresholds.into_iter().zip(planner.spectrum.signals()) {
+            let threshold = |records| planner.predict(epsilon(2.0), records).unwrap().threshold;
+            let records = records.unwrap();
+            assert!(threshold(records) < *signal && threshold(records - 1) >= *signal, "{records}");
+        }
+        let flat = Spectrum::new(10, vec![], 0.1).unwrap();
+        let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(flat.threshold_records(epsilon(2.0)), Ok(vec![None, None]));
+    }
+
+    #[test]
+    fn what_no_number_of_records_reaches_is_said_so() {
+        let tied = Spectrum::of_unit_trace(20, vec![0.3, 0.3]).unwrap();
+        let planner = Planner::new(tied, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(planner.records_for(epsilon(2.0), 0.1), Ok(None));
+        assert_eq!(planner.epsilon_for(1_000_000, 0.1), Ok(None));
+        assert_eq!(planner.shuffled_records_for(epsilon(1.0), delta(1e-6), 0.1), Ok(None));
+        for target in [0.0, -1.0, 0.95, f64::NAN] {
+            assert!(matches!(planner.records_for(epsilon(2.0), target), Err(PredictionError::Target { .. })));
+        }
+        assert!(matches!(planner.predict(epsilon(2.0), 0), Err(PredictionError::Noise(_))));
+    }
+
+    /// The setting of Wang & Xu's synthetic experiments: unit-norm records have a thousand times their eigenvalues.
+    #[test]
+    fn the_published_setting_is_far_below_the_threshold() {
+        let spectrum = Spectrum::new(40, vec![1.0 / 200.0; 3], 1.0 / 400.0).unwrap();
+        let family = MechanismFamily::WangXu { delta: delta(1e-4) };
+        let planner = Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap();
+        let least = planner.threshold_records(epsilon(0.5)).unwrap()[0].unwrap();
+        assert!(least > 1000 * 100_000, "{least}");
+        let prediction = planner.predict(epsilon(0.5), 100_000).unwrap();
+        assert!(prediction.sin_theta_squared > 0.98 * prediction.uninformed, "{prediction:?}");
+    }
+
+    #[test]
+    fn shuffled_reports_may_say_more_and_the_batch_keeps_its_promise() {
+        use crate::privacy::amplification::amplify;
+        let planner = planner(DOUBLE_CAP);
+        let (central, batch_delta) = (epsilon(1.0), delta(1e-8));
+        let found = planner.shuffled_records_for(central, batch_delta, 0.1).unwrap().unwrap();
+        assert!(found.records < planner.records_for(central, 0.1).unwrap().unwrap() / 10);
+        assert!(planner.predict(found.local_epsilon, found.records).unwrap().sin_theta_squared <= 0.1);
+        let loss = planner.mechanism(found.local_epsilon).unwrap().privacy_loss();
+        let kept = amplify(loss, found.records, batch_delta).unwrap().epsilon;
+        assert!(kept.value() <= 1.0 + 1e-6 && kept.value() > 0.99, "{kept}");
+        // From the same number of records and the same target the central epsilon comes back, a little below it.
+        let back = planner.shuffled_epsilon_for(found.records, batch_delta, 0.1).unwrap().unwrap().epsilon;
+        assert!(back.value() <= 1.0 + 1e-6 && back.value() > 0.9, "{back}");
+    }
+}
