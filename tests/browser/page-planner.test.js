@@ -64,7 +64,7 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await change(page, "Users that I can ask", "1e6");
   await page.getByText(/From 1,000,000 users expect an error of/).waitFor();
   await change(page, "Error at most", "0.2");
-  await eventually(() => answer(page), (found) => found < gaussian);
+  await eventually(() => answer(page), (found) => found < gaussian, 60_000);
   const hash = await eventually(
     () => page.evaluate(() => location.hash),
     (hash) => ["source=own", "epsilon=1", "mechanism=gaussian", "target=0.2", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
@@ -143,7 +143,7 @@ test("the later the promise begins the smaller the error, and the table says who
     await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`trust.${part}`));
   }
   await page.locator("#trust-form").getByLabel("Mechanism").selectOption("gaussian");
-  await eventually(() => page.locator("#trust-caption").textContent(), (text) => text.includes("Gaussian"));
+  await eventually(() => page.locator("#trust-caption").textContent(), (text) => text.includes("Gaussian"), 60_000);
   await page.locator("#trust-form").getByLabel("Users n").fill("1");
   await page.locator("#trust-form").getByLabel("Users n").blur();
   await page.getByText("Give a whole number from 100 to").waitFor();
