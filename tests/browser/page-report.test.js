@@ -1,10 +1,10 @@
 // The page's first part: one made-up record, and what would leave of it.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { assertAccessible, assertFits, colors, eventually, NO_AGGREGATOR, openPage, servePage, slide } from "./page-tools.js";
+import { assertAccessible, assertFits, closePages, colors, eventually, NO_AGGREGATOR, openPage, QUIET, servePage, slide } from "./page-tools.js";
 
 let browser;
 let server;
@@ -14,13 +14,15 @@ before(async () => {
   browser = await launchChromium();
 });
 
+afterEach(() => closePages(browser));
+
 after(async () => {
   await browser?.close();
   await server?.close();
 });
 
 async function open(options) {
-  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, ...options });
+  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash: `#&${QUIET}`, ...options });
   await opened.page.getByRole("img", { name: /^What a collector reads from the report: heat map/ }).waitFor();
   return opened;
 }

@@ -1,10 +1,10 @@
 // The page's sparse recovery: three methods on the same simulated reports, and the penalty between them.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { assertAccessible, assertFits, colors, eventually, NO_AGGREGATOR, openPage, servePage, slide } from "./page-tools.js";
+import { assertAccessible, assertFits, closePages, colors, eventually, NO_AGGREGATOR, openPage, QUIET, servePage, slide } from "./page-tools.js";
 
 let browser;
 let server;
@@ -14,14 +14,17 @@ before(async () => {
   browser = await launchChromium();
 });
 
+afterEach(() => closePages(browser));
+
 after(async () => {
   await browser?.close();
   await server?.close();
 });
 
 /** The section of the page, with everything in it computed. */
-async function open(options) {
-  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash: "#sparse", ...options });
+async function open({ state = "", ...options } = {}) {
+  const hash = `#sparse&${QUIET}${state}`;
+  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...options });
   await done(opened.page);
   return opened;
 }
@@ -110,7 +113,7 @@ test("the penalty goes from all features to few, and is in the address", async (
 });
 
 test("what cannot be explains itself in place, and the last good picture stays", async () => {
-  const { page, trouble } = await open({ hash: "#sparse&sparse.dimension=10" });
+  const { page, trouble } = await open({ state: "&sparse.dimension=10" });
   const before = await found(page);
   const cases = [
     ["Features that carry them", "1", "2 components need at least 2 features to live on"],
@@ -158,7 +161,7 @@ test("a run is cancelled, keeps what there was, and is started again", async () 
 });
 
 test("other mechanisms and sizes", async () => {
-  const { page, trouble } = await open({ hash: "#sparse&sparse.dimension=20&sparse.rank=1&sparse.sparsity=4&sparse.mechanism=gaussian" });
+  const { page, trouble } = await open({ state: "&sparse.dimension=20&sparse.rank=1&sparse.sparsity=4&sparse.mechanism=gaussian" });
   assert.equal(await page.getByRole("img", { name: /^Fantope: heat map of 20 by 20 numbers/ }).count(), 1);
   const gaussian = await found(page);
   assert.match(gaussian.Fantope[1], / of 4$/);

@@ -1,12 +1,12 @@
 // Taking part: the page, served by the real aggregator, and what several tabs of it see.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 import { init, Randomizer, Task } from "../../pkg/node.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
-import { assertAccessible, assertFits, colors, DIST, openPage, pagePolicy, screenshot, servePage, VIEWS } from "./page-tools.js";
+import { assertAccessible, assertFits, closePages, colors, DIST, openPage, pagePolicy, QUIET, screenshot, servePage, VIEWS } from "./page-tools.js";
 
 // More columns than the page shows at first, of all kinds.
 const TASK = {
@@ -40,6 +40,8 @@ before(async () => {
   await init();
 });
 
+afterEach(() => closePages(browser));
+
 after(async () => {
   await browser?.close();
   await aggregator?.remove();
@@ -47,9 +49,14 @@ after(async () => {
 
 /** The page with its aggregator. */
 async function open(options) {
-  const opened = await openPage(browser, aggregator.url, { hash: "#take-part", ...options });
+  const opened = await openPage(browser, aggregator.url, { hash: `#take-part&${QUIET}`, ...options });
   await opened.page.getByText("The aggregator is here").waitFor();
   return opened;
+}
+
+/** The status with so many reports, as the page says it. */
+function here(count) {
+  return `The aggregator is here: ${count.toLocaleString("en")} ${count === 1 ? "report" : "reports"} so far.`;
 }
 
 /** The section. */
@@ -131,7 +138,7 @@ test("a visitor fills in a record, randomizes it, looks at it, and sends the rep
   await send.click();
   await page.getByText("Counted.").waitFor();
   assert.equal(await recordsCounted(), before + 1);
-  await page.getByText(`The aggregator is here: ${before + 1} report`).waitFor();
+  await page.getByText(here(before + 1)).waitFor();
   assert.equal(await send.isDisabled(), true, "a report is sent once");
   assert.match(await page.locator("#take-part-summary").textContent(), /^Not yet: there are \d+ reports/);
   assert.deepEqual(trouble, []);
@@ -201,11 +208,11 @@ test("when the aggregator goes away the page says so, keeps what it had, and com
   assert.equal(await page.locator("#take-part-bytes").textContent(), bytes);
 
   await aggregator.start();
-  await page.getByText(`The aggregator is here: ${records} reports`).waitFor();
+  await page.getByText(here(records)).waitFor();
   await send.click();
   await page.getByText("Counted.").waitFor();
   assert.equal(await recordsCounted(), records + 1);
-  await page.getByText(`The aggregator is here: ${records + 1} reports`).waitFor();
+  await page.getByText(here(records + 1)).waitFor();
 });
 
 test("two tabs take part, and both see the count and the components move", async () => {
@@ -213,7 +220,7 @@ test("two tabs take part, and both see the count and the components move", async
   const context = await browser.newContext();
   const [first, second] = await Promise.all([open({ context }), open({ context })]);
   const before = await recordsCounted();
-  for (const { page } of [first, second]) await page.getByText(`The aggregator is here: ${before} reports`).waitFor();
+  for (const { page } of [first, second]) await page.getByText(here(before)).waitFor();
   const strengths = await second.page.locator("#take-part-components .strength").allTextContents();
 
   let expected = before;
@@ -221,13 +228,13 @@ test("two tabs take part, and both see the count and the components move", async
     await section(page).getByRole("button", { name: /^Randomize/ }).first().click();
     await section(page).getByRole("button", { name: "Send this report" }).click();
     expected += 1;
-    for (const tab of [first, second]) await tab.page.getByText(`The aggregator is here: ${expected} reports`).waitFor();
+    for (const tab of [first, second]) await tab.page.getByText(here(expected)).waitFor();
   }
   assert.equal(await recordsCounted(), expected);
   // Reports of others are seen too, and what they change, without a hand on the page.
   await collect(300);
   for (const { page } of [first, second]) {
-    await page.getByText(`The aggregator is here: ${expected + 300} reports`).waitFor();
+    await page.getByText(here(expected + 300)).waitFor();
     await page.waitForFunction(
       (before) => [...document.querySelectorAll("#take-part-components .strength")].map((p) => p.textContent).join() !== before,
       strengths.join(),
@@ -248,14 +255,14 @@ test("a tab that nobody sees holds no connection, and is up to date when it is s
   await hide("hidden");
   await collect(5);
   await page.waitForTimeout(1500);
-  assert.match(await page.locator("#take-part-status").textContent(), new RegExp(` ${before} reports`));
+  assert.equal(await page.locator("#take-part-status").textContent(), here(before));
   await hide("visible");
-  await page.getByText(`The aggregator is here: ${before + 5} reports`).waitFor();
+  await page.getByText(here(before + 5)).waitFor();
 });
 
 test("a host of files says that this part needs an aggregator, and how to start one", async () => {
   const server = await servePage();
-  const { page, trouble } = await openPage(browser, server.url, { hash: "#take-part" });
+  const { page, trouble } = await openPage(browser, server.url, { hash: `#take-part&${QUIET}` });
   await page.getByText("This part needs an aggregator, and this host has none").waitFor();
   assert.equal(await page.getByText("make demo").isVisible(), true);
   assert.equal(await page.locator("#take-part-record").isVisible(), false);

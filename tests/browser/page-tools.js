@@ -22,6 +22,14 @@ export const VIEWS = {
   phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
 };
 
+/** State with little to simulate, for tests of other parts: what a page computes takes time from all others. */
+export const QUIET = "error.dimension=8&error.rank=1&error.trials=1&error.mechanisms=double-cap";
+
+/** Ends all pages of a browser, and what they compute. */
+export async function closePages(browser) {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+}
+
 /** The policy of the page itself, as its head has it. */
 export function pagePolicy() {
   const [, policy] = readFileSync(join(DIST, "index.html"), "utf8").match(/Content-Security-Policy" content="([^"]+)"/);
@@ -101,7 +109,7 @@ export function colors(canvas) {
 }
 
 /** Waits until `read()` gives something that passes `wanted`; what it gave last is in the error. */
-export async function eventually(read, wanted, patience = 10_000) {
+export async function eventually(read, wanted, patience = 20_000) {
   const until = Date.now() + patience;
   for (;;) {
     const found = await read();

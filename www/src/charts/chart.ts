@@ -45,7 +45,7 @@ export class Chart {
     const scroller = make("div", "scroller");
     scroller.tabIndex = 0;
     scroller.setAttribute("role", "region");
-    scroller.setAttribute("aria-label", "The numbers as a table");
+    scroller.setAttribute("aria-label", `${figure.querySelector("h3")!.textContent}, as a table`);
     scroller.append(this.#table);
     this.#details.append(summary, scroller);
     this.#details.addEventListener("toggle", () => this.#tabulate());
