@@ -19,7 +19,7 @@ export class Chart {
   readonly #cursor = make("div", "plot-cursor");
   readonly #readout = make("p", "readout");
   readonly #legend = make("ul", "legend");
-  readonly #table = make("table", "numbers");
+  readonly #table = make("table", "numbers series");
   readonly #details = document.createElement("details");
   readonly #screen: Screen;
   readonly #name: string;
