@@ -54,7 +54,8 @@ async function rows(page, axis) {
 
 /** A number as the page writes it. */
 function parsed(text) {
-  return Number(text.replaceAll(",", "").replace("−", "-"));
+  const digits = (power) => power.replace(/[⁰¹²³⁴⁵⁶⁷⁸⁹]/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(digit));
+  return Number(digits(text.replaceAll(",", "").replace("−", "-").replace(" × 10⁻", "e-")));
 }
 
 /** The file that a button of a chart saves. */
