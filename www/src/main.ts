@@ -27,8 +27,18 @@ function main(): void {
     .then(() => context.lab())
     .then((lab) => (element("version").textContent = lab.version()))
     .catch(cannotRun);
-  for (const [id, start] of Object.entries(SECTIONS)) void begin(id, start, context);
   navigate(context.state);
+  void beginAll(context);
+}
+
+/** Each section in a task of its own, so that the page answers between them. */
+async function beginAll(context: Context): Promise<void> {
+  for (const [id, start] of Object.entries(SECTIONS)) {
+    await new Promise((resolve) => setTimeout(resolve));
+    void begin(id, start, context);
+  }
+  // What has begun may have moved the section that was asked for.
+  if (context.state.place in SECTIONS) show(context.state.place);
 }
 
 function makeContext(module: Promise<WebAssembly.Module>): Context {

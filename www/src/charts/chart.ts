@@ -8,7 +8,7 @@ import { legend } from "./legend.js";
 import { type ChartData, places } from "./model.js";
 import { Screen } from "./screen.js";
 import { chartTable } from "./table.js";
-import { number } from "./ticks.js";
+import { number } from "../format.js";
 
 const DRAW_MS = 100;
 /** Texts that many changes in a row would have read aloud are renewed this often. */

@@ -1,7 +1,8 @@
 // A chart in words: for those who do not see it, and for the description in its files.
 
 import type { ChartData, Series } from "./model.js";
-import { about, number } from "./ticks.js";
+import { about } from "./ticks.js";
+import { number } from "../format.js";
 
 /** What the chart shows now, in a few sentences. */
 export function describe(data: ChartData): string {

@@ -5,7 +5,8 @@ import { type Frame, labels, levels, limits, limitsHeight, lines, marks } from "
 import type { Axis, ChartData } from "./model.js";
 import { paint, type Shape, svgDocument } from "./shapes.js";
 import { PAPER } from "./theme.js";
-import { number, ticks } from "./ticks.js";
+import { ticks } from "./ticks.js";
+import { number } from "../format.js";
 
 const WIDTH = 960;
 const HEIGHT = 600;

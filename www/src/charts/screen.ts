@@ -7,7 +7,8 @@ import { BAND_OPACITY, type Frame, levels, limits, limitsHeight, marks } from ".
 import type { ChartData } from "./model.js";
 import { paint } from "./shapes.js";
 import { DASHES, FONT, screenTheme, type Theme } from "./theme.js";
-import { number, ticks } from "./ticks.js";
+import { ticks } from "./ticks.js";
+import { number } from "../format.js";
 
 const TICK_FONT = `12px ${FONT}`;
 const LABEL_FONT = `13px ${FONT}`;

@@ -2,7 +2,7 @@
 
 import { fillTable } from "../tables.js";
 import { type ChartData, places } from "./model.js";
-import { number } from "./ticks.js";
+import { number } from "../format.js";
 
 /** One row for each place and series. */
 export function chartTable(table: HTMLElement, data: ChartData): void {

@@ -1,5 +1,6 @@
 // Where an axis has its ticks, and how numbers are written.
 
+import { number } from "../format.js";
 import type { Axis } from "./model.js";
 
 const MULTIPLES = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]] as const;
@@ -39,12 +40,6 @@ function thinned(values: number[], room: number): number[] {
 
 function precise(value: number): number {
   return Number(value.toPrecision(6));
-}
-
-/** A number as people read it: three digits, thousands apart, a real minus sign. */
-export function number(value: number, digits = 3): string {
-  const options = Math.abs(value) >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: digits };
-  return value.toLocaleString("en", options).replace("-", "−");
 }
 
 /** A number that is not meant to the last digit: 12,000, 1.2 million. */

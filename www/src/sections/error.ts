@@ -2,7 +2,7 @@
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
-import { number } from "../charts/ticks.js";
+import { counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import { plain } from "../fields.js";
@@ -133,6 +133,6 @@ function chartData(axis: Axis, settings: Settings, results: Results, curves: Cur
 
 function caption(axis: Axis, settings: Settings): string {
   const { records, epsilon, delta, seed } = settings;
-  const fixed = axis === "epsilon" ? `${number(records)} users` : `ε = ${number(epsilon)}`;
+  const fixed = axis === "epsilon" ? counted(records, "user") : `ε = ${number(epsilon)}`;
   return `${population(settings)}; ${fixed}; δ = ${plain(delta)} for Gaussian noise; seed ${seed}.`;
 }

@@ -4,7 +4,8 @@ import type { Plan } from "ldp-pca/lab";
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
-import { about, number } from "../charts/ticks.js";
+import { about } from "../charts/ticks.js";
+import { number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import { plain } from "../fields.js";

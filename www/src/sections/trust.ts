@@ -2,7 +2,7 @@
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
-import { number } from "../charts/ticks.js";
+import { counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import { choice, plain, real, type Values, whole } from "../fields.js";
@@ -58,7 +58,7 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
     );
     const { uninformed } = await pool.run("plan", { ...population, mechanism: collection(EXAMPLE).mechanism }, options);
     const name = NAMES[settings.mechanism];
-    const setting = `${inWords(charts.values)}; ${number(records)} users; ${name}; δ = ${plain(delta)}.`;
+    const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
     element("trust-local").textContent = example(outcomes, records);
     chart.show(chartData(outcomes, uninformed, setting));
@@ -99,5 +99,5 @@ function example(outcomes: readonly (readonly Outcome[])[], records: number): st
   const shuffled = outcomes[MODELS.findIndex(({ name }) => name === "Shuffled")]!;
   const local = shuffled[EPSILONS.indexOf(EXAMPLE)]?.localEpsilon;
   if (local === undefined) return "";
-  return `With ${number(records)} users, reports of ε = ${number(local)} make a batch of ε = ${EXAMPLE}.`;
+  return `With ${counted(records, "user")}, reports of ε = ${number(local)} make a batch of ε = ${EXAMPLE}.`;
 }

@@ -1,6 +1,6 @@
 // Runs the simulations of the two charts in the pool, one trial at one place at a time.
 
-import { number } from "../../charts/ticks.js";
+import { number } from "../../format.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism } from "../../mechanisms.js";
 import { type Axis, type Results, type Unit, units } from "./plan.js";

@@ -2,7 +2,8 @@
 
 import type { Plan, PublishedBound } from "ldp-pca/lab";
 
-import { about, number } from "../../charts/ticks.js";
+import { about } from "../../charts/ticks.js";
+import { counted, number } from "../../format.js";
 import { NAMES } from "../../mechanisms.js";
 import type { Settings } from "./settings.js";
 
@@ -15,7 +16,7 @@ export function sentences(settings: Settings, plan: Plan): string[] {
   const first =
     recordsForTarget == null
       ? `No number of users reaches ${goal} with ${promise}: some component does not stand out from the rest.`
-      : `${about(recordsForTarget, 3)} users reach ${goal} with ${promise}. Knowing nothing has ${number(uninformed)}.`;
+      : `${users(recordsForTarget)} reach ${goal} with ${promise}. Knowing nothing has ${number(uninformed)}.`;
   const threshold =
     thresholdRecords === null
       ? "Nothing can be recovered from any number of users."
@@ -24,7 +25,7 @@ export function sentences(settings: Settings, plan: Plan): string[] {
     shuffled?.recordsForTarget == null || shuffled.localEpsilonForTarget == null
       ? ""
       : `If somebody trusted shuffles the reports before anybody else sees them, ε = ${number(epsilon)} can be a promise ` +
-        `about the whole batch: then ${about(shuffled.recordsForTarget, 3)} users are enough, each with a report of ` +
+        `about the whole batch: then ${users(shuffled.recordsForTarget)} are enough, each with a report of ` +
         `ε = ${number(shuffled.localEpsilonForTarget)}.`;
   return [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
 }
@@ -32,8 +33,8 @@ export function sentences(settings: Settings, plan: Plan): string[] {
 /** What the users that there are give. */
 function withRecords({ records, target }: Settings, { predicted, epsilonForTarget, shuffled }: Plan): string[] {
   if (records === undefined || !predicted) return [];
-  const users = `${number(records)} ${records === 1 ? "user" : "users"}`;
-  const reached = `From ${users} expect an error of ${number(predicted.sinThetaSquared)}.`;
+  const asked = counted(records, "user");
+  const reached = `From ${asked} expect an error of ${number(predicted.sinThetaSquared)}.`;
   const needed =
     epsilonForTarget == null
       ? `No ε up to 16 lets them reach ${number(target)}.`
@@ -51,7 +52,7 @@ export function componentRows(plan: Plan, at: Plan | undefined): string[][] {
     return [
       String(index + 1),
       number(eigenvalue),
-      thresholdRecords === null ? "no number of users" : `${about(thresholdRecords, 3)} users`,
+      thresholdRecords === null ? "no number of users" : users(thresholdRecords),
       !missed ? "" : missed.recoverable ? percent(missed.sinSquared) : "all: below the threshold",
     ];
   });
@@ -83,6 +84,11 @@ function statement(
     return direction === "upper" ? `${amount} users suffice` : `fewer than ${amount} users do not suffice`;
   const what = quantity === "correlation" ? "correlation" : "error";
   return direction === "upper" ? `${what} at most ${amount}` : `${what} at least ${amount}`;
+}
+
+/** A number of users, not to the last one. */
+function users(count: number): string {
+  return `${about(count, 3)} ${count === 1 ? "user" : "users"}`;
 }
 
 function percent(share: number): string {
