@@ -92,17 +92,27 @@ export function predict(what, options) {
     noOthers(others);
     return call(() => JSON.parse(sums(what).predict(count("rank", rank, 1))));
   }
-  const { dimension, rank, signals, bulk, mechanism, records, ...others } = Object(what);
-  noOthers(others);
-  const json = JSON.stringify({
-    dimension: count("dimension", dimension),
+  const { rank, records, ...population } = Object(what);
+  const json = populationOf(population);
+  return call(() => JSON.parse(wasm.predict(json, count("rank", rank, 1), many("records", records))));
+}
+
+export function plan(what, options) {
+  const own = what instanceof Aggregate ? (options ?? {}) : Object(what);
+  const { rank, records, target, sparsity, shuffled, ...population } = own;
+  const wanted = JSON.stringify({
     rank: count("rank", rank, 1),
-    signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
-    bulk: bulk === undefined ? undefined : number("bulk", bulk),
-    mechanism,
-    records: count("records", records),
+    records: records === undefined ? undefined : many("records", records),
+    target: target === undefined ? undefined : number("target", target),
+    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
+    shuffled: shuffled ?? undefined,
   });
-  return call(() => JSON.parse(wasm.predict(json)));
+  if (what instanceof Aggregate) {
+    noOthers(population);
+    return call(() => JSON.parse(sums(what).plan(wanted)));
+  }
+  const json = populationOf(population);
+  return call(() => JSON.parse(wasm.plan(json, wanted)));
 }
 
 export async function simulate(options, { signal, onProgress } = {}) {
@@ -231,6 +241,17 @@ function collectionOf(options) {
   });
 }
 
+/** Who is asked, as the module takes it. */
+function populationOf({ dimension, signals, bulk, mechanism, ...others }) {
+  noOthers(others);
+  return JSON.stringify({
+    dimension: count("dimension", dimension),
+    signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
+    bulk: bulk === undefined ? undefined : number("bulk", bulk),
+    mechanism,
+  });
+}
+
 function recovery({ rank, penalty, tolerance, maxIterations, ...watched } = {}, run) {
   noOthers(watched, "onProgress", "signal");
   const json = JSON.stringify({
@@ -278,6 +299,12 @@ function bytesOf(value) {
 function count(name, value, least = 0) {
   if (Number.isSafeInteger(value) && value >= least && value < 2 ** 32) return value;
   throw failure("argument", `${name} is ${String(value)}: give a whole number of at least ${least}`);
+}
+
+/** A number of records, which may be more than the module's own counts are. */
+function many(name, value) {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw failure("argument", `${name} is ${String(value)}: give a whole number of at least 0`);
 }
 
 function number(name, value) {

@@ -7,6 +7,7 @@ export {
   drawCollection,
   encode,
   penaltyPath,
+  plan,
   population,
   predict,
   Randomizer,

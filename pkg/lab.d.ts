@@ -212,17 +212,21 @@ export type MechanismInput =
   | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }
   | { readonly type: "gaussian" | "wang-xu"; readonly epsilon: number; readonly delta?: number };
 
-/** A population of unit-norm records by the eigenvalues of its second-moment matrix, and who asks it. */
-export interface PredictOptions {
+/** A population of unit-norm records by the eigenvalues of its second-moment matrix, and how it is asked. */
+export interface PopulationInput {
   /** d. */
   readonly dimension: number;
-  /** k. */
-  readonly rank: number;
   /** The eigenvalues that stand out, fewer than d. */
   readonly signals: readonly number[];
   /** Every other eigenvalue; by default what is left of 1, in equal parts. */
   readonly bulk?: number;
   readonly mechanism: MechanismInput;
+}
+
+/** What is to be predicted. */
+export interface PredictOptions extends PopulationInput {
+  /** k. */
+  readonly rank: number;
   /** The number of reports. */
   readonly records: number;
 }
@@ -251,6 +255,83 @@ export interface Prediction {
  */
 export function predict(population: PredictOptions): Prediction;
 export function predict(aggregate: Aggregate, options: { readonly rank: number }): Prediction;
+
+/** What a plan is to answer. */
+export interface PlanOptions {
+  /** k, below d. */
+  readonly rank: number;
+  /** A number of reports: what will they give? */
+  readonly records?: number;
+  /** A target for `||sin Theta||_F^2`, above 0 and below k (1 - k/d): what does it take? */
+  readonly target?: number;
+  /** The number of features that the components live on, for the rates on sparse components among the bounds. */
+  readonly sparsity?: number;
+  /**
+   * Also plan for reports that somebody trusted shuffles before anybody sees them: the mechanism's epsilon is then to hold
+   * for the anonymised batch, with this delta, and every report may have a larger one.
+   */
+  readonly shuffled?: { readonly delta: number };
+}
+
+/** What to expect of a collection, and what a target takes. A number is `null` where no finite one will do. */
+export interface Plan {
+  /** The number of reports below which nothing can be recovered: that of the strongest component. */
+  readonly thresholdRecords: number | null;
+  /** The same for each of the k components. */
+  readonly components: readonly { readonly eigenvalue: number; readonly thresholdRecords: number | null }[];
+  /** Every eigenvalue that does not stand out. */
+  readonly bulk: number;
+  /** What a random subspace has: k (1 - k/d). */
+  readonly uninformed: number;
+  /** Of `records`, where they are given. */
+  readonly predicted?: Prediction;
+  /** The least number of reports that reaches `target`, where that is given. */
+  readonly recordsForTarget?: number | null;
+  /** The least epsilon (0.001 to 16) at which `records` reports reach `target`, where both are given. */
+  readonly epsilonForTarget?: number | null;
+  /** The same for shuffled reports, where that is asked for. */
+  readonly shuffled?: {
+    /** What every one of `records` reports may have as its own epsilon, and what they give. */
+    readonly localEpsilon?: number | null;
+    readonly predicted?: Prediction;
+    /** The number of reports for `target` (within 1 % of the least), and the epsilon of every one of them. */
+    readonly recordsForTarget?: number | null;
+    readonly localEpsilonForTarget?: number | null;
+    /** The epsilon of the batch when `records` reports reach `target`. */
+    readonly epsilonForTarget?: number | null;
+  };
+  /** What the literature states, each in its own trust model and measure: beside the prediction, never mixed with it. */
+  readonly bounds: readonly PublishedBound[];
+}
+
+/**
+ * A theorem, evaluated. A bound holds as it stands. A rate leaves a constant open: its value tells how settings compare, and
+ * is neither a number of records nor an error.
+ */
+export interface PublishedBound {
+  readonly name: string;
+  /** Paper and theorem. */
+  readonly source: string;
+  readonly kind: "bound" | "rate";
+  /** Who sees the records: a trusted curator, or nobody. */
+  readonly model: "central" | "local";
+  readonly quantity: "records" | "correlation" | "sinThetaSquared";
+  /** `upper`: so many records suffice, or the error or correlation is at most this. `lower`: fewer do not, or it is at least
+   * this for somebody. */
+  readonly direction: "upper" | "lower";
+  /** `null` where the theorem's conditions do not hold. */
+  readonly value: number | null;
+}
+
+/**
+ * Tells how many reports, or which epsilon, a target takes.
+ *
+ * @throws {@link LdpPcaError} with code `recovery` for a spectrum, a rank or a target that makes no sense;
+ *   {@link ArgumentError} for options of another type or name.
+ */
+export function plan(what: PopulationInput & PlanOptions): Plan;
+/** The same for another collection like that of the aggregate, with the spectrum read out of its estimate. */
+export function plan(aggregate: Aggregate, options: PlanOptions): Plan;
 
 /** Who is asked in a simulation: unit-norm records `y / |y|` of the spiked model `y = g + sqrt(signal) V f`. */
 export interface PopulationOptions {

@@ -12,6 +12,7 @@ import {
   encode,
   init,
   penaltyPath,
+  plan,
   population,
   predict,
   Randomizer,
@@ -424,5 +425,59 @@ describe("what to expect", () => {
     await refused({ dimension: 5, rank: 1, records: 10, mechanism, mechanisms: [] }, "argument", /one of them/);
     await refused({ dimension: 5, rank: 1, records: 10, users: 1 }, "argument", /'users'/);
     await refused(undefined, "argument", /dimension/);
+  });
+
+  test("is planned: records and epsilon lead to the target and back", () => {
+    const population = { dimension: 116, rank: 3, signals: [0.646, 0.176, 0.088, 0.039] };
+    const mechanism = { type: "double-cap", epsilon: 2 };
+    const { recordsForTarget: records, thresholdRecords, components } = plan({ ...population, mechanism, target: 0.05 });
+    const at = (count) => predict({ ...population, mechanism, records: count }).sinThetaSquared;
+    assert.ok(at(records) <= 0.05 && at(records - 1) > 0.05);
+    assert.equal(components[0].thresholdRecords, thresholdRecords);
+    for (const { eigenvalue, thresholdRecords: least } of components) {
+      const { threshold } = predict({ ...population, mechanism, records: least });
+      assert.ok(threshold < eigenvalue && predict({ ...population, mechanism, records: least - 1 }).threshold >= eigenvalue);
+    }
+    const back = plan({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records, target: 0.05 });
+    assert.ok(Math.abs(back.epsilonForTarget - 2) < 1e-3, `${back.epsilonForTarget}`);
+    assert.equal(back.predicted.sinThetaSquared, predict({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records }).sinThetaSquared);
+    const bounds = back.bounds.map(({ name, kind, model }) => [name, kind, model].join());
+    assert.ok(bounds.includes("mod-sulq,bound,central") && bounds.includes("wang-xu-2,rate,local"), bounds.join(" "));
+    // A component that is no larger than one left out is never found for certain.
+    assert.equal(plan({ ...population, rank: 1, signals: [0.4, 0.4], mechanism, target: 0.05 }).recordsForTarget, null);
+  });
+
+  test("is planned for shuffled reports, which may say more each", () => {
+    const population = { dimension: 40, rank: 1, signals: [0.3], target: 0.1, records: 20_000, shuffled: { delta: 1e-8 } };
+    const mechanism = { type: "double-cap", epsilon: 1 };
+    const { recordsForTarget, shuffled } = plan({ ...population, mechanism });
+    assert.ok(shuffled.recordsForTarget < recordsForTarget && shuffled.localEpsilon > 1);
+    const local = { type: "double-cap", epsilon: shuffled.localEpsilonForTarget };
+    const reached = predict({ dimension: 40, rank: 1, signals: [0.3], mechanism: local, records: shuffled.recordsForTarget });
+    assert.ok(reached.sinThetaSquared <= 0.1, `${reached.sinThetaSquared}`);
+    assert.ok(shuffled.predicted.sinThetaSquared < 0.1 && shuffled.epsilonForTarget < 1);
+  });
+
+  test("of an aggregate is planned with the spectrum of its estimate", () => {
+    const aggregate = collection(Task.parse(numeric(6)), 2000);
+    const { components, recordsForTarget, predicted } = plan(aggregate, { rank: 2, target: 0.02, records: 2000 });
+    assert.equal(predicted.sinThetaSquared, predict(aggregate, { rank: 2 }).sinThetaSquared);
+    assert.ok(components.length === 2 && recordsForTarget > 0);
+    throws(() => plan(aggregate, { rank: 2, dimension: 6 }), "argument", /'dimension'/);
+  });
+
+  test("has no plan for what makes no sense", () => {
+    const wanted = { dimension: 10, rank: 1, signals: [0.5], mechanism: { type: "double-cap", epsilon: 2 }, target: 0.1 };
+    const refused = (options, code, part) => throws(() => plan({ ...wanted, ...options }), code, part);
+    refused({ signals: [0.9, 0.3] }, "recovery", /sum to 1\.2/);
+    refused({ signals: [0.5, -0.1] }, "recovery", /-0\.1/);
+    refused({ signals: [NaN] }, "argument", /signals is NaN/);
+    refused({ rank: 10 }, "recovery", /rank 10/);
+    refused({ target: 0 }, "recovery", /target error is 0/);
+    refused({ target: 0.95 }, "recovery", /below 0\.9/);
+    refused({ records: 0 }, "recovery", /0 reports/);
+    refused({ records: 1.5 }, "argument", /records is 1\.5/);
+    refused({ shuffled: { delta: 0 } }, "argument", /delta is 0/);
+    refused({ people: 3 }, "argument", /'people'/);
   });
 });

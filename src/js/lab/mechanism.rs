@@ -6,7 +6,8 @@ use serde::Deserialize;
 use wasm_bindgen::prelude::JsValue;
 
 use super::{failure, thrown};
-use crate::mechanism::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismSpec};
+use crate::mechanism::{DoubleCap, Mechanism};
+use crate::prediction::MechanismFamily;
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 
@@ -36,22 +37,39 @@ pub(super) enum MechanismOption {
 impl MechanismOption {
     /// The mechanism for unit-norm records of `dimension` features.
     pub(super) fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        let spec = match self {
-            Self::DoubleCap { epsilon, candidates, cap } => {
+        let family = match self {
+            Self::DoubleCap { epsilon, candidates, cap: None } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
                 // The search for the best cap is for numbers that a mechanism may have; others are refused below.
-                let cap = cap.unwrap_or_else(|| best_cap(candidates.min(65_536), epsilon));
-                MechanismSpec::DoubleCap { epsilon, candidates, cap }
+                let cap = best_cap(candidates.min(65_536), epsilon);
+                MechanismFamily::DoubleCap { candidates: Some(candidates), cap: Some(cap) }
             }
-            Self::Gaussian { epsilon, delta } => {
-                MechanismSpec::Gaussian { epsilon, delta: or_default(delta)?, calibration: Calibration::Analytic }
-            }
-            Self::WangXu { epsilon, delta } => {
-                let printed = Gaussian::paper_as_printed(dimension, epsilon, or_default(delta)?).map_err(thrown)?;
-                return Ok(Mechanism::Gaussian(printed));
-            }
+            other => other.family()?,
         };
-        spec.build(dimension, Bounding::UnitNorm).map_err(thrown)
+        family.build(self.epsilon(), dimension, Bounding::UnitNorm).map_err(thrown)
+    }
+
+    /// The mechanism but for epsilon.
+    pub(super) fn family(self) -> Result<MechanismFamily, JsValue> {
+        Ok(match self {
+            Self::DoubleCap { candidates, cap, .. } => MechanismFamily::DoubleCap { candidates, cap },
+            Self::Gaussian { delta, .. } => MechanismFamily::Gaussian { delta: or_default(delta)? },
+            Self::WangXu { delta, .. } => MechanismFamily::WangXu { delta: or_default(delta)? },
+        })
+    }
+
+    pub(super) fn epsilon(self) -> Epsilon {
+        match self {
+            Self::DoubleCap { epsilon, .. } | Self::Gaussian { epsilon, .. } | Self::WangXu { epsilon, .. } => epsilon,
+        }
+    }
+
+    /// Its delta, or the usual one.
+    pub(super) fn delta(self) -> Result<Delta, JsValue> {
+        match self {
+            Self::DoubleCap { .. } => or_default(None),
+            Self::Gaussian { delta, .. } | Self::WangXu { delta, .. } => or_default(delta),
+        }
     }
 }
 
@@ -78,6 +96,11 @@ fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
     })
 }
 
+/// The usual delta.
+pub(super) fn default_delta() -> Result<Delta, JsValue> {
+    Delta::new(DEFAULT_DELTA).map_err(|error| failure("argument", &error))
+}
+
 fn or_default(delta: Option<Delta>) -> Result<Delta, JsValue> {
-    delta.map_or_else(|| Delta::new(DEFAULT_DELTA).map_err(|error| failure("argument", &error)), Ok)
+    delta.map_or_else(default_delta, Ok)
 }

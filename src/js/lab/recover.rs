@@ -123,7 +123,7 @@ pub(super) struct PathPoint {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PredictionFacts {
+pub(super) struct PredictionFacts {
     sin_theta_squared: f64,
     uninformed: f64,
     threshold: f64,
@@ -240,20 +240,26 @@ pub fn solve(numbers: &[f64], dimension: usize, options_json: &str, progress: &F
 }
 
 pub(super) fn prediction_json(prediction: &Prediction) -> Result<String, JsValue> {
-    json(&PredictionFacts {
-        sin_theta_squared: prediction.sin_theta_squared,
-        uninformed: prediction.uninformed,
-        threshold: prediction.threshold,
-        components: prediction
-            .components
-            .iter()
-            .map(|component| ComponentFacts {
-                eigenvalue: component.eigenvalue,
-                sin_squared: component.sin_squared,
-                recoverable: component.recoverable,
-            })
-            .collect(),
-    })
+    json(&PredictionFacts::from(prediction))
+}
+
+impl From<&Prediction> for PredictionFacts {
+    fn from(prediction: &Prediction) -> Self {
+        Self {
+            sin_theta_squared: prediction.sin_theta_squared,
+            uninformed: prediction.uninformed,
+            threshold: prediction.threshold,
+            components: prediction
+                .components
+                .iter()
+                .map(|component| ComponentFacts {
+                    eigenvalue: component.eigenvalue,
+                    sin_squared: component.sin_squared,
+                    recoverable: component.recoverable,
+                })
+                .collect(),
+        }
+    }
 }
 
 pub(super) fn json(value: &impl Serialize) -> Result<String, JsValue> {

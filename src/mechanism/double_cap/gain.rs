@@ -34,8 +34,19 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
         let inside = f64::from(cap) * weight;
         gain(candidates, cap, inside / (inside + f64::from(candidates - cap)))
     };
-    // The gain rises and then falls with the cap: a ternary search, then a look at what is left.
-    let (mut low, mut high) = (1, candidates - 1);
+    // The gain rises and then falls with the cap: doubling finds a range (large caps take long, and are never the best at an
+    // epsilon that anybody asks for), then a ternary search, then a look at what is left.
+    let (mut low, mut high) = (1, 2.min(candidates - 1));
+    let mut last = at(low);
+    while high < candidates - 1 {
+        let next = at(high);
+        if next < last {
+            break;
+        }
+        low = high / 2;
+        last = next;
+        high = (2 * high).min(candidates - 1);
+    }
     while high - low > 4 {
         let third = (high - low) / 3;
         if at(low + third) < at(high - third) { low += third } else { high -= third }

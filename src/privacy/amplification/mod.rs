@@ -235,6 +235,27 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
     Ok(BatchGuarantee { epsilon, delta, reports, bound })
 }
 
+/// Whether [`amplify`] proves an epsilon of at most `central` for a batch of `reports` reports; the same answer up to
+/// its search's last digits, by one evaluation instead of a search where the mechanism is pure.
+///
+/// # Errors
+/// [`PrivacyError::Reports`] without reports.
+pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) -> Result<bool, PrivacyError> {
+    let pure = |local: Epsilon, clones: Clones| {
+        let closed = || closed_form_epsilon(local, reports, delta).is_some_and(|closed| closed <= central);
+        Ok(batch_delta(clones, reports, central)? <= delta.value() || closed())
+    };
+    match loss {
+        PrivacyLoss::Pure { epsilon } => pure(epsilon, Clones::any(epsilon)),
+        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Clones::cap(cap)),
+        PrivacyLoss::Gaussian { .. } | PrivacyLoss::Approximate { .. } => match amplify(loss, reports, delta) {
+            Ok(batch) => Ok(batch.epsilon <= central),
+            Err(PrivacyError::NoFiniteEpsilon { .. }) => Ok(false),
+            Err(error) => Err(error),
+        },
+    }
+}
+
 fn pure(
     local: Epsilon,
     clones: Clones,
@@ -377,6 +398,22 @@ mod tests {
         }
         assert!(local_epsilon(epsilon(0.1), delta(1e-8), 0).is_err());
         assert!(batch_epsilon(Clones::any(epsilon(1.0)), 0, delta(1e-8)).is_err());
+    }
+
+    #[test]
+    fn what_a_batch_keeps_is_what_amplification_proves() {
+        let losses = [
+            PrivacyLoss::Cap(Cap::new(epsilon(3.0), 256, 18).unwrap()),
+            PrivacyLoss::Pure { epsilon: epsilon(3.0) },
+            PrivacyLoss::Gaussian { rho: Rho::new(0.05).unwrap(), total_variation: TotalVariation::ZERO },
+        ];
+        for loss in losses {
+            let proved = amplify(loss, 50_000, delta(1e-6)).unwrap().epsilon.value();
+            for (factor, expected) in [(0.999, false), (1.001, true)] {
+                assert_eq!(keeps(loss, 50_000, epsilon(factor * proved), delta(1e-6)), Ok(expected), "{loss:?}");
+            }
+            assert!(keeps(loss, 0, epsilon(1.0), delta(1e-6)).is_err());
+        }
     }
 
     #[test]
