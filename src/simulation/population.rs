@@ -254,7 +254,7 @@ mod tests {
         }
         // In the plane, sqrt(a) / (1 + sqrt(a)): the angle of (sqrt(a) g, h) has the Cauchy law's projected density.
         for signal in [0.0, 0.5, 20.0, 1e8] {
-            let root = (1.0 + signal as f64).sqrt();
+            let root = (1.0f64 + signal).sqrt();
             assert!((spectrum(2, 1, signal).signal - root / (1.0 + root)).abs() < 1e-13, "{signal}");
         }
         assert_eq!(spectrum(3, 3, 4.0).bulk, 0.0);
