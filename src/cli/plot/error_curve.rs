@@ -61,15 +61,19 @@ fn panel(curve: &ErrorCurve) -> Panel {
     // Those of like components fall together: each is named below the one before.
     for (index, &records) in curve.thresholds.iter().enumerate() {
         let at = across(records as f64);
-        group = group
-            .add(line(at, TOP, at, BOTTOM, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5))
-            .add(text(
-                at + 5.0,
-                BOTTOM - 12.0 - 18.0 * index as f64,
-                &format!("component {} from {}", index + 1, grouped(records)),
-                Anchor::Start,
-                WARNING,
-            ));
+        group =
+            group.add(line(at, TOP, at, BOTTOM, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5)).add(
+                text(
+                    at + 5.0,
+                    BOTTOM - 12.0 - 18.0 * index as f64,
+                    &format!("component {} from {}", index + 1, grouped(records)),
+                    Anchor::Start,
+                    WARNING,
+                )
+                .set("paint-order", "stroke")
+                .set("stroke", "#ffffff")
+                .set("stroke-width", 5),
+            );
     }
     let drawn: Vec<(f64, f64)> = curve.points.iter().map(|&(records, error)| (across(records), up(error))).collect();
     group = group.add(polyline(&drawn, ACCENT).set("stroke-width", 2.5));
