@@ -67,7 +67,7 @@ test("mechanism and epsilon change the report and its promise, and are in the ad
   const { page, trouble } = await open();
   const promise = page.locator("#one-report-guarantee");
   assert.match(await promise.textContent(), /factor of at most 7\.39\. .*ε\u00a0=\u00a02, δ\u00a0=\u00a00\.\)/);
-  await page.getByLabel("Mechanism").first().selectOption("gaussian");
+  await page.locator("#one-report-form").getByLabel("Mechanism").selectOption("gaussian");
   await page.getByText(/except with a probability of at most/).waitFor();
   assert.match(await promise.textContent(), /ε\u00a0=\u00a02, δ\u00a0=\u00a00\.000001\.\)/);
   // 15 entries of the triangle of 5 by 5.
@@ -76,7 +76,7 @@ test("mechanism and epsilon change the report and its promise, and are in the ad
   assert.ok([33 + 15, 33 + 30].includes(Number(length)), title);
   assert.equal((await page.locator("#one-report-bytes").textContent()).length, 3 * length - 1);
 
-  await slide(page.getByLabel("Privacy loss ε"), 8);
+  await slide(page.locator("#one-report-form").getByLabel("Privacy loss ε"), 8);
   assert.match(await promise.textContent(), /factor of at most 2,990/);
   await slide(page.getByLabel("running", { exact: true }), -5);
   await eventually(
@@ -87,8 +87,8 @@ test("mechanism and epsilon change the report and its promise, and are in the ad
   // Whoever opens the link has the same controls.
   const { page: other } = await open({ hash: await page.evaluate(() => location.hash) });
   assert.equal(await other.getByLabel("running", { exact: true }).inputValue(), "-5");
-  assert.equal(await other.getByLabel("Privacy loss ε").inputValue(), "8");
-  assert.equal(await other.getByLabel("Mechanism").first().inputValue(), "gaussian");
+  assert.equal(await other.locator("#one-report-form").getByLabel("Privacy loss ε").inputValue(), "8");
+  assert.equal(await other.locator("#one-report-form").getByLabel("Mechanism").inputValue(), "gaussian");
   assert.match(await other.locator("#one-report-guarantee").textContent(), /2,990/);
   assert.deepEqual(trouble, []);
 });

@@ -45,7 +45,7 @@ for (const [view, options] of Object.entries(VIEWS)) {
     // The records that a visitor finds, with fewer trials.
     const { page, trouble } = await open({ hash: "#&error.trials=2", ...options });
     await settle(page);
-    for (const section of SECTIONS) await screenshot(page, section, view);
+    for (const section of SECTIONS) await screenshot(page, section, section === "take-part" ? `alone-${view}` : view);
     await assertFits(page);
     await assertAccessible(page);
     // Tables and explanations that are folded away are part of the page too.

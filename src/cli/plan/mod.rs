@@ -13,6 +13,7 @@ use ldp_pca::prediction::{MechanismFamily, Planner, PredictionError, Spectrum, p
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
+use ldp_pca::schema::MAX_DIMENSION;
 
 use self::result::{PlanResult, ShuffledResult};
 use super::error::{CliError, Result};
@@ -152,6 +153,10 @@ impl Plan {
                 "give --dimension, --spectrum and --epsilon, or --aggregate and --task".into(),
             ));
         };
+        if dimension == 0 || dimension > MAX_DIMENSION {
+            let problem = format!("--dimension is {dimension}: it must be between 1 and {MAX_DIMENSION}");
+            return Err(CliError::Usage(problem));
+        }
         let delta = self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?;
         let spectrum = match self.bulk {
             Some(bulk) => Spectrum::new(dimension, signals, bulk),

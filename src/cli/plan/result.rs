@@ -171,10 +171,9 @@ impl PlanResult {
             };
             text += &format!("error {target}     {answer}\n");
         }
-        if let (Some(target), Some(records), Some(epsilon)) = (self.target, self.records, self.epsilon_for_target) {
+        if let (Some(records), Some(epsilon)) = (self.records, self.epsilon_for_target) {
             let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{:.4}", epsilon.value()));
             text += &format!("               or epsilon {answer} with {} reports\n", grouped(records));
-            debug_assert!(target > 0.0);
         }
         if let Some(shuffled) = &self.shuffled {
             text += &shuffled.text(self);
@@ -245,13 +244,14 @@ fn bounds_text(bounds: &[BoundResult]) -> String {
         }
         text += &format!("{title}:\n");
         for (bound, value) in applying {
-            let side = if bound.direction == "upper" { "at most" } else { "at least" };
-            let number = match (bound.quantity, kind) {
-                ("records", "bound") => format!("{} records", grouped(value.ceil() as u64)),
-                ("correlation", _) => format!("correlation {value:.4}"),
-                (quantity, _) => format!("{quantity} ~ {value:.3e}"),
+            let says = match (kind, bound.quantity, bound.direction) {
+                ("bound", "records", "upper") => format!("{} records suffice", grouped(value.ceil() as u64)),
+                ("bound", "records", _) => format!("fewer than {} records do not on all data", grouped(value as u64)),
+                ("bound", _, _) => format!("mean correlation at most {value:.4} on some data"),
+                (_, "records", side) => format!("{side} rate of records: {value:.3e}"),
+                (_, _, side) => format!("{side} rate of the error: {value:.3e}"),
             };
-            text += &format!("  {:<44} {}, {side} {number}\n", bound.source, bound.model);
+            text += &format!("  {:<43} {:<8} {says}\n", bound.source, bound.model);
         }
     }
     text

@@ -61,22 +61,26 @@ fn panel(curve: &ErrorCurve) -> Panel {
     // Those of like components fall together: each is named below the one before.
     for (index, &records) in curve.thresholds.iter().enumerate() {
         let at = across(records as f64);
-        group = group
-            .add(line(at, TOP, at, BOTTOM, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5))
-            .add(text(
-                at + 5.0,
-                BOTTOM - 12.0 - 18.0 * index as f64,
-                &format!("component {} from {}", index + 1, grouped(records)),
-                Anchor::Start,
-                WARNING,
-            ));
+        group =
+            group.add(line(at, TOP, at, BOTTOM, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5)).add(
+                text(
+                    at + 5.0,
+                    BOTTOM - 12.0 - 18.0 * index as f64,
+                    &format!("component {} from {}", index + 1, grouped(records)),
+                    Anchor::Start,
+                    WARNING,
+                )
+                .set("paint-order", "stroke")
+                .set("stroke", "#ffffff")
+                .set("stroke-width", 5),
+            );
     }
     let drawn: Vec<(f64, f64)> = curve.points.iter().map(|&(records, error)| (across(records), up(error))).collect();
     group = group.add(polyline(&drawn, ACCENT).set("stroke-width", 2.5));
     if let Some((target, records)) = curve.target {
         let at = up(target);
         group = group.add(line(LEFT, at, RIGHT, at, INK).set("stroke-dasharray", "2 4").set("stroke-width", 1.5));
-        group = group.add(text(LEFT + 6.0, at - 6.0, &format!("target {target}"), Anchor::Start, INK));
+        group = group.add(text(LEFT + 6.0, at + 16.0, &format!("target {target}"), Anchor::Start, INK));
         if let Some(records) = records {
             group = group.add(mark(across(records as f64), at, &format!("{} reports", grouped(records))));
         }
@@ -91,8 +95,8 @@ fn panel(curve: &ErrorCurve) -> Panel {
 
 /// A dot with its name, on the side where there is room.
 fn mark(x: f64, y: f64, name: &str) -> Group {
-    let (at, anchor) = if x > 0.7 * WIDTH { (x - 9.0, Anchor::End) } else { (x + 9.0, Anchor::Start) };
-    let height = if x > 0.7 * WIDTH { y + 18.0 } else { y - 9.0 };
+    let (at, height, anchor) =
+        if x > 0.75 * WIDTH { (x - 8.0, y + 17.0, Anchor::End) } else { (x + 8.0, y - 9.0, Anchor::Start) };
     Group::new().add(dot(x, y, 5.0, ACCENT).add(Title::new(name))).add(text(at, height, name, anchor, INK))
 }
 
