@@ -41,7 +41,7 @@ pub use plan::{MechanismFamily, Planner};
 pub use shuffled::ShuffledRecords;
 
 use crate::covariance::Covariance;
-use crate::linalg::symmetric_eigenvalues;
+use crate::linalg::{sort_descending, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
 use crate::noise::{NoiseBulk, NoiseError, NoiseLaw, SpikedCovariance};
 use crate::privacy::PrivacyError;
@@ -75,7 +75,7 @@ impl Spectrum {
         if let Some((value, requirement)) = problem {
             return Err(PredictionError::Spectrum { value, requirement });
         }
-        signals.sort_by(|left, right| right.total_cmp(left));
+        sort_descending(&mut signals);
         Ok(Self { dimension, signals, bulk })
     }
 
@@ -128,7 +128,7 @@ impl From<&SpikedCovariance> for Spectrum {
     fn from(model: &SpikedCovariance) -> Self {
         let bulk = model.bulk();
         let mut signals: Vec<f64> = model.variances().iter().copied().filter(|&variance| variance > bulk).collect();
-        signals.sort_by(|left, right| right.total_cmp(left));
+        sort_descending(&mut signals);
         Self { dimension: model.dimension(), signals, bulk }
     }
 }
