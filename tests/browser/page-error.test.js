@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { closePages, eventually, NO_AGGREGATOR, openPage, servePage, VIEWS } from "./page-tools.js";
+import { closePages, eventually, NO_AGGREGATOR, openPage, parsed, servePage, VIEWS } from "./page-tools.js";
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
@@ -50,11 +50,6 @@ async function rows(page, axis) {
   if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
   await details.locator("tbody tr").first().waitFor();
   return details.locator("tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
-}
-
-/** A number as the page writes it. */
-function parsed(text) {
-  return Number(text.replaceAll(",", "").replace("−", "-"));
 }
 
 /** The file that a button of a chart saves. */

@@ -5,7 +5,7 @@ import { after, afterEach, before, test } from "node:test";
 
 import { init, plan } from "../../pkg/lab-node.js";
 import { launchChromium } from "./chromium.js";
-import { closePages, eventually, NO_AGGREGATOR, openPage, QUIET, servePage, VIEWS } from "./page-tools.js";
+import { closePages, eventually, NO_AGGREGATOR, openPage, parsed, QUIET, servePage, VIEWS } from "./page-tools.js";
 
 const OWN = "planner.source=own&planner.target=0.05";
 /** The planner's own records, as the page begins with them. */
@@ -61,13 +61,15 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await page.locator("#planner-form").getByLabel("Mechanism").selectOption("gaussian");
   const gaussian = plan({ ...POPULATION, mechanism: { type: "gaussian", epsilon: 1 }, target: 0.05 }).recordsForTarget;
   await eventually(() => answer(page), near(gaussian));
+  await page.locator("#planner-form").getByLabel("Mechanism").selectOption("double-cap");
+  await eventually(() => answer(page), near(dearer));
   await change(page, "Users that I can ask", "1e6");
   await page.getByText(/From 1,000,000 users expect an error of/).waitFor();
   await change(page, "Error at most", "0.2");
-  await eventually(() => answer(page), (found) => found < gaussian, 60_000);
+  await eventually(() => answer(page), (found) => found < dearer / 2);
   const hash = await eventually(
     () => page.evaluate(() => location.hash),
-    (hash) => ["source=own", "epsilon=1", "mechanism=gaussian", "target=0.2", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
+    (hash) => ["source=own", "epsilon=1", "target=0.2", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
   );
   const said = await page.locator("#planner-answer").textContent();
   const { page: other } = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...VIEWS.light });
@@ -124,7 +126,7 @@ test("the later the promise begins the smaller the error, and the table says who
   await details.locator("summary").click();
   const models = async () => {
     const cells = await details.locator("tbody tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)));
-    return cells.map(([epsilon, name, error]) => ({ epsilon, name, error: Number(error.replaceAll(",", "")) }));
+    return cells.map(([epsilon, name, error]) => ({ epsilon, name, error: parsed(error) }));
   };
   const rows = await eventually(models, (rows) => rows.length > 10);
   for (const { epsilon, error } of rows.filter(({ name, error }) => name === "Shuffled" && error > 0)) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { assertAccessible, assertFits, closePages, colors, eventually, NO_AGGREGATOR, openPage, QUIET, servePage, slide } from "./page-tools.js";
+import { assertAccessible, assertFits, closePages, colors, eventually, NO_AGGREGATOR, openPage, parsed, QUIET, servePage, slide } from "./page-tools.js";
 
 let browser;
 let server;
@@ -33,7 +33,7 @@ async function tableOf(page, figure) {
   if ((await table.count()) === 0) await page.locator(`#one-report-${figure} summary`).click();
   await table.waitFor();
   const cells = await table.locator("tbody td").allTextContents();
-  return cells.map((text) => Number(text.replace("−", "-")));
+  return cells.map(parsed);
 }
 
 test("the record's own map is its outer product, and every report is another", async () => {

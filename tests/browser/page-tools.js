@@ -100,6 +100,14 @@ export async function slide(slider, value) {
   }, String(value));
 }
 
+/** A number as the page writes it: 1,200 or −0.12 or 4.74 × 10⁻⁵. */
+export function parsed(text) {
+  const [, digits, exponent = "0"] = text.match(/^([\d.,−-]+)(?: × 10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?$/) ?? [];
+  if (digits === undefined) return NaN;
+  const power = [...exponent].map((digit) => Math.max(0, "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(digit))).join("");
+  return Number(`${digits.replaceAll(",", "").replace("−", "-")}e-${power}`);
+}
+
 /** The colours that a canvas has. */
 export function colors(canvas) {
   return canvas.evaluate((canvas) => {
