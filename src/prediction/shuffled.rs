@@ -43,6 +43,17 @@ impl Planner {
         delta: Delta,
         records: u64,
     ) -> Result<Option<Epsilon>, PredictionError> {
+        self.local_epsilon_between(central, delta, records, (central.value(), MOST_LOCAL.max(central.value())))
+    }
+
+    /// The same where it is known to be in a range, at whose lower end it is tried first.
+    fn local_epsilon_between(
+        &self,
+        central: Epsilon,
+        delta: Delta,
+        records: u64,
+        (mut low, mut high): (f64, f64),
+    ) -> Result<Option<Epsilon>, PredictionError> {
         let allowed = |local: f64| -> Result<bool, PredictionError> {
             let mechanism = match self.mechanism(epsilon(local)?) {
                 // Too large for the mechanism's integers.
@@ -53,7 +64,6 @@ impl Planner {
             };
             Ok(keeps(mechanism.privacy_loss(), records, central, delta)?)
         };
-        let (mut low, mut high) = (central.value(), MOST_LOCAL.max(central.value()));
         if !allowed(low)? {
             return Ok(None);
         }
@@ -83,20 +93,31 @@ impl Planner {
         target: f64,
     ) -> Result<Option<ShuffledRecords>, PredictionError> {
         self.check_target(target)?;
-        let reaches = |records: u64| -> Result<Option<ShuffledRecords>, PredictionError> {
-            let Some(local_epsilon) = self.local_epsilon(central, delta, records)? else { return Ok(None) };
-            let error = self.predict(local_epsilon, records)?.sin_theta_squared;
-            Ok((error <= target).then_some(ShuffledRecords { records, local_epsilon }))
+        let reached = |found: ShuffledRecords| -> Result<bool, PredictionError> {
+            Ok(self.predict(found.local_epsilon, found.records)?.sin_theta_squared <= target)
         };
         // Without shuffling it takes more, and with the largest local epsilon fewer.
         let most = self.records_for(central, target)?.unwrap_or(MOST_RECORDS).min(MOST_RECORDS);
-        let Some(mut found) = reaches(most)? else { return Ok(None) };
-        let mut low = 1;
+        let Some(local_epsilon) = self.local_epsilon(central, delta, most)? else { return Ok(None) };
+        let mut found = ShuffledRecords { records: most, local_epsilon };
+        if !reached(found)? {
+            return Ok(None);
+        }
+        // Fewer reports hide less: the local epsilon is between those of the ends.
+        let (mut low, mut least) = (1, central.value());
         while found.records - low > 1 + found.records / 100 {
             let middle = ((low as f64) * (found.records as f64)).sqrt() as u64;
-            match reaches(middle.clamp(low + 1, found.records - 1))? {
-                Some(fewer) => found = fewer,
-                None => low = middle.max(low + 1),
+            let records = middle.clamp(low + 1, found.records - 1);
+            let range = (least, found.local_epsilon.value());
+            let Some(local_epsilon) = self.local_epsilon_between(central, delta, records, range)? else {
+                low = records;
+                continue;
+            };
+            let fewer = ShuffledRecords { records, local_epsilon };
+            if reached(fewer)? {
+                found = fewer;
+            } else {
+                (low, least) = (records, local_epsilon.value());
             }
         }
         Ok(Some(found))

@@ -53,7 +53,7 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await eventually(() => answer(page), near(expected.recordsForTarget));
   const components = await page.locator("#planner-components tbody tr").count();
   assert.equal(components, 3);
-  assert.match(await page.locator("#planner-answer").textContent(), /With fewer than [\d,]+ nothing at all can be recovered/);
+  assert.match(await page.locator("#planner-answer").textContent(), /With fewer than [\d,]+ noise drowns the components/);
 
   await change(page, "ε", "1");
   const dearer = plan({ ...POPULATION, mechanism: { type: "double-cap", epsilon: 1 }, target: 0.05 }).recordsForTarget;

@@ -19,7 +19,7 @@ export class Chart {
   readonly #cursor = make("div", "plot-cursor");
   readonly #readout = make("p", "readout");
   readonly #legend = make("ul", "legend");
-  readonly #table = make("table", "numbers");
+  readonly #table = make("table", "numbers series");
   readonly #details = document.createElement("details");
   readonly #screen: Screen;
   readonly #name: string;
@@ -37,7 +37,6 @@ export class Chart {
     const stage = make("div", "stage");
     this.#plot.setAttribute("role", "img");
     this.#cursor.hidden = true;
-    this.#readout.textContent = HINT;
     this.#makeSlider(stage);
     stage.append(this.#plot, this.#cursor);
     const summary = document.createElement("summary");
@@ -137,7 +136,7 @@ export class Chart {
     this.#stage.setAttribute("aria-label", data ? `${data.title}: move along the ${data.x.label}` : "");
     this.#stage.setAttribute("aria-valuemax", String(Math.max(0, all.length - 1)));
     if (!data || x === undefined) {
-      this.#readout.textContent = HINT;
+      this.#readout.replaceChildren(item(HINT, "hint"));
       this.#stage.setAttribute("aria-valuenow", "0");
       this.#stage.setAttribute("aria-valuetext", "no place chosen");
       return;

@@ -14,8 +14,8 @@ export function describe(data: ChartData): string {
     ...series.map((one) => course(one, x.symbol)),
     ...limits.map((limit) =>
       limit.x > x.range[1]
-        ? `${limit.name}: nothing can be recovered anywhere on this axis.`
-        : `${limit.name}: nothing can be recovered up to ${x.symbol} of about ${about(limit.x)}.`,
+        ? `${limit.name}: noise drowns the components everywhere on this axis.`
+        : `${limit.name}: noise drowns the components up to ${x.symbol} of about ${about(limit.x)}.`,
     ),
     ...levels.map(({ name, y }) => `${capitalized(name)}: ${number(y)}.`),
   ];

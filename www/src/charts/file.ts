@@ -89,7 +89,7 @@ function shapes(data: ChartData): Shape[] {
     {
       kind: "text",
       at: [24, HEIGHT - 18],
-      text: "Marks and lines: medians of trials. Bands: quartiles. Dashed: predicted. Hatched: nothing can be recovered.",
+      text: "Marks and lines: medians of trials. Bands: quartiles. Dashed: predicted. Hatched: noise wins.",
       size: 12,
       fill: PAPER.muted,
     },

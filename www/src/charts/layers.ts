@@ -15,7 +15,7 @@ export interface Frame {
   y(value: number): number;
 }
 
-/** The height of one row above the plot that says where nothing can be recovered. */
+/** The height of one row above the plot that says where noise drowns the components. */
 export const LIMIT_ROW = 18;
 
 /** The room that limits take above the plot. */
@@ -36,8 +36,8 @@ export function limits(data: ChartData, frame: Frame, theme: Theme): Shape[] {
     const bottom = top + LIMIT_ROW - 5;
     const end = Math.min(frame.right, Math.max(frame.left, frame.x(x)));
     const never = x > data.x.range[1];
-    const long = never ? `${name}: nothing to recover` : `${name}: nothing up to ${data.x.symbol} ≈ ${about(x)}`;
-    const text = frame.right - frame.left > WIDE ? long : never ? `${name}: nothing` : `${name} ≤ ${about(x)}`;
+    const long = never ? `${name}: noise wins` : `${name}: noise wins up to ${data.x.symbol} ≈ ${about(x)}`;
+    const text = frame.right - frame.left > WIDE ? long : never ? `${name}: all` : `${name} ≤ ${about(x)}`;
     const width = LETTER * text.length;
     const outside = frame.right - end > width + 6;
     const start = outside ? end + 6 : Math.max(frame.left, end - width - 12) + 8;

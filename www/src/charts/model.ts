@@ -1,4 +1,4 @@
-// What a chart shows: measured points with bands, predicted curves over them, and where nothing can be recovered.
+// What a chart shows: measured points with bands, predicted curves over them, and where noise drowns the components.
 
 /** How a series looks: its colour, its marks and its dashes tell it apart, each on its own. */
 export type Style = "blue" | "orange" | "purple" | "grey";
@@ -32,7 +32,7 @@ export interface Series {
   readonly predicted: readonly Point[];
 }
 
-/** Up to `x` nothing can be recovered in a series: from the left end of the axis to the threshold. */
+/** Up to `x` noise drowns the components of a series: from the left end of the axis to the threshold. */
 export interface Limit {
   readonly name: string;
   readonly style: Style;

@@ -1,5 +1,7 @@
 // The predicted curves of the two charts, by the lab.
 
+import type { Prediction } from "ldp-pca/lab";
+
 import type { Limit, Point } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
@@ -50,12 +52,21 @@ export async function predictCurves(pool: Pool, settings: Settings, axis: Axis, 
       }),
     );
     const points = predictions.map(({ sinThetaSquared }, index) => ({ x: along[index]!, y: sinThetaSquared }));
-    // The threshold lies between the last place where nothing is recoverable and the next one.
-    const first = predictions.findIndex(({ components }) => components.some(({ recoverable }) => recoverable));
-    const x = first < 0 ? Infinity : first === 0 ? undefined : along[first]!;
-    const limit = x === undefined ? undefined : { name: NAMES[name], style: STYLES[name], x };
+    const threshold = axis === "epsilon" ? firstRecoverable(points, predictions) : await thresholdRecords(name);
+    const limit = threshold <= along[0]! ? undefined : { name: NAMES[name], style: STYLES[name], x: threshold };
     return [name, { points, limit }, predictions[0]!.uninformed];
   });
+  async function thresholdRecords(name: MechanismName): Promise<number> {
+    const asked = { dimension, rank, ...population, mechanism: mechanism(name, settings.epsilon, delta) };
+    return (await pool.run("plan", asked, { signal, urgent: true })).thresholdRecords ?? Infinity;
+  }
+
   const found = await Promise.all(curves);
   return { byMechanism: new Map(found.map(([name, curve]) => [name, curve])), uninformed: found[0]![2] };
+}
+
+/** The first place of the curve at which a component can be recovered. */
+function firstRecoverable(points: readonly Point[], predictions: readonly Prediction[]): number {
+  const first = predictions.findIndex(({ components }) => components.some(({ recoverable }) => recoverable));
+  return points[first]?.x ?? Infinity;
 }

@@ -19,15 +19,17 @@ export function sentences(settings: Settings, plan: Plan): string[] {
       : `${users(recordsForTarget)} reach ${goal} with ${promise}. Knowing nothing has ${number(uninformed)}.`;
   const threshold =
     thresholdRecords === null
-      ? "Nothing can be recovered from any number of users."
-      : `With fewer than ${about(thresholdRecords, 3)} nothing at all can be recovered.`;
+      ? "With any number of users noise drowns the components."
+      : `With fewer than ${about(thresholdRecords, 3)} noise drowns the components.`;
   const mixed =
     shuffled?.recordsForTarget == null || shuffled.localEpsilonForTarget == null
       ? ""
       : `If somebody trusted shuffles the reports before anybody else sees them, ε = ${number(epsilon)} can be a promise ` +
         `about the whole batch: then ${users(shuffled.recordsForTarget)} are enough, each with a report of ` +
         `ε = ${number(shuffled.localEpsilonForTarget)}.`;
-  return [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
+  const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
+  // An equation stays on its line.
+  return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
 }
 
 /** What the users that there are give. */
