@@ -71,8 +71,15 @@ export const NO_AGGREGATOR = ["404 (Not Found)"];
 export async function assertAccessible(page, selector = "html") {
   // What the debugger evaluates is not bound by the page's policy.
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate((selector) => globalThis.axe.run(selector, { resultTypes: ["violations"] }), selector);
-  const found = violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html }) => html.slice(0, 200)) }));
+  const { violations } = await page.evaluate(
+    (selector) => globalThis.axe.run(selector, { resultTypes: ["violations"] }),
+    selector,
+  );
+  const found = violations.map(({ id, help, nodes }) => ({
+    id,
+    help,
+    nodes: nodes.map(({ html }) => html.slice(0, 200)),
+  }));
   assert.deepEqual(found, []);
 }
 
