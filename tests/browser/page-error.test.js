@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { closePages, eventually, NO_AGGREGATOR, openPage, servePage, VIEWS } from "./page-tools.js";
+import { closePages, eventually, NO_AGGREGATOR, openPage, parsed, servePage, VIEWS } from "./page-tools.js";
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
@@ -27,11 +27,19 @@ after(async () => {
 });
 
 async function open({ state = SMALL, ...options } = {}) {
-  return openPage(browser, server.url, { expected: NO_AGGREGATOR, hash: `#error&${state}`, ...VIEWS.light, ...options });
+  return openPage(browser, server.url, {
+    expected: NO_AGGREGATOR,
+    hash: `#error&${state}`,
+    ...VIEWS.light,
+    ...options,
+  });
 }
 
 async function done(page) {
-  await page.locator("#error-status").getByText(/^Done: /).waitFor();
+  await page
+    .locator("#error-status")
+    .getByText(/^Done: /)
+    .waitFor();
 }
 
 /** The input of a label that begins so. */
@@ -49,13 +57,9 @@ async function rows(page, axis) {
   const details = page.locator(`#error-${axis}-chart details`);
   if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
   await details.locator("tbody tr").first().waitFor();
-  return details.locator("tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
-}
-
-/** A number as the page writes it. */
-function parsed(text) {
-  const digits = (power) => power.replace(/[⁰¹²³⁴⁵⁶⁷⁸⁹]/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(digit));
-  return Number(digits(text.replaceAll(",", "").replace("−", "-").replace(" × 10⁻", "e-")));
+  return details
+    .locator("tr")
+    .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
 }
 
 /** The file that a button of a chart saves. */
@@ -106,17 +110,27 @@ test("curves fill in, end complete, and are the same for the same seed", async (
 
 test("a run is cancelled, keeps what it had, and is run again to the end", async () => {
   const { page, trouble } = await open({ state: "error.dimension=60&error.trials=100" });
-  await page.locator("#error-status").getByText(/simulations? done/).waitFor();
+  await page
+    .locator("#error-status")
+    .getByText(/simulations? done/)
+    .waitFor();
   const cancel = page.locator("#error").getByRole("button", { name: "Cancel" });
   await cancel.focus();
   await page.keyboard.press("Enter");
   const status = page.locator("#error-status");
   await status.getByText(/^Cancelled\. /).waitFor();
   const again = page.getByRole("button", { name: "Run again" });
-  assert.equal(await again.evaluate((button) => button === document.activeElement), true, "the keyboard stays where it is");
+  assert.equal(
+    await again.evaluate((button) => button === document.activeElement),
+    true,
+    "the keyboard stays where it is",
+  );
   const said = await status.textContent();
   const held = await rows(page, "epsilon");
-  assert.ok(held.some(([, , , , trials]) => Number(trials) > 0), "what was done is kept");
+  assert.ok(
+    held.some(([, , , , trials]) => Number(trials) > 0),
+    "what was done is kept",
+  );
   await page.waitForTimeout(500);
   assert.equal(await status.textContent(), said);
   assert.deepEqual(await rows(page, "epsilon"), held);
@@ -146,7 +160,10 @@ test("every control changes what is shown, and the address says so", async () =>
   ];
   for (const [label, value, state, caption] of cases) {
     await change(page, label, value);
-    await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`error.${state}`));
+    await eventually(
+      () => page.evaluate(() => location.hash),
+      (hash) => hash.includes(`error.${state}`),
+    );
     if (caption) assert.match(await page.locator("#error-epsilon-caption").textContent(), caption);
   }
   assert.match(await page.locator("#error-records-caption").textContent(), /ε = 1\.5/);
@@ -156,11 +173,15 @@ test("every control changes what is shown, and the address says so", async () =>
   assert.deepEqual([...series].sort(), ["Double-cap", "Gaussian", "Not private"]);
 
   // The link gives another visitor the same, number by number.
-  const hash = await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes("mechanisms="));
+  const hash = await eventually(
+    () => page.evaluate(() => location.hash),
+    (hash) => hash.includes("mechanisms="),
+  );
   const { page: other } = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...VIEWS.light });
   await done(other);
   assert.equal(await other.evaluate(() => location.hash), hash);
-  for (const [label, value] of cases) assert.equal(parsed(await input(other, label).inputValue()), parsed(value), label);
+  for (const [label, value] of cases)
+    assert.equal(parsed(await input(other, label).inputValue()), parsed(value), label);
   assert.equal(await input(other, "Wang & Xu").isChecked(), false);
   assert.deepEqual(await rows(other, "epsilon"), await rows(page, "epsilon"));
   assert.deepEqual(trouble, []);
@@ -191,7 +212,8 @@ test("what cannot be explains itself in place, and the charts stay", async () =>
     await change(page, label, good);
     await shown.waitFor({ state: "hidden" });
   }
-  for (const name of ["Double-cap", "Gaussian"]) await page.locator("#error-form").getByLabel(name, { exact: true }).uncheck();
+  for (const name of ["Double-cap", "Gaussian"])
+    await page.locator("#error-form").getByLabel(name, { exact: true }).uncheck();
   await input(page, "Wang & Xu").uncheck();
   await page.getByText("Choose at least one").waitFor();
   assert.deepEqual((await rows(page, "epsilon")).length > 1, true);
@@ -216,7 +238,9 @@ test("the chart is read by keyboard, and in words", async () => {
   await page.keyboard.press("End");
   assert.match(await text(), /^ε = 5\.6: /);
   assert.match(await page.locator("#error-epsilon-chart .readout").textContent(), /ε = 5\.6/);
-  const picture = page.getByRole("img", { name: /^Error against ε\. error ‖sin Θ‖², against ε of one report from 0\.25 to 5\.6/ });
+  const picture = page.getByRole("img", {
+    name: /^Error against ε\. error ‖sin Θ‖², against ε of one report from 0\.25 to 5\.6/,
+  });
   await eventually(
     () => picture.getAttribute("aria-label"),
     (label) => /Double-cap: simulated from .* to .* \(medians of 3 trials or more\); predicted from/.test(label),
@@ -232,7 +256,12 @@ test("the files that a chart gives are whole, and have its numbers", async () =>
   assert.equal(csv.name, "error-against-users.csv");
   const lines = csv.bytes.toString("utf8").split("\r\n");
   assert.equal(lines.pop(), "", "the last line ends too");
-  const [head, ...body] = lines.map((line) => line.match(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g).slice(0, 7).map((cell) => cell.replace(/,$/, "")));
+  const [head, ...body] = lines.map((line) =>
+    line
+      .match(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)
+      .slice(0, 7)
+      .map((cell) => cell.replace(/,$/, "")),
+  );
   assert.deepEqual(head, ["series", "users n", "predicted", "median", "lower quartile", "upper quartile", "trials"]);
   for (const [where, series, median, , trials] of table.slice(1)) {
     const line = body.find(([name, x]) => name === series && Number(x) === parsed(where));
@@ -261,11 +290,24 @@ test("the files that a chart gives are whole, and have its numbers", async () =>
   }, svg.bytes.toString("utf8"));
   assert.deepEqual(
     { ...picture, description: undefined, paths: undefined, texts: undefined },
-    { root: "svg", error: undefined, title: "Error against ε", outside: 0, numbers: null, description: undefined, paths: undefined, texts: undefined },
+    {
+      root: "svg",
+      error: undefined,
+      title: "Error against ε",
+      outside: 0,
+      numbers: null,
+      description: undefined,
+      paths: undefined,
+      texts: undefined,
+    },
   );
   assert.match(picture.description, /10 features, 2 components/);
   assert.ok(picture.paths > 60, `${picture.paths} paths`);
-  for (const name of NAMES) assert.ok(picture.texts.some((text) => text.includes(name)), name);
+  for (const name of NAMES)
+    assert.ok(
+      picture.texts.some((text) => text.includes(name)),
+      name,
+    );
 
   const png = await saved(page, "epsilon", "PNG");
   assert.equal(png.name, "error-against-epsilon.png");

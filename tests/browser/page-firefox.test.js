@@ -31,7 +31,10 @@ const TASK = {
 
 /** What an element says; "" where there is none. */
 function text(page, selector) {
-  return page.evaluate((selector) => document.querySelector(selector)?.textContent.replace(/\s+/g, " ").trim() ?? "", selector);
+  return page.evaluate(
+    (selector) => document.querySelector(selector)?.textContent.replace(/\s+/g, " ").trim() ?? "",
+    selector,
+  );
 }
 
 function click(page, selector) {
@@ -40,19 +43,42 @@ function click(page, selector) {
 
 test("every part of the page computes in Firefox", async () => {
   const { page, errors } = await openPage(browser, server.url);
-  const first = await eventually(() => text(page, "#one-report-bytes"), (bytes) => /^4c 44 50 52/.test(bytes));
+  const first = await eventually(
+    () => text(page, "#one-report-bytes"),
+    (bytes) => /^4c 44 50 52/.test(bytes),
+  );
   await click(page, "#one-report-again");
   assert.notEqual(await text(page, "#one-report-bytes"), first);
   assert.match(await text(page, "#one-report-guarantee"), /factor of at most 7\.39/);
-  await eventually(() => text(page, "#error-status"), (status) => /simulations? done|^Done/.test(status), 30_000);
+  await eventually(
+    () => text(page, "#error-status"),
+    (status) => /simulations? done|^Done/.test(status),
+    30_000,
+  );
   for (const section of SECTIONS) {
     await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
   }
-  const label = (selector) => page.evaluate((selector) => document.querySelector(selector).getAttribute("aria-label") ?? "", selector);
-  await eventually(() => label("#sparse-fantope canvas"), (label) => /heat map of 40 by 40/.test(label), 60_000);
-  await eventually(() => text(page, "#planner-answer"), (answer) => /users reach an error of at most/.test(answer), 60_000);
-  await eventually(() => label("#trust-chart .plot"), (label) => /Local: predicted from/.test(label), 60_000);
-  await eventually(() => text(page, "#take-part-status"), (status) => status === "No aggregator here.");
+  const label = (selector) =>
+    page.evaluate((selector) => document.querySelector(selector).getAttribute("aria-label") ?? "", selector);
+  await eventually(
+    () => label("#sparse-fantope canvas"),
+    (label) => /heat map of 40 by 40/.test(label),
+    60_000,
+  );
+  await eventually(
+    () => text(page, "#planner-answer"),
+    (answer) => /users reach an error of at most/.test(answer),
+    60_000,
+  );
+  await eventually(
+    () => label("#trust-chart .plot"),
+    (label) => /Local: predicted from/.test(label),
+    60_000,
+  );
+  await eventually(
+    () => text(page, "#take-part-status"),
+    (status) => status === "No aggregator here.",
+  );
   assert.deepEqual(
     errors.filter((message) => !message.includes("404")),
     [],
@@ -68,7 +94,10 @@ test("a report from Firefox counts, and the count comes back by itself", async (
   await eventually(status, (said) => said === "The aggregator is here: 0 reports so far.");
   await click(page, "#take-part-form [type=submit]");
   await click(page, "#take-part-send");
-  await eventually(() => text(page, "#take-part-sent"), (said) => said.startsWith("Counted."));
+  await eventually(
+    () => text(page, "#take-part-sent"),
+    (said) => said.startsWith("Counted."),
+  );
   await eventually(status, (said) => said === "The aggregator is here: 1 report so far.");
   await aggregator.stop();
   await eventually(status, (said) => said.startsWith("No good answer from the aggregator"));

@@ -4,7 +4,19 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { assertAccessible, assertFits, closePages, colors, eventually, NO_AGGREGATOR, openPage, QUIET, servePage, slide } from "./page-tools.js";
+import {
+  assertAccessible,
+  assertFits,
+  closePages,
+  colors,
+  eventually,
+  NO_AGGREGATOR,
+  openPage,
+  parsed,
+  QUIET,
+  servePage,
+  slide,
+} from "./page-tools.js";
 
 let browser;
 let server;
@@ -33,7 +45,7 @@ async function tableOf(page, figure) {
   if ((await table.count()) === 0) await page.locator(`#one-report-${figure} summary`).click();
   await table.waitFor();
   const cells = await table.locator("tbody td").allTextContents();
-  return cells.map((text) => Number(text.replace("−", "-")));
+  return cells.map(parsed);
 }
 
 test("the record's own map is its outer product, and every report is another", async () => {
@@ -95,7 +107,8 @@ test("mechanism and epsilon change the report and its promise, and are in the ad
 
 test("a record of zeros explains itself, and the last good one stays", async () => {
   const { page, trouble } = await open();
-  for (const name of ["cycling", "gaming", "streaming", "reading"]) await slide(page.getByLabel(name, { exact: true }), 0);
+  for (const name of ["cycling", "gaming", "streaming", "reading"])
+    await slide(page.getByLabel(name, { exact: true }), 0);
   const own = await tableOf(page, "own");
   const running = page.getByLabel("running", { exact: true });
   await slide(running, 0);
@@ -157,7 +170,9 @@ test("maps are read by keyboard, in all maps at once", async () => {
   assert.match(await readout.textContent(), /^reading with itself: /, "it stays within");
   await page.keyboard.press("Escape");
   assert.equal(await readout.textContent(), "");
-  const canvas = page.getByRole("img", { name: /^The record: heat map of 5 by 5 numbers\. The largest: cycling with itself/ });
+  const canvas = page.getByRole("img", {
+    name: /^The record: heat map of 5 by 5 numbers\. The largest: cycling with itself/,
+  });
   const box = await canvas.boundingBox();
   await page.mouse.move(box.x + 0.5 * box.width, box.y + 0.1 * box.height);
   assert.match(await readout.textContent(), /^running and gaming: −/);

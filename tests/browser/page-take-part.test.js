@@ -6,7 +6,19 @@ import { after, afterEach, before, test } from "node:test";
 import { init, Randomizer, Task } from "../../pkg/node.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
-import { assertAccessible, assertFits, closePages, colors, DIST, openPage, pagePolicy, QUIET, screenshot, servePage, VIEWS } from "./page-tools.js";
+import {
+  assertAccessible,
+  assertFits,
+  closePages,
+  colors,
+  DIST,
+  openPage,
+  pagePolicy,
+  QUIET,
+  screenshot,
+  servePage,
+  VIEWS,
+} from "./page-tools.js";
 
 // More columns than the page shows at first, of all kinds.
 const TASK = {
@@ -121,7 +133,9 @@ test("a visitor fills in a record, randomizes it, looks at it, and sends the rep
   const first = await bytes.textContent();
   assert.match(first, /^4c 44 50 52 01( [0-9a-f]{2}){30}$/);
   const own = section(page).getByRole("img", { name: /^Your record: heat map of 11 by 11/ });
-  const read = section(page).getByRole("img", { name: /^What the aggregator reads from your report: heat map of 11 by 11/ });
+  const read = section(page).getByRole("img", {
+    name: /^What the aggregator reads from your report: heat map of 11 by 11/,
+  });
   const [ownBefore, readBefore] = [await own.getAttribute("aria-label"), await read.getAttribute("aria-label")];
   assert.match(ownBefore, /The largest: running with itself/);
   assert.match(
@@ -225,7 +239,10 @@ test("two tabs take part, and both see the count and the components move", async
 
   let expected = before;
   for (const { page } of [first, second, first]) {
-    await section(page).getByRole("button", { name: /^Randomize/ }).first().click();
+    await section(page)
+      .getByRole("button", { name: /^Randomize/ })
+      .first()
+      .click();
     await section(page).getByRole("button", { name: "Send this report" }).click();
     expected += 1;
     for (const tab of [first, second]) await tab.page.getByText(here(expected)).waitFor();
@@ -236,7 +253,8 @@ test("two tabs take part, and both see the count and the components move", async
   for (const { page } of [first, second]) {
     await page.getByText(here(expected + 300)).waitFor();
     await page.waitForFunction(
-      (before) => [...document.querySelectorAll("#take-part-components .strength")].map((p) => p.textContent).join() !== before,
+      (before) =>
+        [...document.querySelectorAll("#take-part-components .strength")].map((p) => p.textContent).join() !== before,
       strengths.join(),
     );
   }

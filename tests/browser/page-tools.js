@@ -71,8 +71,15 @@ export const NO_AGGREGATOR = ["404 (Not Found)"];
 export async function assertAccessible(page, selector = "html") {
   // What the debugger evaluates is not bound by the page's policy.
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate((selector) => globalThis.axe.run(selector, { resultTypes: ["violations"] }), selector);
-  const found = violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html }) => html.slice(0, 200)) }));
+  const { violations } = await page.evaluate(
+    (selector) => globalThis.axe.run(selector, { resultTypes: ["violations"] }),
+    selector,
+  );
+  const found = violations.map(({ id, help, nodes }) => ({
+    id,
+    help,
+    nodes: nodes.map(({ html }) => html.slice(0, 200)),
+  }));
   assert.deepEqual(found, []);
 }
 
@@ -98,6 +105,14 @@ export async function slide(slider, value) {
     input.dispatchEvent(new Event("input", { bubbles: true }));
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }, String(value));
+}
+
+/** A number as the page writes it: 1,200 or −0.12 or 4.74 × 10⁻⁵. */
+export function parsed(text) {
+  const [, digits, exponent = "0"] = text.match(/^([\d.,−-]+)(?: × 10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?$/) ?? [];
+  if (digits === undefined) return NaN;
+  const power = [...exponent].map((digit) => Math.max(0, "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(digit))).join("");
+  return Number(`${digits.replaceAll(",", "").replace("−", "-")}e-${power}`);
 }
 
 /** The colours that a canvas has. */

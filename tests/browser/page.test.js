@@ -4,7 +4,18 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
 import { launchChromium } from "./chromium.js";
-import { assertAccessible, assertFits, closePages, NO_AGGREGATOR, openPage, QUIET, screenshot, SECTIONS, servePage, VIEWS } from "./page-tools.js";
+import {
+  assertAccessible,
+  assertFits,
+  closePages,
+  NO_AGGREGATOR,
+  openPage,
+  QUIET,
+  screenshot,
+  SECTIONS,
+  servePage,
+  VIEWS,
+} from "./page-tools.js";
 
 let browser;
 let server;
@@ -35,7 +46,10 @@ async function settle(page) {
   for (const section of SECTIONS) await page.locator(`#${section}`).scrollIntoViewIfNeeded();
   await page.locator("#sparse-fantope canvas[aria-label*='heat map']").waitFor();
   await page.waitForFunction(() => document.getElementById("sparse-cancel").hidden);
-  await page.locator("#error-status").getByText(/^Done: /).waitFor();
+  await page
+    .locator("#error-status")
+    .getByText(/^Done: /)
+    .waitFor();
   await page.locator("#planner-answer p").first().waitFor();
   await page.locator("#trust-chart .legend li").first().waitFor();
 }

@@ -390,6 +390,7 @@ describe("what to expect", () => {
     const errors = simulated.methods.map(({ sinThetaSquared }) => sinThetaSquared.mean);
     near([pca, softThreshold, fantope].map(({ sinThetaSquared }) => sinThetaSquared), errors, 1e-9);
     near([compared.penalty], [0.5 * collection.noiseDeviation * Math.sqrt(Math.log(40))]);
+    assert.ok(compared.relativeGap >= 0 && compared.relativeGap <= 1e-5, `${compared.relativeGap}`);
     for (const found of [truth, pca, softThreshold, fantope]) {
       assert.ok(found.matrix instanceof Float64Array && found.matrix.length === 1600);
       near(found.leverages, Array.from({ length: 40 }, (_, i) => found.matrix[41 * i]));

@@ -56,7 +56,8 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
     try {
       const opened = await pool.open("drawCollection", optionsOf(choice), { signal });
       const automatic = await opened.call("compare", {});
-      const compared = choice.penalty === undefined ? automatic : await opened.call("compare", { penalty: choice.penalty });
+      const compared =
+        choice.penalty === undefined ? automatic : await opened.call("compare", { penalty: choice.penalty });
       signal.throwIfAborted();
       collection?.close();
       collection = opened;
@@ -156,7 +157,9 @@ class View {
   show(compared: Comparison): void {
     const { truth, fantope, penalty, relativeGap } = compared;
     // Those that carry components come first, or the picture would be dust.
-    const others = Array.from(truth.leverages, (_, feature) => feature).filter((feature) => !truth.support.includes(feature));
+    const others = Array.from(truth.leverages, (_, feature) => feature).filter(
+      (feature) => !truth.support.includes(feature),
+    );
     const order = [...truth.support, ...others];
     const names = order.map(nameOf);
     const matrices = METHODS.map((method) => reordered(compared[method].matrix, order));
@@ -165,9 +168,9 @@ class View {
       this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth), scale);
     });
     this.#scale.show(scale);
-    element("sparse-found").querySelector("tbody")!.replaceChildren(
-      ...METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth)),
-    );
+    element("sparse-found")
+      .querySelector("tbody")!
+      .replaceChildren(...METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth)));
     const kept = counted(fantope.support.length, "feature");
     element("sparse-certificate").textContent =
       `At a penalty of ${number(penalty)} the Fantope keeps ${kept}. Its solution is certified: no other is better by more than ` +
@@ -195,19 +198,28 @@ class View {
     );
     const rows = steps.map(({ penalty, hits, misses, falseAlarms, relativeGap }) => {
       const numbers = [hits + falseAlarms, hits, misses, falseAlarms].map(String);
-      return tableRow(`${number(penalty)}${penalty === automatic ? ", automatic" : ""}`, [...numbers, number(relativeGap)]);
+      return tableRow(`${number(penalty)}${penalty === automatic ? ", automatic" : ""}`, [
+        ...numbers,
+        number(relativeGap),
+      ]);
     });
-    element("sparse-path-details").querySelector("tbody")!.replaceChildren(...rows);
+    element("sparse-path-details")
+      .querySelector("tbody")!
+      .replaceChildren(...rows);
     this.#move(present);
   }
 
   #move(penalty: number): void {
     const distance = ({ penalty: other }: Step) => Math.abs(other - penalty);
-    const nearest = this.#steps.reduce((best, step, at) => (distance(step) < distance(this.#steps[best]!) ? at : best), 0);
+    const nearest = this.#steps.reduce(
+      (best, step, at) => (distance(step) < distance(this.#steps[best]!) ? at : best),
+      0,
+    );
     this.#slider.value = String(nearest);
     this.#slider.setAttribute("aria-valuetext", number(penalty));
     element("sparse-form").querySelector("output")!.textContent = number(penalty);
-    for (const [at, shown] of [...element("sparse-path").children].entries()) shown.classList.toggle("present", at === nearest);
+    for (const [at, shown] of [...element("sparse-path").children].entries())
+      shown.classList.toggle("present", at === nearest);
   }
 
   #say(text: string): void {
@@ -224,7 +236,12 @@ function check({ dimension, rank, sparsity }: Choice): Problem<typeof FIELDS>[] 
     return [{ name: "sparsity", message: `There are only ${dimension} features: give at most ${dimension}.` }];
   }
   if (sparsity < rank) {
-    return [{ name: "sparsity", message: `${rank} components need at least ${rank} features to live on: give ${rank} or more.` }];
+    return [
+      {
+        name: "sparsity",
+        message: `${rank} components need at least ${rank} features to live on: give ${rank} or more.`,
+      },
+    ];
   }
   return [];
 }
@@ -249,7 +266,8 @@ function reordered(matrix: Float64Array, order: readonly number[]): Float64Array
 }
 
 function captionOf(method: (typeof METHODS)[number], found: ComparedComponents, truth: ComparedComponents): string {
-  if (method === "truth") return `It lives on ${truth.support.length} of ${found.leverages.length} features, which come first here.`;
+  if (method === "truth")
+    return `It lives on ${truth.support.length} of ${found.leverages.length} features, which come first here.`;
   return `Error ${number(found.sinThetaSquared)}`;
 }
 
