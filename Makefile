@@ -18,6 +18,8 @@ bench: ## run the benchmarks, native and in Chromium
 	scripts/build-wasm.sh
 	node benches/browser.js
 	node benches/page_start.js
+	npm run --silent build:page
+	node benches/page.js
 
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)

@@ -25,6 +25,10 @@ export function debiasedContribution(task, report) {
   return call(() => generated(task).debiasedContribution(bytesOf(report)));
 }
 
+export function recommendedMechanism(mechanism) {
+  return call(() => JSON.parse(wasm.recommendedMechanism(JSON.stringify(Object(mechanism)))));
+}
+
 let sums;
 
 export class Aggregate {
@@ -61,6 +65,10 @@ export class Aggregate {
     return this;
   }
 
+  secondMoment() {
+    return call(() => sums(this).secondMoment());
+  }
+
   toBytes() {
     return call(() => sums(this).toBytes());
   }
@@ -69,11 +77,6 @@ export class Aggregate {
     this.#aggregate?.free();
     this.#aggregate = undefined;
   }
-}
-
-if (Symbol.dispose) {
-  const { free: value } = Aggregate.prototype;
-  Object.defineProperty(Aggregate.prototype, Symbol.dispose, { value, configurable: true, writable: true });
 }
 
 export function recover(aggregate, options) {
@@ -97,54 +100,164 @@ export function predict(what, options) {
     noOthers(others);
     return call(() => JSON.parse(sums(what).predict(count("rank", rank, 1))));
   }
-  const { dimension, rank, signals, bulk, mechanism, records, ...others } = Object(what);
-  noOthers(others);
-  const json = JSON.stringify({
-    dimension: count("dimension", dimension),
+  const { rank, records, ...population } = Object(what);
+  const json = populationOf(population);
+  return call(() => JSON.parse(wasm.predict(json, count("rank", rank, 1), many("records", records))));
+}
+
+export function plan(what, options) {
+  const own = what instanceof Aggregate ? (options ?? {}) : Object(what);
+  const { rank, records, target, sparsity, shuffled, ...population } = own;
+  const wanted = JSON.stringify({
     rank: count("rank", rank, 1),
-    signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
-    bulk: bulk === undefined ? undefined : number("bulk", bulk),
-    mechanism,
-    records: count("records", records),
+    records: records === undefined ? undefined : many("records", records),
+    target: target === undefined ? undefined : number("target", target),
+    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
+    shuffled: shuffled ?? undefined,
   });
-  return call(() => JSON.parse(wasm.predict(json)));
+  if (what instanceof Aggregate) {
+    noOthers(population);
+    return call(() => JSON.parse(sums(what).plan(wanted)));
+  }
+  const json = populationOf(population);
+  return call(() => JSON.parse(wasm.plan(json, wanted)));
 }
 
 export async function simulate(options, { signal, onProgress } = {}) {
-  const { dimension, rank = 3, signal: strength = 20, sparsity, records, mechanism, methods = ["pca"] } = Object(options);
-  const { penaltyFactor, trials = 5, seed = 1, ...others } = Object(options);
-  for (const name of ["dimension", "rank", "signal", "sparsity", "records", "mechanism", "methods"]) delete others[name];
-  noOthers(others);
-  const json = JSON.stringify({
-    dimension: count("dimension", dimension),
-    rank: count("rank", rank, 1),
-    signal: number("signal", strength),
-    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
-    records: count("records", records),
-    mechanism: mechanism ?? undefined,
+  const { methods = ["pca"], penaltyFactor, trials = 5, firstTrial = 0, mechanism, mechanisms, ...who } = Object(options);
+  if (mechanism && mechanisms) throw failure("argument", "there are 'mechanism' and 'mechanisms': give one of them");
+  const total = count("trials", trials, 1);
+  const first = count("firstTrial", firstTrial);
+  const asked = { ...who, mechanisms: mechanisms ?? [mechanism ?? []].flat() };
+  const how = JSON.stringify({
     methods,
     penaltyFactor: penaltyFactor === undefined ? undefined : number("penaltyFactor", penaltyFactor),
-    seed: number("seed", seed),
   });
-  const total = count("trials", trials, 1);
   const results = [];
   while (results.length < total) {
     signal?.throwIfAborted();
-    results.push(call(() => JSON.parse(wasm.simulateTrial(json, results.length))));
+    const json = collectionOf({ ...asked, trial: first + results.length });
+    results.push(call(() => JSON.parse(wasm.simulateTrial(json, how))));
     onProgress?.({ done: results.length, total });
     // Between trials the page lives.
     await new Promise((resolve) => setTimeout(resolve));
   }
   const figures = (values) => ({ mean: values.reduce((sum, value) => sum + value, 0) / values.length, values });
-  return {
+  const nonPrivate = figures(results.map((result) => result.nonPrivate));
+  const byMechanism = results[0].byMechanism.map(({ reportBytes, guarantee }, which) => ({
     methods: methods.map((method, index) => ({
       method,
-      sinThetaSquared: figures(results.map(({ byMethod }) => byMethod[index])),
+      sinThetaSquared: figures(results.map((result) => result.byMechanism[which].errors[index])),
     })),
-    nonPrivate: figures(results.map(({ nonPrivate }) => nonPrivate)),
-    randomSubspace: rank * (1 - rank / dimension),
-    reportBytes: results[0].reportBytes,
-  };
+    reportBytes,
+    guarantee,
+  }));
+  // What is not randomized has no noise, and every method the error of the records themselves.
+  const open = { methods: methods.map((method) => ({ method, sinThetaSquared: nonPrivate })), reportBytes: null, guarantee: null };
+  const { dimension, rank = 3 } = who;
+  return { ...(byMechanism[0] ?? open), byMechanism, nonPrivate, randomSubspace: rank * (1 - rank / dimension) };
+}
+
+export function population(options) {
+  const { dimension, rank = 3, signal = 20, sparsity, ...others } = Object(options);
+  noOthers(others);
+  const json = JSON.stringify({
+    dimension: count("dimension", dimension),
+    rank: count("rank", rank, 1),
+    signal: number("signal", signal),
+    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
+  });
+  return call(() => JSON.parse(wasm.population(json)));
+}
+
+export class SimulatedCollection {
+  #collection;
+  #rank;
+
+  constructor(options) {
+    const { mechanism, trial = 0, reports = "drawn", ...who } = Object(options);
+    const json = collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
+    this.#rank = JSON.parse(json).rank;
+    this.#collection = call(() => new wasm.Collection(json));
+  }
+
+  get noiseDeviation() {
+    return this.#own().noiseDeviation;
+  }
+
+  compare({ penalty, factor, ...others } = {}) {
+    noOthers(others);
+    if (penalty !== undefined && factor !== undefined) {
+      throw failure("argument", "there are 'penalty' and 'factor': give one of them");
+    }
+    const option = penalty === undefined ? { factor: number("factor", factor ?? 0.5) } : { value: number("penalty", penalty) };
+    const compared = call(() => this.#own().compare(JSON.stringify(option)));
+    const facts = JSON.parse(compared.facts());
+    const matrices = compared.matrices();
+    const size = matrices.length / facts.length;
+    const [truth, pca, softThreshold, fantope] = facts.map(({ counts, ...projection }, index) => ({
+      ...projection,
+      ...counts,
+      matrix: matrices.slice(index * size, (index + 1) * size),
+    }));
+    const found = { penalty: compared.penalty, relativeGap: compared.relativeGap, truth, pca, softThreshold, fantope };
+    compared.free();
+    return found;
+  }
+
+  path({ points = 20, ...watched } = {}) {
+    noOthers(watched, "onProgress", "signal");
+    const json = JSON.stringify({ rank: this.#rank, points: count("points", points) });
+    const found = call(() => JSON.parse(this.#own().path(json, progressOf(watched))));
+    return found.map(({ counts, ...point }) => ({ ...point, ...counts }));
+  }
+
+  free() {
+    this.#collection?.free();
+    this.#collection = undefined;
+  }
+
+  #own() {
+    if (!this.#collection) throw failure("argument", "the collection was freed: draw a new one");
+    return this.#collection;
+  }
+}
+
+for (const { prototype } of Symbol.dispose ? [Aggregate, SimulatedCollection] : []) {
+  Object.defineProperty(prototype, Symbol.dispose, { value: prototype.free, configurable: true, writable: true });
+}
+
+export function drawCollection(options) {
+  return new SimulatedCollection(options);
+}
+
+/** A simulated collection as the module takes it. */
+function collectionOf(options) {
+  const { dimension, rank = 3, signal = 20, sparsity, records, mechanisms, reports = "randomized", seed = 1, trial, ...others } =
+    options;
+  noOthers(others);
+  return JSON.stringify({
+    dimension: count("dimension", dimension),
+    rank: count("rank", rank, 1),
+    signal: number("signal", signal),
+    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
+    records: count("records", records, 1),
+    mechanisms,
+    reports,
+    seed: number("seed", seed),
+    trial: count("trial", trial),
+  });
+}
+
+/** Who is asked, as the module takes it. */
+function populationOf({ dimension, signals, bulk, mechanism, ...others }) {
+  noOthers(others);
+  return JSON.stringify({
+    dimension: count("dimension", dimension),
+    signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
+    bulk: bulk === undefined ? undefined : number("bulk", bulk),
+    mechanism,
+  });
 }
 
 function recovery({ rank, penalty, tolerance, maxIterations, ...watched } = {}, run) {
@@ -194,6 +307,12 @@ function bytesOf(value) {
 function count(name, value, least = 0) {
   if (Number.isSafeInteger(value) && value >= least && value < 2 ** 32) return value;
   throw failure("argument", `${name} is ${String(value)}: give a whole number of at least ${least}`);
+}
+
+/** A number of records, which may be more than the module's own counts are. */
+function many(name, value) {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw failure("argument", `${name} is ${String(value)}: give a whole number of at least 0`);
 }
 
 function number(name, value) {

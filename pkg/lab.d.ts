@@ -1,6 +1,6 @@
 import type { Randomizer, Task } from "./api.js";
 import type { Report } from "./report.js";
-import type { RecordOf, Schema } from "./task.js";
+import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
 export { Randomizer, Task, version } from "./api.js";
 export type { RandomizerOptions, TaskFetchOptions } from "./api.js";
@@ -65,6 +65,14 @@ export class Aggregate {
    * @throws {@link LdpPcaError} with code `aggregate` when it is of another task; {@link ArgumentError} when it is this one.
    */
   merge(other: Aggregate): this;
+
+  /**
+   * The estimate of the mean of `x x^T` over the records, unbiased and noisy, in the units of the features: d × d numbers
+   * (symmetric).
+   *
+   * @throws {@link LdpPcaError} with code `aggregate` when there are no reports.
+   */
+  secondMoment(): Float64Array;
 
   /** The bytes of the state, which a native aggregator reads too. */
   toBytes(): Uint8Array;
@@ -200,22 +208,40 @@ export function penaltyPath(
   options: WatchOptions & { readonly rank: number; readonly points?: number },
 ): PathPoint[];
 
-/** A mechanism; candidates, cap and delta are the recommended ones where they are left out. */
+/**
+ * A mechanism; candidates and cap are the best ones, and delta 1e-6, where they are left out.
+ *
+ * `wang-xu` is the Gaussian mechanism printed by Wang & Xu (2019, Algorithm 1), for comparison: noise of variance
+ * `2 ln(1.25/delta) / epsilon^2` on every entry. It takes the sensitivity as 1 where any two records may differ by sqrt(2),
+ * by a formula that holds up to epsilon = 1. It is private, but not with the delta it is computed from: with a larger one,
+ * which `simulate` states as its guarantee.
+ */
 export type MechanismInput =
   | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }
-  | { readonly type: "gaussian"; readonly epsilon: number; readonly delta?: number };
+  | { readonly type: "gaussian" | "wang-xu"; readonly epsilon: number; readonly delta?: number };
 
-/** A population of unit-norm records by the eigenvalues of its second-moment matrix, and who asks it. */
-export interface PredictOptions {
+/**
+ * A mechanism as a task states it, with the best parameters where they are left out.
+ *
+ * @throws {@link ArgumentError} for `wang-xu`, which no task takes, and for parameters that make no sense.
+ */
+export function recommendedMechanism(mechanism: MechanismInput): TaskDocument["mechanism"];
+
+/** A population of unit-norm records by the eigenvalues of its second-moment matrix, and how it is asked. */
+export interface PopulationInput {
   /** d. */
   readonly dimension: number;
-  /** k. */
-  readonly rank: number;
   /** The eigenvalues that stand out, fewer than d. */
   readonly signals: readonly number[];
   /** Every other eigenvalue; by default what is left of 1, in equal parts. */
   readonly bulk?: number;
   readonly mechanism: MechanismInput;
+}
+
+/** What is to be predicted. */
+export interface PredictOptions extends PopulationInput {
+  /** k. */
+  readonly rank: number;
   /** The number of reports. */
   readonly records: number;
 }
@@ -245,8 +271,85 @@ export interface Prediction {
 export function predict(population: PredictOptions): Prediction;
 export function predict(aggregate: Aggregate, options: { readonly rank: number }): Prediction;
 
-/** A simulated collection: unit-norm records of the spiked model `g + sqrt(signal) V f`. */
-export interface SimulateOptions {
+/** What a plan is to answer. */
+export interface PlanOptions {
+  /** k, below d. */
+  readonly rank: number;
+  /** A number of reports: what will they give? */
+  readonly records?: number;
+  /** A target for `||sin Theta||_F^2`, above 0 and below k (1 - k/d): what does it take? */
+  readonly target?: number;
+  /** The number of features that the components live on, for the rates on sparse components among the bounds. */
+  readonly sparsity?: number;
+  /**
+   * Also plan for reports that somebody trusted shuffles before anybody sees them: the mechanism's epsilon is then to hold
+   * for the anonymised batch, with this delta, and every report may have a larger one.
+   */
+  readonly shuffled?: { readonly delta: number };
+}
+
+/** What to expect of a collection, and what a target takes. A number is `null` where no finite one will do. */
+export interface Plan {
+  /** The number of reports below which nothing can be recovered: that of the strongest component. */
+  readonly thresholdRecords: number | null;
+  /** The same for each of the k components. */
+  readonly components: readonly { readonly eigenvalue: number; readonly thresholdRecords: number | null }[];
+  /** Every eigenvalue that does not stand out. */
+  readonly bulk: number;
+  /** What a random subspace has: k (1 - k/d). */
+  readonly uninformed: number;
+  /** Of `records`, where they are given. */
+  readonly predicted?: Prediction;
+  /** The least number of reports that reaches `target`, where that is given. */
+  readonly recordsForTarget?: number | null;
+  /** The least epsilon (0.001 to 16) at which `records` reports reach `target`, where both are given. */
+  readonly epsilonForTarget?: number | null;
+  /** The same for shuffled reports, where that is asked for. */
+  readonly shuffled?: {
+    /** What every one of `records` reports may have as its own epsilon, and what they give. */
+    readonly localEpsilon?: number | null;
+    readonly predicted?: Prediction;
+    /** The number of reports for `target` (within 1 % of the least), and the epsilon of every one of them. */
+    readonly recordsForTarget?: number | null;
+    readonly localEpsilonForTarget?: number | null;
+    /** The epsilon of the batch when `records` reports reach `target`. */
+    readonly epsilonForTarget?: number | null;
+  };
+  /** What the literature states, each in its own trust model and measure: beside the prediction, never mixed with it. */
+  readonly bounds: readonly PublishedBound[];
+}
+
+/**
+ * A theorem, evaluated. A bound holds as it stands. A rate leaves a constant open: its value tells how settings compare, and
+ * is neither a number of records nor an error.
+ */
+export interface PublishedBound {
+  readonly name: string;
+  /** Paper and theorem. */
+  readonly source: string;
+  readonly kind: "bound" | "rate";
+  /** Who sees the records: a trusted curator, or nobody. */
+  readonly model: "central" | "local";
+  readonly quantity: "records" | "correlation" | "sinThetaSquared";
+  /** `upper`: so many records suffice, or the error or correlation is at most this. `lower`: fewer do not, or it is at least
+   * this for somebody. */
+  readonly direction: "upper" | "lower";
+  /** `null` where the theorem's conditions do not hold. */
+  readonly value: number | null;
+}
+
+/**
+ * Tells how many reports, or which epsilon, a target takes.
+ *
+ * @throws {@link LdpPcaError} with code `recovery` for a spectrum, a rank or a target that makes no sense;
+ *   {@link ArgumentError} for options of another type or name.
+ */
+export function plan(what: PopulationInput & PlanOptions): Plan;
+/** The same for another collection like that of the aggregate, with the spectrum read out of its estimate. */
+export function plan(aggregate: Aggregate, options: PlanOptions): Plan;
+
+/** Who is asked in a simulation: unit-norm records `y / |y|` of the spiked model `y = g + sqrt(signal) V f`. */
+export interface PopulationOptions {
   /** d. */
   readonly dimension: number;
   /** k, 3 by default. */
@@ -255,17 +358,44 @@ export interface SimulateOptions {
   readonly signal?: number;
   /** The number of features that the components live on; all by default. */
   readonly sparsity?: number;
-  /** The number of records n of each trial. */
+}
+
+/**
+ * The expected eigenvalues of `x x^T` over the records that {@link simulate} draws, for laying {@link predict} over it: k equal
+ * ones above d - k equal ones, with sum 1. By quadrature, to 14 digits.
+ *
+ * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for options of
+ *   another type or name.
+ */
+export function population(options: PopulationOptions): { readonly signals: number[]; readonly bulk: number };
+
+/**
+ * How the reports of a simulation come about. `randomized`: every record is randomized, as on a user's device. `drawn`: the sums
+ * of reports are drawn from their law, in O(d^2) operations a record, some thirty times faster and with other random numbers;
+ * what is done with the sums is the same.
+ */
+export type ReportsInput = "randomized" | "drawn";
+
+/** Simulated collections. */
+export interface SimulateOptions extends PopulationOptions {
+  /** The number of records n of each trial, at least 1. */
   readonly records: number;
   /** How they are randomized; without it they are not. */
   readonly mechanism?: MechanismInput;
+  /** In place of `mechanism`: several, for the same records of each trial. */
+  readonly mechanisms?: readonly MechanismInput[];
+  /** `"randomized"` by default. */
+  readonly reports?: ReportsInput;
   /** How components are recovered from the same reports, `["pca"]` by default. */
   readonly methods?: readonly ("pca" | "soft-threshold" | "fantope")[];
   /** The factor c of the penalty c × noise × sqrt(ln d), 0.5 by default. */
   readonly penaltyFactor?: number;
   /** 5 by default. */
   readonly trials?: number;
-  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. */
+  /** The number of the first one, 0 by default. Trials do not depend on each other: any split of them gives the same numbers. */
+  readonly firstTrial?: number;
+  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. The records of a trial are
+   * the same ones for all mechanisms, and the first n of more. */
   readonly seed?: number;
 }
 
@@ -275,16 +405,24 @@ export interface Figures {
   readonly values: number[];
 }
 
-/** What came of a simulation. */
-export interface Simulation {
+/** What came of one mechanism. */
+export interface MechanismSimulation {
   /** One entry for each method, in the order asked for. */
   readonly methods: readonly { readonly method: string; readonly sinThetaSquared: Figures }[];
+  /** The length of a report; `null` without a mechanism. */
+  readonly reportBytes: number | null;
+  /** What a report really gives: with `wang-xu`, another delta than the one in its scale. `null` without a mechanism. */
+  readonly guarantee: Guarantee | null;
+}
+
+/** What came of a simulation: by the first mechanism, and by all of them. */
+export interface Simulation extends MechanismSimulation {
+  /** One entry for each mechanism, in their order. */
+  readonly byMechanism: readonly MechanismSimulation[];
   /** Of plain principal components of the records themselves. */
   readonly nonPrivate: Figures;
   /** What a subspace has that knows nothing: k (1 - k/d). */
   readonly randomSubspace: number;
-  /** The length of a report; `null` without a mechanism. */
-  readonly reportBytes: number | null;
 }
 
 /**
@@ -297,3 +435,87 @@ export function simulate(
   options: SimulateOptions,
   watch?: { readonly signal?: AbortSignal; readonly onProgress?: (progress: Progress) => void },
 ): Promise<Simulation>;
+
+/** One simulated collection. */
+export interface CollectionOptions extends PopulationOptions {
+  readonly records: number;
+  /** Without it the estimate is that of the records themselves. */
+  readonly mechanism?: MechanismInput;
+  /** `"drawn"` by default. */
+  readonly reports?: ReportsInput;
+  /** 1 by default. */
+  readonly seed?: number;
+  /** The number of the collection among those of the seed, as in {@link simulate}; 0 by default. */
+  readonly trial?: number;
+}
+
+/** Components as an orthogonal projection, and what they have to do with the true ones. */
+export interface ComparedComponents {
+  /** `V V^T`, d × d numbers (symmetric). */
+  readonly matrix: Float64Array;
+  /** Squared distance `||sin Theta||_F^2` from the true components, 0 to k. */
+  readonly sinThetaSquared: number;
+  /** The diagonal of the matrix, d numbers: each feature's share in the components, 0 to 1. */
+  readonly leverages: number[];
+  /** The features that take part, ascending from 0: of the truth those that are not zero, of the Fantope program the solver's
+   * support, of others those with a leverage of more than 1e-4. */
+  readonly support: number[];
+  /** True features that are in the support. */
+  readonly hits: number;
+  /** True features that are not. */
+  readonly misses: number;
+  /** Others that are. */
+  readonly falseAlarms: number;
+}
+
+/** Recovered components beside the true ones. */
+export interface Comparison {
+  /** The penalty, in the units of the estimate. */
+  readonly penalty: number;
+  /** The certified relative gap of the solution of the Fantope program. */
+  readonly relativeGap: number;
+  readonly truth: ComparedComponents;
+  readonly pca: ComparedComponents;
+  /** Of the estimate after all entries were moved towards 0 by the penalty. */
+  readonly softThreshold: ComparedComponents;
+  readonly fantope: ComparedComponents;
+}
+
+/** The estimate of one simulated collection, beside the truth. */
+export class SimulatedCollection {
+  /**
+   * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for options of
+   *   another type or name.
+   */
+  constructor(options: CollectionOptions);
+
+  /** Standard deviation of the noise in one off-diagonal entry of the estimate. */
+  readonly noiseDeviation: number;
+
+  /**
+   * Recovers the components by all methods.
+   *
+   * @param options - The penalty, or the factor c of c × noise × sqrt(ln d): 0.5 by default.
+   * @throws {@link LdpPcaError} with code `recovery` for a factor below 0; {@link ArgumentError} for a penalty below 0, and for
+   *   options of another type or name.
+   */
+  compare(options?: { readonly penalty?: number } | { readonly factor?: number }): Comparison;
+
+  /**
+   * Solves the sparse problem for a geometric sequence of penalties, as {@link penaltyPath}.
+   *
+   * @param options - `points` is their number, 20 by default.
+   * @throws {@link LdpPcaError} with code `recovery` without a mechanism, whose noise the smallest penalty follows, and
+   *   `cancelled` when `onProgress` returned `false`.
+   */
+  path(
+    options?: WatchOptions & { readonly points?: number },
+  ): (PathPoint & Pick<ComparedComponents, "hits" | "misses" | "falseAlarms">)[];
+
+  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Draws a collection: `new SimulatedCollection(options)`. */
+export function drawCollection(options: CollectionOptions): SimulatedCollection;

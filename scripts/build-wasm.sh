@@ -15,7 +15,7 @@ main() {
     for build in $builds; do
         case $build in
             client) build client client js ;;
-            lab) build lab release lab ;;
+            lab) build lab lab lab ;;
             *) echo "unknown build '$build': use client, lab" >&2 && exit 2 ;;
         esac
     done
@@ -44,7 +44,7 @@ build() {
     mv "$out/ldp_pca_bg.js" "$out/ldp_pca.js"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes.
     wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
-        --enable-reference-types --enable-sign-ext --strip-debug --strip-producers --strip-target-features \
+        --enable-reference-types --enable-sign-ext --enable-simd --strip-debug --strip-producers --strip-target-features \
         "$out/ldp_pca_bg.wasm" --output "$out/ldp_pca_bg.wasm"
     if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
     mkdir -p "$(dirname "$stamp")"

@@ -13,6 +13,8 @@
 use nalgebra::{DMatrix, DVector};
 use thiserror::Error;
 
+use crate::linalg::sort_descending;
+
 /// Smallest sine of the angle between a column and the span of those before it that still adds a dimension: `1e-10`.
 pub const INDEPENDENCE_TOLERANCE: f64 = 1e-10;
 
@@ -244,7 +246,7 @@ fn residual(a: &Subspace, b: &Subspace) -> DMatrix<f64> {
 
 fn descending_singular_values(matrix: &DMatrix<f64>) -> DVector<f64> {
     let mut values = matrix.singular_values();
-    values.as_mut_slice().sort_unstable_by(|left, right| right.total_cmp(left));
+    sort_descending(values.as_mut_slice());
     values
 }
 

@@ -1,10 +1,14 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 // The page keeps to itself wherever it is hosted. Only in the build: the development server inserts inline styles.
 const policy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self'",
   "style-src 'self'",
   "img-src 'self'",
   "connect-src 'self'",
@@ -20,17 +24,73 @@ const contentSecurityPolicy: Plugin = {
   ],
 };
 
+/** Where the documentation is read: in the repository that Cargo.toml names, or else in the published crate. */
+const repository = /^repository *= *"(.*)"/m.exec(readFileSync(file("../Cargo.toml"), "utf8"))?.[1];
+const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/crate/ldp-pca/latest/source/";
+
+/** Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
+ * `href="doc:docs/prediction.md"` leads to that file of the repository. */
+const sections: Plugin = {
+  name: "sections",
+  transformIndexHtml: {
+    order: "pre",
+    handler: (html) =>
+      html
+        .replace(/^ *<!-- section: ([a-z-]+) -->\n/gm, (_, name) =>
+          readFileSync(file(`src/sections/${name}.html`), "utf8"),
+        )
+        .replaceAll('href="doc:', `href="${documents}`),
+  },
+};
+
+/**
+ * Builds the worker as an entry of the page's own bundle, so that both load one file of the lab. Vite's `?worker` would
+ * put a second copy of it into the worker. The module `worker-url` has the entry's address.
+ */
+const sharedWorker: Plugin = {
+  name: "shared-worker",
+  resolveId: (id) => (id === "worker-url" ? `\0${id}` : undefined),
+  load(id) {
+    if (id !== "\0worker-url") return undefined;
+    const entry = file("src/engine/worker.ts");
+    if (this.environment.mode === "dev") return `export default "/src/engine/worker.ts";`;
+    const reference = this.emitFile({ type: "chunk", id: entry, name: "worker" });
+    return `export default import.meta.ROLLUP_FILE_URL_${reference};`;
+  },
+};
+
+/** The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it. */
+const earlyModule: Plugin = {
+  name: "early-module",
+  apply: "build",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle }) =>
+      Object.keys(bundle ?? {})
+        .filter((path) => path.endsWith(".wasm"))
+        .map((path) => ({
+          tag: "link",
+          attrs: { rel: "preload", as: "fetch", type: "application/wasm", crossorigin: true, href: `./${path}` },
+          injectTo: "head",
+        })),
+  },
+};
+
 export default defineConfig({
   // Relative, so that the page works under any path.
   base: "./",
-  plugins: [contentSecurityPolicy],
+  plugins: [contentSecurityPolicy, sections, sharedWorker, earlyModule],
   resolve: {
     // The page uses the package as any other page would.
-    alias: { "ldp-pca/lab": fileURLToPath(new URL("../pkg/lab.js", import.meta.url)) },
+    alias: [
+      { find: "ldp-pca/lab", replacement: file("../pkg/lab.js") },
+      { find: /^ldp-pca\/ldp_pca_lab_bg\.wasm(?=\?|$)/, replacement: file("../pkg/wasm/lab/ldp_pca_bg.wasm") },
+    ],
   },
   build: {
     // A content security policy without data: in it must not stop the page from loading the module.
     assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
   },
   server: {
     // The package lies beside the page.

@@ -13,6 +13,7 @@ mod files;
 mod inspect;
 mod output;
 mod parameters;
+mod plan;
 mod plot;
 mod randomize;
 mod records;
@@ -30,7 +31,7 @@ use clap::{Parser, Subcommand};
 /// Principal components of data that never leaves its owner's device.
 ///
 /// A collection runs through: schema infer (from a public sample), task new, randomize (on each device), aggregate,
-/// recover. `simulate` shows beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it on this
+/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it on this
 /// machine.
 #[derive(Parser)]
 #[command(name = "ldp-pca", version, max_term_width = 110)]
@@ -53,6 +54,8 @@ enum Command {
     Aggregate(aggregate::AggregateCommand),
     /// Recover principal components from summed reports
     Recover(recover::Recover),
+    /// Tell how many users it takes, before anybody is asked
+    Plan(plan::Plan),
     /// Measure the error to expect, on synthetic records
     Simulate(simulate::Simulate),
     /// Test a randomizer's guarantee on worst-case pairs of records
@@ -87,6 +90,7 @@ pub fn run() -> ExitCode {
         Command::Randomize(command) => command.run(),
         Command::Aggregate(command) => command.run(),
         Command::Recover(command) => command.run(),
+        Command::Plan(command) => command.run(),
         Command::Simulate(command) => command.run(),
         Command::Audit(command) => command.run(),
         Command::Solve(command) => command.run(),

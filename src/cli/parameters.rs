@@ -11,6 +11,7 @@ use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 
 use super::error::{CliError, Result};
+use super::plan::Eigenvalues;
 
 /// `1e-6`-style delta when none is given.
 pub(super) const DEFAULT_DELTA: f64 = 1e-6;
@@ -33,6 +34,16 @@ pub(super) fn delta(text: &str) -> core::result::Result<Delta, String> {
 pub(super) fn rank(text: &str) -> core::result::Result<Rank, String> {
     let rank = usize::from_str(text).map_err(|_| format!("'{text}' is not a whole number of components"))?;
     Rank::new(rank).map_err(|error| error.to_string())
+}
+
+/// Parses numbers separated by commas.
+pub(super) fn eigenvalues(text: &str) -> core::result::Result<Eigenvalues, String> {
+    let entry = |(index, part): (usize, &str)| match number(part.trim()) {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        Ok(value) => Err(format!("entry {} is {value}: an eigenvalue is a finite number of at least 0", index + 1)),
+        Err(problem) => Err(format!("entry {}: {problem}; give numbers separated by commas, as 0.6,0.2", index + 1)),
+    };
+    text.split(',').enumerate().map(entry).collect::<core::result::Result<_, _>>().map(Eigenvalues)
 }
 
 /// Parses a number of candidates. (Finding the best cap for billions of them would take long, only to be refused.)

@@ -12,7 +12,7 @@ use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::schema::MAX_DIMENSION;
-use ldp_pca::simulation::{RecoveryMethod, SimulationError, SpikedModel, Trial, TrialResult};
+use ldp_pca::simulation::{RecoveryMethod, Reports, SimulationError, SpikedModel, Trial, TrialResult};
 use rand::SeedableRng;
 use serde::Serialize;
 
@@ -66,6 +66,9 @@ pub(super) struct Simulate {
     /// How components are recovered; several methods, separated by commas, see the same reports
     #[arg(long, value_enum, value_delimiter = ',', default_value = "pca")]
     method: Vec<MethodName>,
+    /// How reports come about
+    #[arg(long, value_enum, default_value_t = ReportsName::Randomized)]
+    reports: ReportsName,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
     #[arg(long, value_name = "C", default_value_t = DEFAULT_PENALTY_FACTOR, allow_hyphen_values = true)]
     penalty_factor: f64,
@@ -93,6 +96,14 @@ enum MethodName {
     SoftThreshold,
     /// The sparse (Fantope) program
     Fantope,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportsName {
+    /// Every record is randomized, as on a user's device
+    Randomized,
+    /// The sums of reports are drawn from their law, which is the same and much faster
+    Drawn,
 }
 
 #[derive(Serialize)]
@@ -155,22 +166,21 @@ impl Simulate {
         }
         let (mechanism, claimed_delta) = self.mechanism()?;
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
-        let results = self.trials(mechanism.as_ref(), &progress).map_err(|error| match error {
+        let results = self.trials(mechanism.as_slice(), &progress).map_err(|error| match error {
             SimulationError::Population(problem) => CliError::Usage(problem.to_string()),
             other => other.into(),
         })?;
         progress.finish_and_clear();
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);
+        // What is not randomized has no noise, and every method the error of the records themselves.
+        let figures = |index: usize| {
+            let value = |result: &TrialResult| result.by_mechanism.first().map_or(result.non_private, |by| by[index]);
+            Figures::of(results.iter().map(value).collect())
+        };
         let result = SimulateResult {
-            sin_theta_squared: Figures::of(results.iter().map(|result| result.sin_theta_squared).collect()),
-            methods: self
-                .method
-                .iter()
-                .enumerate()
-                .map(|(index, method)| MethodFigures {
-                    method: method.name(),
-                    sin_theta_squared: Figures::of(results.iter().map(|result| result.by_method[index]).collect()),
-                })
+            sin_theta_squared: figures(0),
+            methods: (self.method.iter().enumerate())
+                .map(|(index, method)| MethodFigures { method: method.name(), sin_theta_squared: figures(index) })
                 .collect(),
             penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
             non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
@@ -219,7 +229,7 @@ impl Simulate {
     /// All trials, each with a random stream of its own, so that the result does not depend on the number of cores.
     fn trials(
         &self,
-        mechanism: Option<&Mechanism>,
+        mechanisms: &[Mechanism],
         progress: &ProgressBar,
     ) -> core::result::Result<Vec<TrialResult>, SimulationError> {
         let next = AtomicU64::new(0);
@@ -234,7 +244,7 @@ impl Simulate {
                             if trial >= self.trials {
                                 return results;
                             }
-                            let result = self.trial(trial, mechanism, progress);
+                            let result = self.trial(trial, mechanisms, progress);
                             if result.is_err() {
                                 // The others would fail as this one did: none is started any more.
                                 next.fetch_max(self.trials, Ordering::Relaxed);
@@ -256,16 +266,25 @@ impl Simulate {
     fn trial(
         &self,
         trial: u64,
-        mechanism: Option<&Mechanism>,
+        mechanisms: &[Mechanism],
         progress: &ProgressBar,
     ) -> core::result::Result<TrialResult, SimulationError> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(trial);
         let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
-        let trial = Trial { population: &population, mechanism, records: self.records, rank: self.rank };
-        let mut methods = self.method.iter().map(|method| method.with(self.penalty_factor));
-        let first = methods.next().unwrap_or(RecoveryMethod::Pca);
-        trial.run_with_methods(first, &methods.collect::<Vec<_>>(), &mut rng, |count| progress.inc(count))
+        let (records, rank) = (self.records, self.rank);
+        let trial = Trial { population: &population, mechanisms, records, rank, reports: self.reports.into() };
+        let methods: Vec<_> = self.method.iter().map(|method| method.with(self.penalty_factor)).collect();
+        trial.run(&methods, &mut rng, |count| progress.inc(count))
+    }
+}
+
+impl From<ReportsName> for Reports {
+    fn from(name: ReportsName) -> Self {
+        match name {
+            ReportsName::Randomized => Self::Randomized,
+            ReportsName::Drawn => Self::Drawn,
+        }
     }
 }
 

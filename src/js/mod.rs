@@ -34,7 +34,7 @@ use crate::task::TaskError;
 
 pub use client::{Task, version};
 #[cfg(feature = "lab")]
-pub use lab::{Aggregate, Recovery};
+pub use lab::{Aggregate, Collection, Compared, Recovery};
 
 /// Small rather than fast at sizes that a client does not meet.
 #[cfg(not(feature = "lab"))]

@@ -7,6 +7,8 @@ use faer::{ColMut, MatMut, MatRef, Par};
 use nalgebra::{DMatrix, DVector, Scalar};
 use thiserror::Error;
 
+use super::sorted_descending;
+
 /// Largest asymmetry `|A_ij − A_ji| / max |A|` accepted as rounding: `1e-12`.
 pub const SYMMETRY_TOLERANCE: f64 = 1e-12;
 
@@ -161,8 +163,8 @@ impl ScaledMatrix {
         let steps = STEPS_PER_EIGENVALUE * dimension;
         let eigen = nalgebra::SymmetricEigen::try_new(self.entries.clone(), f64::EPSILON, steps)
             .ok_or_else(|| self.not_converged(f64::INFINITY))?;
-        let mut order: Vec<usize> = (0..dimension).collect();
-        order.sort_by(|&left, &right| eigen.eigenvalues[left].total_cmp(&eigen.eigenvalues[right]));
+        let mut order = sorted_descending((0..dimension).collect(), |index| eigen.eigenvalues[*index]);
+        order.reverse();
         if let Some(vectors) = vectors {
             for (column, &index) in order.iter().enumerate() {
                 vectors.set_column(column, &eigen.eigenvectors.column(index));
@@ -292,7 +294,7 @@ fn half_sum_with_transpose(matrix: &DMatrix<f64>, scale: f64) -> DMatrix<f64> {
 }
 
 /// The power of two in `(value / 2, value]`, or 1 for zero; subnormal values share the smallest normal power.
-fn power_of_two_below(value: f64) -> f64 {
+pub(crate) fn power_of_two_below(value: f64) -> f64 {
     if value == 0.0 {
         return 1.0;
     }

@@ -128,6 +128,15 @@ impl Gaussian {
         Ok(Self { dimension, guarantee, loss: loss(dimension, diagonal_deviation)?, diagonal, off_diagonal, width })
     }
 
+    /// The sums of `records` reports that [`debias`](LocalRandomizer::debias) turns into `mean`, to half an integer.
+    pub(crate) fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
+        let of_entry = |row: usize, column: usize| {
+            let step = if row == column { self.diagonal.step } else { self.off_diagonal.step };
+            ((mean[(row, column)] / step - 0.5) * records as f64).round() as i64
+        };
+        (0..self.dimension).flat_map(|row| (row..self.dimension).map(move |column| of_entry(row, column))).collect()
+    }
+
     /// Standard deviation of the noise on a diagonal entry of one debiased report.
     #[must_use]
     pub fn diagonal_deviation(&self) -> f64 {

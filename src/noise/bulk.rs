@@ -25,8 +25,8 @@ const TRACY_WIDOM_95: f64 = 0.9793;
 /// observed direction knows nothing of the true one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseBulk {
-    law: NoiseLaw,
-    level: f64,
+    pub(super) law: NoiseLaw,
+    pub(super) level: f64,
     dimension: usize,
 }
 
@@ -53,6 +53,29 @@ impl NoiseBulk {
         match self.law.perturbation {
             Perturbation::Additive { .. } => self.level + self.deviation(),
             Perturbation::Directions { gain } => self.eigenvalue_of_ratio(gain, 1.0 + self.aspect().sqrt()),
+        }
+    }
+
+    /// The number of reports, not rounded, at which `eigenvalue` is the threshold: with more it leaves a trace. The
+    /// inverse of [`NoiseBulk::threshold`], whatever number of reports the law is for; infinite for an eigenvalue that
+    /// is not above the bulk.
+    ///
+    /// ```text
+    /// double-cap   dimension / (l - 1)^2
+    /// Gaussian     dimension × (variance of an off-diagonal entry of one report) / theta^2
+    /// ```
+    #[must_use]
+    pub fn records_at_threshold(&self, eigenvalue: f64) -> f64 {
+        let dimension = self.dimension as f64;
+        if eigenvalue <= self.level {
+            return f64::INFINITY;
+        }
+        match self.law.perturbation {
+            Perturbation::Additive { .. } => {
+                let of_one = self.law.cross_variance(self.level, self.level) * self.law.records as f64;
+                dimension * of_one / (eigenvalue - self.level).powi(2)
+            }
+            Perturbation::Directions { gain } => dimension / (self.ratio(gain, eigenvalue) - 1.0).powi(2),
         }
     }
 
@@ -144,7 +167,7 @@ impl NoiseBulk {
     }
 
     /// An eigenvalue of the reports' second moment in units of the bulk's.
-    fn ratio(&self, gain: f64, eigenvalue: f64) -> f64 {
+    pub(super) fn ratio(&self, gain: f64, eigenvalue: f64) -> f64 {
         (1.0 + gain * eigenvalue / self.law.scale) / (1.0 + gain * self.level / self.law.scale)
     }
 
@@ -176,6 +199,9 @@ mod tests {
                 assert_eq!(bulk.eigenvalue(bulk.edge()), None);
                 assert_eq!(bulk.eigenvalue(f64::NAN), None);
                 assert_eq!(bulk.cos_squared(bulk.threshold()), 0.0);
+                let records = bulk.records_at_threshold(bulk.threshold());
+                assert!((records / law.records() as f64 - 1.0).abs() < 1e-9, "{records}");
+                assert_eq!(bulk.records_at_threshold(level), f64::INFINITY);
                 assert!(bulk.cos_squared(1.01 * bulk.threshold()) < 0.05 && bulk.cos_squared(1e3) > 0.99);
             }
         }

@@ -57,6 +57,7 @@
 //! A centred covariance (the mean subtracted) is another estimate; its law is not this one.
 
 mod bulk;
+mod chain;
 mod spiked;
 
 pub use bulk::NoiseBulk;

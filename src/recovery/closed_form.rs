@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, SolverStatus};
 use super::solver::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
-use crate::linalg::symmetric_eigen;
+use crate::linalg::{sorted_descending, symmetric_eigen};
 
 /// The solution where it is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`, where `X` selects the
 /// `k` largest diagonal entries (ties to the lower index).
@@ -28,9 +28,8 @@ pub(super) fn closed_form(
 fn leading_coordinates(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> Found {
     let (dimension, rank, penalty) = (scaled.dimension(), scaled.rank, problem.penalty().value());
     let diagonal: Vec<f64> = (0..dimension).map(|row| scaled.entry(row, row)).collect();
-    let mut rows: Vec<usize> = (0..dimension).collect();
-    // Stable, so that ties go to the lower index.
-    rows.sort_by(|left, right| diagonal[*right].total_cmp(&diagonal[*left]));
+    // Ties go to the lower index.
+    let mut rows = sorted_descending((0..dimension).collect(), |row| diagonal[*row]);
     rows.truncate(rank);
     rows.sort_unstable();
     let value: f64 = rows.iter().map(|row| diagonal[*row]).sum();

@@ -28,6 +28,9 @@ pub struct ServerConfig {
     pub max_pending_bytes: usize,
     /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503. Default 4096.
     pub max_pending_requests: usize,
+    /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused with 503.
+    /// Default 1024.
+    pub max_event_streams: usize,
     /// The number of reports below which no components are given out. Default 100.
     pub minimum_batch: u64,
     /// The longest that a body, a commit and a recovery may each take. Default 30 seconds.
@@ -48,6 +51,7 @@ impl ServerConfig {
             max_body_bytes: 8 << 20,
             max_pending_bytes: 64 << 20,
             max_pending_requests: 4096,
+            max_event_streams: 1024,
             minimum_batch: 100,
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),

@@ -15,6 +15,7 @@
 //! ```
 
 mod config;
+mod events;
 mod limits;
 mod problem;
 mod recovery;
@@ -102,7 +103,7 @@ impl Server {
         self.app.store.tasks().map(summary).collect()
     }
 
-    /// Serves until `shutdown` is ready. Then it takes no more connections, finishes open requests for as long as `drain_timeout` says, and gives
+    /// Serves until `shutdown` is ready. Then it takes no more connections, ends event streams, finishes open requests for as long as `drain_timeout` says, and gives
     /// the folder free.
     ///
     /// # Errors
@@ -112,8 +113,12 @@ impl Server {
         // Answers are small: they leave at once.
         let listener = self.listener.tap_io(|connection| drop(connection.set_nodelay(true)));
         let (stopping, stopped) = oneshot::channel();
+        let pulses = events::drive(&self.app);
+        let app = Arc::clone(&self.app);
         let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
             shutdown.await;
+            // Streams end only when they are told to, and connections are closed only when what they carry has ended.
+            app.events.stop();
             let _ = stopping.send(());
         });
         let deadline = async {
@@ -126,6 +131,7 @@ impl Server {
             served = serving.into_future() => served,
             () = deadline => Ok(()),
         };
+        drop(pulses);
         let app = self.app;
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         Ok(served?)

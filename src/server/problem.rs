@@ -86,17 +86,22 @@ impl Problem {
         }
         self
     }
+
+    /// The problem as a document.
+    pub(super) fn document(&self) -> Map<String, Value> {
+        let mut document = Map::new();
+        document.insert("type".into(), urn(self.kind).into());
+        document.insert("title".into(), self.title.into());
+        document.insert("status".into(), self.status.as_u16().into());
+        document.insert("detail".into(), self.detail.as_str().into());
+        document.extend(self.members.clone());
+        document
+    }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut body = Map::new();
-        body.insert("type".into(), urn(self.kind).into());
-        body.insert("title".into(), self.title.into());
-        body.insert("status".into(), self.status.as_u16().into());
-        body.insert("detail".into(), self.detail.into());
-        body.extend(self.members);
-        let mut response = (self.status, Json(body)).into_response();
+        let mut response = (self.status, Json(self.document())).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());

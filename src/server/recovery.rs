@@ -48,11 +48,19 @@ pub(super) struct Recovery {
     mean: Option<Mean>,
 }
 
+impl Recovery {
+    /// The number of reports that it is of.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+}
+
 impl RecoveryCache {
-    /// The `rank` leading components; `rank` is at most the dimension and there is at least one report.
-    pub(super) async fn recover(&self, store: Arc<TaskStore>, rank: Rank) -> Result<Recovery, Problem> {
+    /// The `rank` leading components of a state with `records` reports or more; `rank` is at most the dimension and there is
+    /// at least one report.
+    pub(super) async fn recover(&self, store: Arc<TaskStore>, rank: Rank, records: u64) -> Result<Recovery, Problem> {
         let task = store.task().clone();
-        let spectrum = self.spectrum(store).await?;
+        let spectrum = self.spectrum(store, records).await?;
         let Components { vectors, values, .. } = &spectrum.components;
         let rank = rank.value().min(values.len());
         Ok(Recovery {
@@ -68,10 +76,10 @@ impl RecoveryCache {
         })
     }
 
-    async fn spectrum(&self, store: Arc<TaskStore>) -> Result<Arc<Spectrum>, Problem> {
+    async fn spectrum(&self, store: Arc<TaskStore>, records: u64) -> Result<Arc<Spectrum>, Problem> {
         let mut last = Arc::clone(&self.last).lock_owned().await;
         // Reports are summed before they are counted, so a result can be of a newer state than the count.
-        if let Some(spectrum) = last.as_ref().filter(|spectrum| spectrum.records >= store.counts().records) {
+        if let Some(spectrum) = last.as_ref().filter(|spectrum| spectrum.records >= records) {
             return Ok(Arc::clone(spectrum));
         }
         // The lock goes along: when the request is given up, the result still serves the next one.

@@ -20,10 +20,11 @@ use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::config::ServerConfig;
+use super::events::{self, Events};
 use super::limits::{Limits, Upload, busy};
 use super::problem::{Problem, report_kind, urn};
 use super::recovery::{Recovery, RecoveryCache};
-use super::store::{Batch, CommitError, Committed, Store, TaskStore};
+use super::store::{Batch, CommitError, Committed, Counts, Store, TaskStore};
 use crate::privacy::Guarantee;
 use crate::recovery::Rank;
 use crate::report::{Report, ReportError};
@@ -32,9 +33,10 @@ use crate::task::{Task, TaskDigest};
 /// The media type of reports, beside `application/octet-stream`.
 const REPORTS: &str = "application/vnd.ldp-pca.reports";
 
-/// What pages may do: load from here, run WebAssembly, talk to here.
-const CONTENT_SECURITY_POLICY: &str =
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'";
+/// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head, for
+/// hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
+    style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Bytes of reports beyond which they are decoded off the request threads.
 const DECODE_INLINE_BYTES: usize = 128 << 10;
@@ -45,6 +47,7 @@ const LISTED_REJECTIONS: usize = 1000;
 /// What all requests share.
 pub(super) struct App {
     pub(super) store: Store,
+    pub(super) events: Events,
     recoveries: BTreeMap<TaskDigest, RecoveryCache>,
     limits: Limits,
     minimum_batch: u64,
@@ -53,13 +56,54 @@ pub(super) struct App {
 impl App {
     pub(super) fn new(store: Store, config: &ServerConfig) -> Self {
         let recoveries = store.tasks().map(|task| (task.task().digest(), RecoveryCache::default())).collect();
-        Self { store, recoveries, limits: Limits::new(config), minimum_batch: config.minimum_batch.max(1) }
+        let events = Events::new(&store, config.max_event_streams);
+        Self { store, events, recoveries, limits: Limits::new(config), minimum_batch: config.minimum_batch.max(1) }
     }
 
     fn find(&self, id: Result<UrlPath<String>, PathRejection>) -> Result<&Arc<TaskStore>, Problem> {
         let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
         self.store.task(&id).ok_or_else(|| Problem::unknown_task(&id))
     }
+
+    pub(super) fn status(&self, store: &TaskStore, counts: Counts) -> Status {
+        Status {
+            task: store.task().digest().to_string(),
+            records: counts.records,
+            duplicates: counts.duplicates,
+            minimum_batch: self.minimum_batch,
+            guarantee: store.task().guarantee(),
+            dimension: store.task().dimension(),
+            report_bytes: store.report_bytes(),
+        }
+    }
+
+    /// The components of a state with `records` reports or more.
+    pub(super) async fn recover(&self, store: &Arc<TaskStore>, rank: Rank, records: u64) -> Result<Recovery, Problem> {
+        if records < self.minimum_batch {
+            return Err(below_minimum_batch(records, self.minimum_batch));
+        }
+        let Some(cache) = self.recoveries.get(&store.task().digest()) else {
+            return Err(Problem::internal("the task has no place for its components"));
+        };
+        let recovery = timeout(self.limits.request_timeout(), cache.recover(Arc::clone(store), rank, records)).await;
+        recovery.unwrap_or_else(|_| {
+            Err(Problem::unavailable(
+                "recovery-timeout",
+                "The components take too long",
+                "the components are still being computed: ask again later",
+            ))
+        })
+    }
+}
+
+fn below_minimum_batch(records: u64, minimum: u64) -> Problem {
+    Problem::new(
+        StatusCode::CONFLICT,
+        "below-minimum-batch",
+        "Too few reports",
+        format!("there are {records} reports, and components are given out from {minimum} on: collect more"),
+    )
+    .with(serde_json::json!({"records": records, "minimum_batch": minimum}))
 }
 
 /// All routes; the files of `www` are served where there is no other.
@@ -75,7 +119,8 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}", get(show_task))
         .route("/tasks/{id}/status", get(show_status))
         .route("/tasks/{id}/reports", post(take_reports))
-        .route("/tasks/{id}/recovery", get(recover))
+        .route("/tasks/{id}/recovery", get(show_recovery))
+        .route("/tasks/{id}/events", get(listen))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         // Bodies are bounded where they are read.
         .layer(DefaultBodyLimit::disable())
@@ -122,7 +167,7 @@ async fn show_task(
 
 /// What `GET /tasks/{id}/status` answers.
 #[derive(Serialize)]
-struct Status {
+pub(super) struct Status {
     task: String,
     records: u64,
     /// Since the server was started.
@@ -138,16 +183,7 @@ async fn show_status(
     id: Result<UrlPath<String>, PathRejection>,
 ) -> Result<Json<Status>, Problem> {
     let store = app.find(id)?;
-    let counts = store.counts();
-    Ok(Json(Status {
-        task: store.task().digest().to_string(),
-        records: counts.records,
-        duplicates: counts.duplicates,
-        minimum_batch: app.minimum_batch,
-        guarantee: store.task().guarantee(),
-        dimension: store.task().dimension(),
-        report_bytes: store.report_bytes(),
-    }))
+    Ok(Json(app.status(store, store.counts())))
 }
 
 /// What became of the reports of a request.
@@ -292,43 +328,30 @@ fn some_rejected(verdict: &Verdict) -> Problem {
     .with(verdict)
 }
 
-async fn recover(
+async fn show_recovery(
     State(app): State<Arc<App>>,
     id: Result<UrlPath<String>, PathRejection>,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Json<Recovery>, Problem> {
     let store = app.find(id)?;
-    let parameters = query.map_err(|error| bad_query(error.body_text()))?.0;
-    let rank = read_rank(&parameters, store.task().dimension())?;
-    let records = store.counts().records;
-    if records < app.minimum_batch {
-        let minimum = app.minimum_batch;
-        return Err(Problem::new(
-            StatusCode::CONFLICT,
-            "below-minimum-batch",
-            "Too few reports",
-            format!("there are {records} reports, and components are given out from {minimum} on: collect more"),
-        )
-        .with(serde_json::json!({"records": records, "minimum_batch": minimum})));
-    }
-    let Some(cache) = app.recoveries.get(&store.task().digest()) else {
-        return Err(Problem::internal("the task has no place for its components"));
-    };
-    let recovery = timeout(app.limits.request_timeout(), cache.recover(Arc::clone(store), rank)).await;
-    recovery
-        .unwrap_or_else(|_| {
-            Err(Problem::unavailable(
-                "recovery-timeout",
-                "The components take too long",
-                "the components are still being computed: ask again later",
-            ))
-        })
-        .map(Json)
+    let rank = read_rank(query, store.task().dimension())?;
+    app.recover(store, rank, store.counts().records).await.map(Json)
+}
+
+async fn listen(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let store = Arc::clone(app.find(id)?);
+    let rank = read_rank(query, store.task().dimension())?;
+    events::listen(app, store, rank)
 }
 
 /// The rank, the one parameter there is.
-fn read_rank(parameters: &[(String, String)], dimension: usize) -> Result<Rank, Problem> {
-    let [(name, value)] = parameters else {
+fn read_rank(query: Result<Query<Vec<(String, String)>>, QueryRejection>, dimension: usize) -> Result<Rank, Problem> {
+    let parameters = query.map_err(|error| bad_query(error.body_text()))?.0;
+    let [(name, value)] = &parameters[..] else {
         let found = parameters.len();
         return Err(bad_query(format!(
             "the query has {found} parameters: ask for ?rank=k with k from 1 to {dimension}"

@@ -1,11 +1,16 @@
 //! What to expect before anybody is asked for data: synthetic populations through the real mechanisms.
 
+mod comparison;
+mod drawn;
 mod estimate;
+mod moments;
 mod population;
+mod quantile;
 mod survey;
 mod trial;
 
+pub use comparison::{Comparison, Projection, SupportCounts};
 pub use estimate::SpikedEstimate;
-pub use population::{PopulationError, SpikedModel};
+pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use survey::LeisureSurvey;
-pub use trial::{RecoveryMethod, SimulationError, Trial, TrialResult};
+pub use trial::{Collection, Estimate, RecoveryMethod, Reports, SimulationError, Trial, TrialResult};

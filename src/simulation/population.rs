@@ -1,6 +1,6 @@
 //! The spiked model: a few directions stand out of isotropic noise.
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 use rand::seq::index;
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -30,10 +30,17 @@ impl SpikedModel {
         sparsity: Option<usize>,
         rng: &mut R,
     ) -> Result<Self, PopulationError> {
-        if !(signal.is_finite() && signal >= 0.0) {
-            return Err(PopulationError::Signal(signal));
-        }
+        Self::check(dimension, rank, signal, sparsity)?;
         Ok(Self { subspace: random_subspace(dimension, rank, sparsity, rng)?, signal })
+    }
+
+    /// Whether there is such a model.
+    ///
+    /// # Errors
+    /// As [`SpikedModel::draw`].
+    pub fn check(dimension: usize, rank: Rank, signal: f64, sparsity: Option<usize>) -> Result<(), PopulationError> {
+        check_signal(signal)?;
+        check_sparsity(dimension, rank, sparsity).map(|_| ())
     }
 
     /// The true principal subspace.
@@ -44,13 +51,79 @@ impl SpikedModel {
 
     /// One record: d numbers of norm 1.
     pub fn record<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
-        let basis = self.subspace.basis();
-        let factors = DVector::from_fn(basis.ncols(), |_, _| self.signal.sqrt() * rng.sample::<f64, _>(StandardNormal));
-        let mut record = basis * factors;
-        record.iter_mut().for_each(|value| *value += rng.sample::<f64, _>(StandardNormal));
-        let norm = record.norm();
-        record.iter().map(|value| value / norm).collect()
+        let mut record = vec![0.0; self.subspace.dimension()];
+        self.fill(&mut record, rng);
+        record
     }
+
+    /// Overwrites `record`, d numbers, with a new one.
+    pub(super) fn fill<R: Rng + ?Sized>(&self, record: &mut [f64], rng: &mut R) {
+        record.fill(0.0);
+        for component in self.subspace.basis().column_iter() {
+            let factor = self.signal.sqrt() * rng.sample::<f64, _>(StandardNormal);
+            record.iter_mut().zip(&component).for_each(|(value, loading)| *value += factor * loading);
+        }
+        record.iter_mut().for_each(|value| *value += rng.sample::<f64, _>(StandardNormal));
+        let shrink = 1.0 / record.iter().map(|value| value * value).sum::<f64>().sqrt();
+        record.iter_mut().for_each(|value| *value *= shrink);
+    }
+
+    /// The eigenvalues of `E[x x^T]`, which normalising changes: see [`SpikedSpectrum`].
+    #[must_use]
+    pub fn spectrum(&self) -> SpikedSpectrum {
+        SpikedSpectrum::of(self.subspace.dimension(), self.subspace.rank(), self.signal)
+    }
+}
+
+/// The eigenvalues of `E[x x^T]` of a spiked model's unit-norm records: k equal ones above d - k equal ones, with sum 1.
+///
+/// With `a = 1 + signal`, A a sum of k and B of d - k squares of independent standard normal numbers, and `1/q` as an
+/// integral of `exp(-q t)`,
+///
+/// ```text
+/// signal   E[a A / (a A + B)] / k      = Integral over t > 0 of a (1 + 2 a t)^(-k/2 - 1) (1 + 2 t)^(-(d - k)/2)
+/// bulk     E[B / (a A + B)] / (d - k)  = (1 - k signal) / (d - k)
+/// ```
+///
+/// computed to some 1e-14 by the trapezoidal rule, which on the whole line converges exponentially.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpikedSpectrum {
+    /// Each of the k leading eigenvalues.
+    pub signal: f64,
+    /// Each of the others; 0 where there is none.
+    pub bulk: f64,
+}
+
+impl SpikedSpectrum {
+    /// The spectrum of a model that could be drawn with these parameters (see [`SpikedModel::draw`]).
+    ///
+    /// # Errors
+    /// [`PopulationError`] when rank and dimension do not fit, or the signal is not a finite number >= 0.
+    pub fn new(dimension: usize, rank: Rank, signal: f64) -> Result<Self, PopulationError> {
+        check_signal(signal)?;
+        rank.check(dimension)?;
+        Ok(Self::of(dimension, rank.value(), signal))
+    }
+
+    fn of(dimension: usize, rank: usize, signal: f64) -> Self {
+        // With 1 + 2 t = e^tau and tau = e^x the integrand is (a/2) e^x e^(-tau d/2) (1 + signal (1 - e^-tau))^(-k/2 - 1).
+        const STEP: f64 = 1.0 / 16.0;
+        let (half_dimension, power) = (0.5 * dimension as f64, 0.5 * rank as f64 + 1.0);
+        let integrand = |node: i32| {
+            let tau = libm::exp(STEP * f64::from(node));
+            tau * libm::exp(-half_dimension * tau - power * libm::log1p(-signal * libm::expm1(-tau)))
+        };
+        // From e^-80, and up to where e^-tau is gone.
+        let integral = STEP * (-1280..=128).map(integrand).sum::<f64>();
+        let value = 0.5 * (1.0 + signal) * integral;
+        let others = dimension - rank;
+        let rest = 1.0 - rank as f64 * value;
+        Self { signal: value, bulk: if others == 0 { 0.0 } else { rest.max(0.0) / others as f64 } }
+    }
+}
+
+fn check_signal(signal: f64) -> Result<(), PopulationError> {
+    if signal.is_finite() && signal >= 0.0 { Ok(()) } else { Err(PopulationError::Signal(signal)) }
 }
 
 /// A uniform subspace of rank k among all of d dimensions, or among those that live on `sparsity` random coordinates.
@@ -60,11 +133,7 @@ pub(super) fn random_subspace<R: Rng + ?Sized>(
     sparsity: Option<usize>,
     rng: &mut R,
 ) -> Result<Subspace, PopulationError> {
-    rank.check(dimension)?;
-    let rows = sparsity.unwrap_or(dimension);
-    if rows < rank.value() || rows > dimension {
-        return Err(PopulationError::Sparsity { sparsity: rows, rank: rank.value(), dimension });
-    }
+    let rows = check_sparsity(dimension, rank, sparsity)?;
     let support = index::sample(rng, dimension, rows);
     let mut columns = DMatrix::zeros(dimension, rank.value());
     for row in support.iter() {
@@ -73,6 +142,16 @@ pub(super) fn random_subspace<R: Rng + ?Sized>(
         }
     }
     Ok(Subspace::new(&columns)?)
+}
+
+/// The number of rows that are not zero.
+fn check_sparsity(dimension: usize, rank: Rank, sparsity: Option<usize>) -> Result<usize, PopulationError> {
+    rank.check(dimension)?;
+    let rows = sparsity.unwrap_or(dimension);
+    if rows < rank.value() || rows > dimension {
+        return Err(PopulationError::Sparsity { sparsity: rows, rank: rank.value(), dimension });
+    }
+    Ok(rows)
 }
 
 /// Why a population cannot be drawn.
@@ -119,6 +198,7 @@ pub enum PopulationError {
 mod tests {
     use super::*;
     use chacha20::ChaCha8Rng;
+    use nalgebra::DVector;
     use rand::SeedableRng;
 
     #[test]
@@ -134,11 +214,52 @@ mod tests {
         }
         // The energy inside V is A/(A + B) with A = 21 chi^2_2 and B = chi^2_8: its mean is 0.7216 (numerical
         // integration), deviation 0.23.
-        assert!(
-            (captured / f64::from(n) - 0.7216).abs() < 4.9 * 0.23 / f64::from(n).sqrt(),
-            "{}",
-            captured / f64::from(n)
-        );
+        let mean = captured / f64::from(n);
+        assert!((mean - 0.7216).abs() < 4.9 * 0.23 / f64::from(n).sqrt(), "{mean}");
+        assert!((2.0 * model.spectrum().signal - 0.7216).abs() < 5e-5, "{:?}", model.spectrum());
+    }
+
+    /// Shares of energy inside V over 40,000 records, within 4.9 standard errors: alpha 1e-6 a case.
+    #[test]
+    fn the_spectrum_is_that_of_simulation() {
+        let cases = [(2, 1, 3.0), (3, 2, 0.5), (6, 6, 2.0), (20, 3, 20.0), (40, 3, 8.0), (116, 5, 1.0), (5, 1, 1e6)];
+        for (dimension, rank, signal) in cases {
+            let mut rng = ChaCha8Rng::seed_from_u64(11);
+            let rank = Rank::new(rank).unwrap();
+            let model = SpikedModel::draw(dimension, rank, signal, None, &mut rng).unwrap();
+            let spectrum = model.spectrum();
+            assert_eq!(SpikedSpectrum::new(dimension, rank, signal), Ok(spectrum));
+            let shares: Vec<f64> = (0..40_000)
+                .map(|_| DVector::from_vec(model.record(&mut rng)))
+                .map(|record| model.subspace().basis().tr_mul(&record).norm_squared())
+                .collect();
+            let mean = shares.iter().sum::<f64>() / 40_000.0;
+            let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / 40_000.0;
+            let expected = rank.value() as f64 * spectrum.signal;
+            let bound = 4.9 * (variance / 40_000.0).sqrt() + 1e-12;
+            assert!((mean - expected).abs() < bound, "d {dimension} signal {signal}: {mean} {expected}");
+        }
+    }
+
+    #[test]
+    fn the_spectrum_has_its_closed_forms() {
+        let spectrum =
+            |dimension, rank, signal| SpikedSpectrum::new(dimension, Rank::new(rank).unwrap(), signal).unwrap();
+        // Without a signal all eigenvalues are 1/d; without a bulk they are too.
+        for (dimension, rank) in [(1, 1), (2, 1), (7, 3), (400, 5), (4096, 1)] {
+            let flat = spectrum(dimension, rank, 0.0);
+            assert!((flat.signal * dimension as f64 - 1.0).abs() < 1e-13, "{flat:?}");
+            assert!(rank == dimension || (flat.bulk * dimension as f64 - 1.0).abs() < 1e-13);
+            assert!((spectrum(dimension, dimension, 9.0).signal * dimension as f64 - 1.0).abs() < 1e-12);
+        }
+        // In the plane, sqrt(a) / (1 + sqrt(a)): the angle of (sqrt(a) g, h) has the Cauchy law's projected density.
+        for signal in [0.0, 0.5, 20.0, 1e8] {
+            let root = (1.0f64 + signal).sqrt();
+            assert!((spectrum(2, 1, signal).signal - root / (1.0 + root)).abs() < 1e-13, "{signal}");
+        }
+        assert_eq!(spectrum(3, 3, 4.0).bulk, 0.0);
+        assert!(SpikedSpectrum::new(2, Rank::new(3).unwrap(), 1.0).is_err());
+        assert!(SpikedSpectrum::new(3, Rank::new(3).unwrap(), f64::NAN).is_err());
     }
 
     #[test]

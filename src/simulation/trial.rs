@@ -2,34 +2,86 @@
 
 use core::ops::ControlFlow;
 
+use chacha20::ChaCha12Rng;
 use nalgebra::DMatrix;
+use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
 
+use super::drawn;
 use super::population::{PopulationError, SpikedModel};
 use crate::evaluation::SecondMoment;
 use crate::mechanism::{LocalRandomizer, Mechanism, RandomizeError, triangle};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
-    FantopeProblem, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings, default_penalty, principal_components,
-    soft_threshold,
+    FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings, default_penalty,
+    principal_components, soft_threshold,
 };
 use crate::report::ReportId;
 use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
 
-/// A collection of `records` reports from a population.
+/// A collection of `records` reports from a population, once for each mechanism.
+///
+/// ```
+/// use chacha20::ChaCha12Rng;
+/// use ldp_pca::mechanism::MechanismSpec;
+/// use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, Trial};
+/// use ldp_pca::{privacy::Epsilon, record::Bounding, recovery::Rank};
+/// use rand::SeedableRng;
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// let rank = Rank::new(2)?;
+/// let population = SpikedModel::draw(20, rank, 20.0, None, &mut rng)?;
+/// let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0)?, candidates: 256, cap: 9 };
+/// let mechanisms = [mechanism.build(20, Bounding::UnitNorm)?];
+/// let reports = Reports::Drawn;
+/// let trial = Trial { population: &population, mechanisms: &mechanisms, records: 10_000, rank, reports };
+/// let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {})?;
+/// assert!(result.non_private < result.by_mechanism[0][0] && result.by_mechanism[0][0] < 0.1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Trial<'a> {
     /// Who is asked.
     pub population: &'a SpikedModel,
-    /// How records are randomized; `None` for none.
-    pub mechanism: Option<&'a Mechanism>,
-    /// How many are asked, n.
+    /// How the same records are randomized, each time on their own.
+    pub mechanisms: &'a [Mechanism],
+    /// How many are asked, n, at least 1.
     pub records: u64,
     /// How many components are recovered, k.
     pub rank: Rank,
+    /// How reports come about.
+    pub reports: Reports,
 }
 
-/// How components are recovered from the estimate of a trial.
+/// How the reports of a trial come about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reports {
+    /// Every record is randomized, as on a user's device.
+    #[default]
+    Randomized,
+    /// Sums of reports are drawn from their law: that of the randomizer, in `O(d^2)` operations a record.
+    Drawn,
+}
+
+/// What an aggregator would have, and what nobody has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collection {
+    /// The mean of `x x^T` over the records themselves, d × d.
+    pub second_moment: DMatrix<f64>,
+    /// The estimate of it by each mechanism, in their order.
+    pub estimates: Vec<Estimate>,
+}
+
+/// A debiased estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate, d × d.
+    pub matrix: DMatrix<f64>,
+    /// Standard deviation that the mechanism gives to one off-diagonal entry.
+    pub noise: f64,
+}
+
+/// How components are recovered from an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RecoveryMethod {
     /// [`principal_components`].
@@ -49,12 +101,11 @@ pub enum RecoveryMethod {
 /// Squared distances `||sin Theta||_F^2` (0 to k) of recovered subspaces from the population's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialResult {
-    /// By the first method, from the reports; from the records themselves where there is no mechanism.
-    pub sin_theta_squared: f64,
-    /// By [`RecoveryMethod::Pca`] from the records themselves.
+    /// By [`RecoveryMethod::Pca`] from the records themselves. Without noise there is no penalty either: it is that of
+    /// every method.
     pub non_private: f64,
-    /// Like `sin_theta_squared`, by every method in the order asked for.
-    pub by_method: Vec<f64>,
+    /// For each mechanism by each method, in the orders asked for.
+    pub by_mechanism: Vec<Vec<f64>>,
 }
 
 /// Gap at which the sparse solver stops: far below what it takes to move an error's fourth digit.
@@ -64,42 +115,70 @@ const TOLERANCE: f64 = 1e-5;
 const BATCH: usize = 256;
 
 impl Trial<'_> {
-    /// Runs the trial: every record is drawn, randomized, summed; then the principal components are recovered.
-    /// `progress` is called with the number of records of every finished batch.
-    ///
-    /// # Errors
-    /// [`SimulationError`] when a stage refuses its input.
-    pub fn run<R: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        progress: impl FnMut(u64),
-    ) -> Result<TrialResult, SimulationError> {
-        self.run_with_methods(RecoveryMethod::Pca, &[], rng, progress)
-    }
-
-    /// Like [`Trial::run`], and recovers the components by several methods from the same reports.
+    /// Collects the reports and recovers the components by several methods from each mechanism's. `progress` is called
+    /// with the number of records of every finished batch.
     ///
     /// # Errors
     /// [`SimulationError`] when a stage refuses its input; a factor must be a finite number of at least 0.
-    pub fn run_with_methods<R: CryptoRng + ?Sized>(
+    pub fn run<R: CryptoRng + ?Sized>(
         &self,
-        first: RecoveryMethod,
-        others: &[RecoveryMethod],
+        methods: &[RecoveryMethod],
+        rng: &mut R,
+        progress: impl FnMut(u64),
+    ) -> Result<TrialResult, SimulationError> {
+        let Collection { second_moment, estimates } = self.collect(rng, progress)?;
+        let exact = Estimate { matrix: second_moment, noise: 0.0 };
+        let by_methods = |estimate: &Estimate| methods.iter().map(|method| self.error_by(*method, estimate)).collect();
+        Ok(TrialResult {
+            non_private: self.error_by(RecoveryMethod::Pca, &exact)?,
+            by_mechanism: estimates.iter().map(by_methods).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Draws the records, the same ones whatever the mechanisms, and collects the reports of each mechanism, each with
+    /// randomness of its own.
+    ///
+    /// # Errors
+    /// [`SimulationError`] when there are no records, or a mechanism is for another dimension or fails.
+    pub fn collect<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        progress: impl FnMut(u64),
+    ) -> Result<Collection, SimulationError> {
+        let expected = self.population.subspace().dimension();
+        if let Some(other) = self.mechanisms.iter().find(|mechanism| mechanism.dimension() != expected) {
+            return Err(SimulationError::Dimension { expected, found: other.dimension() });
+        }
+        if self.records == 0 {
+            return Err(SimulationError::NoRecords);
+        }
+        match self.reports {
+            Reports::Randomized => self.randomize_all(rng, progress),
+            Reports::Drawn => Ok(drawn::collect(self, rng, progress)),
+        }
+    }
+
+    fn randomize_all<R: CryptoRng + ?Sized>(
+        &self,
         rng: &mut R,
         mut progress: impl FnMut(u64),
-    ) -> Result<TrialResult, SimulationError> {
-        let dimension = self.population.subspace().dimension();
+    ) -> Result<Collection, SimulationError> {
+        let mut records_rng = ChaCha12Rng::from_rng(rng);
+        let mut collections: Vec<(&Mechanism, Vec<i64>, ChaCha12Rng)> = self
+            .mechanisms
+            .iter()
+            .map(|mechanism| (mechanism, vec![0; triangle(mechanism.state_dimension())], ChaCha12Rng::from_rng(rng)))
+            .collect();
         let task_key = [0; 16];
-        let mut second_moment = SecondMoment::new(dimension, 1.0);
-        let mut sums = self.mechanism.map(|mechanism| vec![0i64; triangle(mechanism.state_dimension())]);
+        let mut second_moment = SecondMoment::new(self.population.subspace().dimension(), 1.0);
         let mut left = self.records;
         while left > 0 {
             let count = left.min(BATCH as u64) as usize;
             let records = (0..count)
-                .map(|_| BoundedRecord::new(self.population.record(rng), Bounding::UnitNorm))
+                .map(|_| BoundedRecord::new(self.population.record(&mut records_rng), Bounding::UnitNorm))
                 .collect::<Result<Vec<_>, _>>()?;
             records.iter().for_each(|record| second_moment.add(record));
-            if let (Some(mechanism), Some(sums)) = (self.mechanism, &mut sums) {
+            for (mechanism, sums, rng) in &mut collections {
                 let payloads = randomize(mechanism, &records, &task_key, rng)?;
                 let payloads: Vec<(ReportId, &[u8])> = payloads.iter().map(|(id, bytes)| (*id, &bytes[..])).collect();
                 mechanism.accumulate(&task_key, &payloads, sums);
@@ -107,39 +186,36 @@ impl Trial<'_> {
             left -= count as u64;
             progress(count as u64);
         }
-        let exact = second_moment.matrix();
-        let non_private = self.error_by(RecoveryMethod::Pca, &exact, 0.0)?;
-        let (estimate, noise) = match (self.mechanism, &sums) {
-            (Some(mechanism), Some(sums)) => {
-                (mechanism.debias(sums, self.records), mechanism.entry_deviation() / (self.records as f64).sqrt())
-            }
-            _ => (exact, 0.0),
-        };
-        let sin_theta_squared = self.error_by(first, &estimate, noise)?;
-        let mut by_method = vec![sin_theta_squared];
-        for method in others {
-            by_method.push(self.error_by(*method, &estimate, noise)?);
-        }
-        Ok(TrialResult { sin_theta_squared, non_private, by_method })
+        let estimates = collections.into_iter().map(|(mechanism, sums, _)| Estimate {
+            matrix: mechanism.debias(&sums, self.records),
+            noise: mechanism.entry_deviation() / (self.records as f64).sqrt(),
+        });
+        Ok(Collection { second_moment: second_moment.matrix(), estimates: estimates.collect() })
     }
 
-    fn error_by(&self, method: RecoveryMethod, estimate: &DMatrix<f64>, noise: f64) -> Result<f64, SimulationError> {
-        let penalty = |factor| default_penalty(noise, estimate.nrows(), factor);
+    fn error_by(&self, method: RecoveryMethod, estimate: &Estimate) -> Result<f64, SimulationError> {
+        let penalty = |factor| default_penalty(estimate.noise, estimate.matrix.nrows(), factor);
         let components = match method {
-            RecoveryMethod::Pca => principal_components(estimate, self.rank)?.vectors,
+            RecoveryMethod::Pca => principal_components(&estimate.matrix, self.rank)?.vectors,
             RecoveryMethod::SoftThreshold { factor } => {
-                principal_components(&soft_threshold(estimate, penalty(factor)?), self.rank)?.vectors
+                principal_components(&soft_threshold(&estimate.matrix, penalty(factor)?), self.rank)?.vectors
             }
-            RecoveryMethod::Fantope { factor } => sparse_components(estimate, self.rank, penalty(factor)?)?,
+            RecoveryMethod::Fantope { factor } => {
+                sparse_components(&estimate.matrix, self.rank, penalty(factor)?)?.components
+            }
         };
         Ok(sin_theta_squared(&Subspace::new(&components)?, self.population.subspace())?)
     }
 }
 
-fn sparse_components(estimate: &DMatrix<f64>, rank: Rank, penalty: Penalty) -> Result<DMatrix<f64>, RecoveryError> {
+pub(super) fn sparse_components(
+    estimate: &DMatrix<f64>,
+    rank: Rank,
+    penalty: Penalty,
+) -> Result<FantopeSolution, RecoveryError> {
     let settings = SolverSettings { tolerance: TOLERANCE, ..SolverSettings::default() };
     let problem = FantopeProblem::new(estimate, rank, penalty)?;
-    Ok(FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?.components)
+    FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))
 }
 
 fn randomize<R: CryptoRng + ?Sized>(
@@ -164,6 +240,17 @@ fn randomize<R: CryptoRng + ?Sized>(
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulationError {
+    /// Nobody is asked.
+    #[error("a collection of 0 records has no estimate: ask for at least 1")]
+    NoRecords,
+    /// A mechanism is for other records.
+    #[error("the mechanism is for {found} features and the population has {expected}: build it for that many")]
+    Dimension {
+        /// The population's dimension.
+        expected: usize,
+        /// The mechanism's.
+        found: usize,
+    },
     /// The population.
     #[error(transparent)]
     Population(#[from] PopulationError),
@@ -190,26 +277,49 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
 
-    #[test]
-    fn methods_see_the_same_reports_and_agree_without_noise() {
-        let rank = Rank::new(2).unwrap();
+    fn mechanism(dimension: usize) -> Mechanism {
         let spec = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0).unwrap(), candidates: 32, cap: 2 };
-        let mechanism = spec.build(20, Bounding::UnitNorm).unwrap();
+        spec.build(dimension, Bounding::UnitNorm).unwrap()
+    }
+
+    fn run(mechanisms: &[Mechanism], methods: &[RecoveryMethod], reports: Reports) -> TrialResult {
+        let rank = Rank::new(2).unwrap();
+        let mut rng = ChaCha12Rng::seed_from_u64(5);
+        let population = SpikedModel::draw(20, rank, 20.0, Some(4), &mut rng).unwrap();
+        let trial = Trial { population: &population, mechanisms, records: 2000, rank, reports };
+        trial.run(methods, &mut rng, |_| {}).unwrap()
+    }
+
+    #[test]
+    fn methods_see_the_same_reports_and_mechanisms_the_same_records() {
         let factor = 0.5;
-        let others = [RecoveryMethod::SoftThreshold { factor }, RecoveryMethod::Fantope { factor }];
-        let run = |mechanism, others: &[RecoveryMethod]| {
-            let mut rng = ChaCha12Rng::seed_from_u64(5);
-            let population = SpikedModel::draw(20, rank, 20.0, Some(4), &mut rng).unwrap();
-            let trial = Trial { population: &population, mechanism, records: 2000, rank };
-            trial.run_with_methods(RecoveryMethod::Pca, others, &mut rng, |_| {}).unwrap()
-        };
-        let private = run(Some(&mechanism), &others);
-        assert_eq!(private.by_method.len(), 3);
-        assert_eq!(private.by_method[0], private.sin_theta_squared);
-        assert_eq!(run(Some(&mechanism), &[]).by_method, private.by_method[..1]);
-        // Four rows of twenty carry signal: 0.12 of plain components, far less of sparse ones, at this seed.
-        assert!(private.by_method[1] < private.by_method[0] && private.by_method[2] < private.by_method[0]);
-        let exact = run(None, &others);
-        assert!(exact.by_method.iter().all(|error| (error - exact.non_private).abs() < 1e-12), "{exact:?}");
+        let methods =
+            [RecoveryMethod::Pca, RecoveryMethod::SoftThreshold { factor }, RecoveryMethod::Fantope { factor }];
+        for reports in [Reports::Randomized, Reports::Drawn] {
+            let one = run(&[mechanism(20)], &methods, reports);
+            // Four rows of twenty carry signal: 0.12 of plain components, far less of sparse ones, at this seed.
+            let errors = &one.by_mechanism[0];
+            assert!(errors[1] < errors[0] && errors[2] < errors[0], "{errors:?}");
+            assert_eq!(run(&[mechanism(20)], &methods[..1], reports).by_mechanism[0], errors[..1]);
+            let two = run(&[mechanism(20), mechanism(20)], &methods, reports);
+            assert_eq!((two.non_private, &two.by_mechanism[0]), (one.non_private, errors));
+            assert_ne!(two.by_mechanism[0], two.by_mechanism[1]);
+            assert_eq!(run(&[], &methods, reports), TrialResult { non_private: one.non_private, by_mechanism: vec![] });
+        }
+    }
+
+    #[test]
+    fn collections_that_make_no_sense_are_refused() {
+        let rank = Rank::new(2).unwrap();
+        let mut rng = ChaCha12Rng::seed_from_u64(5);
+        let population = SpikedModel::draw(20, rank, 20.0, None, &mut rng).unwrap();
+        let mechanisms = [mechanism(20), mechanism(21)];
+        for reports in [Reports::Randomized, Reports::Drawn] {
+            let trial = Trial { population: &population, mechanisms: &mechanisms, records: 10, rank, reports };
+            let wrong = SimulationError::Dimension { expected: 20, found: 21 };
+            assert_eq!(trial.collect(&mut rng, |_| {}), Err(wrong));
+            let trial = Trial { mechanisms: &[], records: 0, ..trial };
+            assert_eq!(trial.collect(&mut rng, |_| {}), Err(SimulationError::NoRecords));
+        }
     }
 }

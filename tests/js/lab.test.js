@@ -8,11 +8,15 @@ import { after, before, describe, test } from "node:test";
 import {
   Aggregate,
   debiasedContribution,
+  drawCollection,
   encode,
   init,
   penaltyPath,
+  plan,
+  population,
   predict,
   Randomizer,
+  recommendedMechanism,
   recover,
   simulate,
   solve,
@@ -150,6 +154,20 @@ describe("aggregates", () => {
     }
   });
 
+  test("give the mean of what their reports say", () => {
+    const task = Task.parse(numeric(3));
+    const randomizer = new Randomizer(task, LIMITS);
+    const reports = Array.from({ length: 7 }, () => randomizer.randomize([1, -0.5, 2]));
+    const sums = new Aggregate(task);
+    throws(() => sums.secondMoment(), "aggregate", /./);
+    for (const report of reports) sums.add(report);
+    const mean = new Float64Array(9);
+    for (const report of reports) debiasedContribution(task, report).forEach((value, at) => (mean[at] += value / 7));
+    const found = sums.secondMoment();
+    assert.equal(found.length, 9);
+    found.forEach((value, at) => assert.ok(Math.abs(value - mean[at]) < 1e-9 * (1 + Math.abs(value)), `${value} ${mean[at]}`));
+  });
+
   test("refuse what is not theirs, and stay as they were", () => {
     const task = Task.parse(TASK);
     const aggregate = new Aggregate(task);
@@ -275,6 +293,26 @@ describe("recovery", () => {
 });
 
 describe("what to expect", () => {
+  test("of mechanisms, the parameters that are left out are those of the command line's task new", () => {
+    const schema = join(folder, "schema.json");
+    writeFileSync(schema, JSON.stringify(numeric(3).schema));
+    for (const type of ["double-cap", "gaussian"]) {
+      for (const epsilon of [0.25, 1, 2, 8]) {
+        const path = join(folder, "task.json");
+        const mechanism = type === "gaussian" ? ["--delta", "1e-6"] : [];
+        const options = ["--schema", schema, "--epsilon", String(epsilon), "--mechanism", type, ...mechanism];
+        command("task", "new", ...options, "-o", path);
+        const stated = JSON.parse(readFileSync(path, "utf8")).mechanism;
+        assert.deepEqual(recommendedMechanism({ type, epsilon }), stated);
+        assert.deepEqual(recommendedMechanism(stated.type === "gaussian" ? { type, epsilon, delta: 1e-6 } : stated), stated);
+      }
+    }
+    throws(() => recommendedMechanism({ type: "wang-xu", epsilon: 1 }), "argument", /comparison only/);
+    throws(() => recommendedMechanism({ type: "double-cap" }), "argument", /epsilon/);
+    throws(() => recommendedMechanism({ type: "double-cap", epsilon: -1 }), "argument", /epsilon/);
+    throws(() => recommendedMechanism(), "argument", /type/);
+  });
+
   test("is simulated with the command line's numbers", async () => {
     const options = { dimension: 12, rank: 2, sparsity: 4, records: 400, trials: 2, seed: 7, methods: ["pca", "fantope"] };
     const steps = [];
@@ -293,7 +331,95 @@ describe("what to expect", () => {
     assert.deepEqual(steps, [[1, 2], [2, 2]]);
     const open = await simulate({ ...options, methods: ["pca"] });
     assert.deepEqual(open.methods[0].sinThetaSquared.values, open.nonPrivate.values);
-    assert.equal(open.reportBytes, null);
+    assert.deepEqual([open.reportBytes, open.guarantee, open.byMechanism], [null, null, []]);
+  });
+
+  test("is simulated for several mechanisms on the same records, in any split, from drawn reports too", async () => {
+    const options = { dimension: 12, rank: 2, records: 300, trials: 3, seed: 9 };
+    const mechanisms = [
+      { type: "wang-xu", epsilon: 4, delta: 1e-4 },
+      { type: "gaussian", epsilon: 4, delta: 1e-4 },
+      { type: "double-cap", epsilon: 4 },
+    ];
+    for (const reports of ["randomized", "drawn"]) {
+      const found = await simulate({ ...options, mechanisms, reports });
+      assert.deepEqual(found.methods, found.byMechanism[0].methods);
+      assert.deepEqual(found.byMechanism.map(({ guarantee }) => guarantee.epsilon), [4, 4, 4]);
+      // What the design computes for the paper's scale.
+      near([found.byMechanism[0].guarantee.delta], [2.4e-3], 1e-4);
+      assert.deepEqual(found.byMechanism.slice(1).map(({ guarantee }) => guarantee.delta), [1e-4, 0]);
+      const values = ({ byMechanism }) => byMechanism.map(({ methods }) => methods[0].sinThetaSquared.values);
+      for (const trial of [0, 1, 2]) {
+        const one = await simulate({ ...options, mechanisms, reports, trials: 1, firstTrial: trial });
+        assert.deepEqual(values(one), values(found).map((column) => [column[trial]]));
+        assert.equal(one.nonPrivate.values[0], found.nonPrivate.values[trial]);
+      }
+      const alone = await simulate({ ...options, mechanism: mechanisms[0], reports });
+      assert.deepEqual(alone.nonPrivate, found.nonPrivate);
+      assert.deepEqual(alone.methods, found.methods);
+      const line = ["simulate", "--epsilon", "4", "--delta", "1e-4", "--mechanism", "gaussian-paper", "--reports", reports];
+      const rest = ["--dimension", "12", "--rank", "2", "--records", "300", "--trials", "3", "--seed", "9"];
+      near(values(found)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);
+    }
+  });
+
+  test("records have the stated spectrum", async () => {
+    const options = { dimension: 25, rank: 2, signal: 8, sparsity: 5 };
+    const { signals, bulk } = population(options);
+    assert.equal(signals.length, 2);
+    near([signals[0] + signals[1] + 23 * bulk], [1]);
+    const mechanism = { type: "double-cap", epsilon: 2 };
+    const predicted = predict({ dimension: 25, rank: 2, signals, bulk, mechanism, records: 20_000 });
+    const found = await simulate({ ...options, mechanism, records: 20_000, trials: 40, reports: "drawn" });
+    const ratio = found.methods[0].sinThetaSquared.mean / predicted.sinThetaSquared;
+    assert.ok(ratio > 0.8 && ratio < 1.2, `${ratio}`);
+    throws(() => population({ ...options, sparsity: 1 }), "simulation", /sparsity is 1/);
+    throws(() => population({ ...options, rank: 26 }), "simulation", /rank 26/);
+    throws(() => population({ ...options, signal: -1 }), "simulation", /signal is -1/);
+    throws(() => population({ ...options, records: 3 }), "argument", /'records'/);
+  });
+
+  test("ways of recovering are compared on one collection", async () => {
+    const options = { dimension: 40, rank: 2, sparsity: 6, records: 3000, mechanism: { type: "double-cap", epsilon: 2 }, seed: 3 };
+    const collection = drawCollection(options);
+    const compared = collection.compare();
+    const { truth, pca, softThreshold, fantope } = compared;
+    // The very collection of the simulation.
+    const methods = ["pca", "soft-threshold", "fantope"];
+    const simulated = await simulate({ ...options, methods, reports: "drawn", trials: 1 });
+    const errors = simulated.methods.map(({ sinThetaSquared }) => sinThetaSquared.mean);
+    near([pca, softThreshold, fantope].map(({ sinThetaSquared }) => sinThetaSquared), errors, 1e-9);
+    near([compared.penalty], [0.5 * collection.noiseDeviation * Math.sqrt(Math.log(40))]);
+    assert.ok(compared.relativeGap >= 0 && compared.relativeGap <= 1e-5, `${compared.relativeGap}`);
+    for (const found of [truth, pca, softThreshold, fantope]) {
+      assert.ok(found.matrix instanceof Float64Array && found.matrix.length === 1600);
+      near(found.leverages, Array.from({ length: 40 }, (_, i) => found.matrix[41 * i]));
+      assert.equal(found.hits + found.misses, 6);
+      assert.equal(found.hits + found.falseAlarms, found.support.length);
+      // Half the squared distance of the projections is the squared sine distance.
+      const distance = found.matrix.reduce((sum, value, i) => sum + (value - truth.matrix[i]) ** 2, 0) / 2;
+      near([found.sinThetaSquared], [distance]);
+    }
+    assert.ok(fantope.sinThetaSquared < pca.sinThetaSquared && fantope.falseAlarms < pca.falseAlarms);
+    assert.deepEqual(collection.compare({ factor: 0.5 }), compared);
+    assert.deepEqual(collection.compare({ penalty: compared.penalty }).fantope, fantope);
+    const steps = [];
+    const path = collection.path({ points: 6, onProgress: ({ done, total }) => void steps.push([done, total]) });
+    assert.equal(path.length, 6);
+    assert.ok(path.every(({ hits, falseAlarms, support }) => hits + falseAlarms === support.length));
+    assert.ok(path[0].support.length < path[5].support.length && steps.length > 0);
+    throws(() => collection.compare({ penalty: -1 }), "argument", /-1/);
+    throws(() => collection.compare({ factor: -1 }), "recovery", /-1/);
+    throws(() => collection.compare({ penalty: 1, factor: 1 }), "argument", /one of them/);
+    throws(() => collection.compare({ weight: 1 }), "argument", /'weight'/);
+    throws(() => collection.path({ points: 1 }), "recovery", /count/);
+    throws(() => collection.path({ onProgress: () => false }), "cancelled", /cancelled/);
+    throws(() => drawCollection({ ...options, sparsity: 41 }), "simulation", /sparsity is 41/);
+    throws(() => drawCollection({ ...options, reports: "guessed" }), "argument", /guessed/);
+    throws(() => drawCollection({ ...options, trials: 3 }), "argument", /'trials'/);
+    collection.free();
+    collection.free();
+    throws(() => collection.compare(), "argument", /freed/);
   });
 
   test("simulations stop when they are told to", async () => {
@@ -311,6 +437,10 @@ describe("what to expect", () => {
     assert.ok(prediction.sinThetaSquared > 0.04 && prediction.sinThetaSquared < 0.05, `${prediction.sinThetaSquared}`);
     assert.ok(prediction.components.every(({ recoverable }) => recoverable));
     assert.ok(predict({ ...population, mechanism, records: 400 }).threshold > 0.22);
+    // The threshold stands above the bulk by tau sqrt(d - k). The paper's noise has sigma^2 = 2 ln(1.25/delta) / epsilon^2 on
+    // every entry, ours half of 9.95 off the diagonal.
+    const above = (type) => predict({ ...population, mechanism: { type, epsilon: 2 } }).threshold - 0.34 / 37;
+    near([above("gaussian") / above("wang-xu")], [Math.sqrt(9.95 / 2 / ((2 * Math.log(1.25 / 1e-6)) / 4))], 0.01);
     throws(() => predict({ ...population, mechanism: { type: "laplace" } }), "argument", /laplace/);
     throws(() => predict({ ...population, mechanism: { type: "gaussian", epsilon: -1 } }), "argument", /epsilon is -1/);
     throws(() => predict({ ...population, mechanism: { ...mechanism, cap: 128 } }), "argument", /cap of 128/);
@@ -326,6 +456,64 @@ describe("what to expect", () => {
     await refused({ dimension: 5, rank: 1, records: 10, methods: [] }, "argument", /methods/);
     await refused({ dimension: 5, rank: 1, records: 10, methods: ["guess"] }, "argument", /guess/);
     await refused({ dimension: 5, rank: 1, records: 10, trials: 0 }, "argument", /trials/);
+    await refused({ dimension: 5, rank: 1, records: 0 }, "argument", /records is 0/);
+    await refused({ dimension: 5, rank: 1, records: 10, reports: "guessed" }, "argument", /guessed/);
+    await refused({ dimension: 5, rank: 1, records: 10, mechanism, mechanisms: [] }, "argument", /one of them/);
+    await refused({ dimension: 5, rank: 1, records: 10, users: 1 }, "argument", /'users'/);
     await refused(undefined, "argument", /dimension/);
+  });
+
+  test("is planned: records and epsilon lead to the target and back", () => {
+    const population = { dimension: 116, rank: 3, signals: [0.646, 0.176, 0.088, 0.039] };
+    const mechanism = { type: "double-cap", epsilon: 2 };
+    const { recordsForTarget: records, thresholdRecords, components } = plan({ ...population, mechanism, target: 0.05 });
+    const at = (count) => predict({ ...population, mechanism, records: count }).sinThetaSquared;
+    assert.ok(at(records) <= 0.05 && at(records - 1) > 0.05);
+    assert.equal(components[0].thresholdRecords, thresholdRecords);
+    for (const { eigenvalue, thresholdRecords: least } of components) {
+      const { threshold } = predict({ ...population, mechanism, records: least });
+      assert.ok(threshold < eigenvalue && predict({ ...population, mechanism, records: least - 1 }).threshold >= eigenvalue);
+    }
+    const back = plan({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records, target: 0.05 });
+    assert.ok(Math.abs(back.epsilonForTarget - 2) < 1e-3, `${back.epsilonForTarget}`);
+    assert.equal(back.predicted.sinThetaSquared, predict({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records }).sinThetaSquared);
+    const bounds = back.bounds.map(({ name, kind, model }) => [name, kind, model].join());
+    assert.ok(bounds.includes("mod-sulq,bound,central") && bounds.includes("wang-xu-2,rate,local"), bounds.join(" "));
+    // A component that is no larger than one left out is never found for certain.
+    assert.equal(plan({ ...population, rank: 1, signals: [0.4, 0.4], mechanism, target: 0.05 }).recordsForTarget, null);
+  });
+
+  test("is planned for shuffled reports, which may say more each", () => {
+    const population = { dimension: 40, rank: 1, signals: [0.3], target: 0.1, records: 20_000, shuffled: { delta: 1e-8 } };
+    const mechanism = { type: "double-cap", epsilon: 1 };
+    const { recordsForTarget, shuffled } = plan({ ...population, mechanism });
+    assert.ok(shuffled.recordsForTarget < recordsForTarget && shuffled.localEpsilon > 1);
+    const local = { type: "double-cap", epsilon: shuffled.localEpsilonForTarget };
+    const reached = predict({ dimension: 40, rank: 1, signals: [0.3], mechanism: local, records: shuffled.recordsForTarget });
+    assert.ok(reached.sinThetaSquared <= 0.1, `${reached.sinThetaSquared}`);
+    assert.ok(shuffled.predicted.sinThetaSquared < 0.1 && shuffled.epsilonForTarget < 1);
+  });
+
+  test("of an aggregate is planned with the spectrum of its estimate", () => {
+    const aggregate = collection(Task.parse(numeric(6)), 2000);
+    const { components, recordsForTarget, predicted } = plan(aggregate, { rank: 2, target: 0.02, records: 2000 });
+    assert.equal(predicted.sinThetaSquared, predict(aggregate, { rank: 2 }).sinThetaSquared);
+    assert.ok(components.length === 2 && recordsForTarget > 0);
+    throws(() => plan(aggregate, { rank: 2, dimension: 6 }), "argument", /'dimension'/);
+  });
+
+  test("has no plan for what makes no sense", () => {
+    const wanted = { dimension: 10, rank: 1, signals: [0.5], mechanism: { type: "double-cap", epsilon: 2 }, target: 0.1 };
+    const refused = (options, code, part) => throws(() => plan({ ...wanted, ...options }), code, part);
+    refused({ signals: [0.9, 0.3] }, "recovery", /sum to 1\.2/);
+    refused({ signals: [0.5, -0.1] }, "recovery", /-0\.1/);
+    refused({ signals: [NaN] }, "argument", /signals is NaN/);
+    refused({ rank: 10 }, "recovery", /rank 10/);
+    refused({ target: 0 }, "recovery", /target error is 0/);
+    refused({ target: 0.95 }, "recovery", /below 0\.9/);
+    refused({ records: 0 }, "recovery", /0 reports/);
+    refused({ records: 1.5 }, "argument", /records is 1\.5/);
+    refused({ shuffled: { delta: 0 } }, "argument", /delta is 0/);
+    refused({ people: 3 }, "argument", /'people'/);
   });
 });

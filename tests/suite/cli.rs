@@ -2,6 +2,7 @@
 
 mod flow;
 mod formats;
+mod plan;
 mod recover;
 mod refusals;
 mod streams;

@@ -16,5 +16,6 @@ mod server;
 mod statistical;
 mod statistical_confidence;
 mod statistical_law;
+mod statistical_prediction;
 mod support;
 mod vectors;

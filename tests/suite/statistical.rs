@@ -9,7 +9,7 @@ use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::Schema;
-use ldp_pca::simulation::{SpikedModel, Trial, TrialResult};
+use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial, TrialResult};
 use ldp_pca::task::{Folds, Task};
 use nalgebra::DVector;
 use rand::{Rng as _, SeedableRng};
@@ -31,39 +31,30 @@ impl Setting {
         spec.build(self.dimension, Bounding::UnitNorm).unwrap()
     }
 
-    fn run(&self, mechanism: Option<&Mechanism>) -> Vec<TrialResult> {
+    fn run(&self, mechanisms: &[Mechanism]) -> Vec<TrialResult> {
         let rank = Rank::new(self.rank).unwrap();
         let trial = |stream| {
             let mut rng = ChaCha12Rng::seed_from_u64(1);
             rng.set_stream(stream);
             let population = SpikedModel::draw(self.dimension, rank, SIGNAL, None, &mut rng).unwrap();
-            let trial = Trial { population: &population, mechanism, records: self.records, rank };
-            trial.run(&mut rng, |_| {}).unwrap()
+            let (records, reports) = (self.records, Reports::Randomized);
+            let trial = Trial { population: &population, mechanisms, records, rank, reports };
+            trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap()
         };
         (0..TRIALS).map(trial).collect()
     }
 
     fn mean_error(&self, spec: MechanismSpec) -> f64 {
-        self.run(Some(&self.mechanism(spec))).iter().map(|result| result.sin_theta_squared).sum::<f64>() / TRIALS as f64
+        self.run(&[self.mechanism(spec)]).iter().map(|result| result.by_mechanism[0][0]).sum::<f64>() / TRIALS as f64
     }
 
     /// `k tau^2 (d - k) / theta^2` with `tau^2 = entry variance × (1 + gain lambda) / n`: the noise of double-cap is larger along the record.
     fn predicted_error(&self, entry_deviation: f64, gain: f64) -> f64 {
         let (k, d) = (self.rank as f64, self.dimension as f64);
-        let inside = self.energy_inside();
-        let (lambda, bulk) = (inside / k, (1.0 - inside) / (d - k));
+        let SpikedSpectrum { signal: lambda, bulk } =
+            SpikedSpectrum::new(self.dimension, Rank::new(self.rank).unwrap(), SIGNAL).unwrap();
         let variance = entry_deviation.powi(2) * (1.0 + gain * lambda) / self.records as f64;
         k * variance * (d - k) / (lambda - bulk).powi(2)
-    }
-
-    /// The mean share of a record's energy inside the subspace: A / (A + B), A = (1 + signal) chi^2_k, B = chi^2_(d-k), by simulation to 0.1 %.
-    fn energy_inside(&self) -> f64 {
-        let mut rng = ChaCha12Rng::seed_from_u64(1);
-        let population =
-            SpikedModel::draw(self.dimension, Rank::new(self.rank).unwrap(), SIGNAL, None, &mut rng).unwrap();
-        let draws = 50_000;
-        let energy = |record: Vec<f64>| population.subspace().basis().tr_mul(&DVector::from_vec(record)).norm_squared();
-        (0..draws).map(|_| energy(population.record(&mut rng))).sum::<f64>() / f64::from(draws)
     }
 }
 
@@ -103,15 +94,15 @@ fn the_error_falls_like_one_over_the_number_of_records() {
 }
 
 #[test]
-fn without_a_mechanism_the_error_is_the_non_private_one() {
+fn without_noise_the_error_is_that_of_sampling() {
     let setting = Setting { records: 2000, ..DOCUMENTED };
-    for result in setting.run(None) {
-        assert_eq!(result.sin_theta_squared, result.non_private);
+    for result in setting.run(&[]) {
+        assert!(result.by_mechanism.is_empty());
         // Sampling alone: first order k (d - k) lambda bulk / theta^2 / n, about 0.003.
         assert!((1e-4..0.02).contains(&result.non_private), "{}", result.non_private);
     }
-    let private = setting.run(Some(&setting.mechanism(double_cap(2.0))));
-    assert!(private.iter().all(|result| result.sin_theta_squared > result.non_private));
+    let private = setting.run(&[setting.mechanism(double_cap(2.0))]);
+    assert!(private.iter().all(|result| result.by_mechanism[0][0] > result.non_private));
 }
 
 /// Reports that carry nothing about the entries looked at: the zero vector where it may be clipped, and otherwise e_1, seen from the other coordinates.

@@ -12,10 +12,10 @@ use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Bootstrap, Rank, bootstrap, principal_components};
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::Schema;
-use ldp_pca::simulation::{SpikedModel, Trial};
+use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 use rand::{Rng as _, SeedableRng};
 
 use crate::support::{double_cap, gaussian};
@@ -117,25 +117,23 @@ fn predictions_are_those_of_simulation() {
         (40, 3, gaussian(4.0), 20_000),
     ];
     let ratio = |(dimension, rank, spec, records): (usize, usize, MechanismSpec, u64)| {
-        let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
+        let mechanisms = [spec.build(dimension, Bounding::UnitNorm).unwrap()];
         let rank = Rank::new(rank).unwrap();
         let trials = 4;
-        let (mut simulated, mut inside) = (0.0, 0.0);
+        let mut simulated = 0.0;
         for stream in 0..trials {
             let mut rng = ChaCha12Rng::seed_from_u64(5);
             rng.set_stream(stream);
             let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng).unwrap();
-            let trial = Trial { population: &population, mechanism: Some(&mechanism), records, rank };
-            simulated += trial.run(&mut rng, |_| {}).unwrap().sin_theta_squared / trials as f64;
-            let energy = |_| {
-                let record = DVector::from_vec(population.record(&mut rng));
-                population.subspace().basis().tr_mul(&record).norm_squared()
-            };
-            inside += (0..5000).map(energy).sum::<f64>() / (5000 * trials) as f64;
+            let reports = Reports::Randomized;
+            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports };
+            let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
+            simulated += result.by_mechanism[0][0] / trials as f64;
         }
         let k = rank.value();
-        let spectrum = Spectrum::new(dimension, vec![inside / k as f64; k], (1.0 - inside) / (dimension - k) as f64);
-        let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records).unwrap();
+        let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, SIGNAL).unwrap();
+        let spectrum = Spectrum::new(dimension, vec![signal; k], bulk);
+        let law = NoiseLaw::new(&mechanisms[0], Bounding::UnitNorm, records).unwrap();
         let predicted = predict(&spectrum.unwrap(), rank, &law).unwrap().sin_theta_squared;
         assert!(predicted < 0.5 * k as f64, "{predicted}");
         simulated / predicted

@@ -14,42 +14,79 @@ export interface Recovery {
   readonly noise_edge: number;
 }
 
-/** An answer that is not what was asked for, or no answer at all (then without a status). */
-export class AggregatorError extends Error {
-  constructor(
-    message: string,
-    readonly status?: number,
-    readonly records?: number,
-  ) {
-    super(message);
-  }
+/** Why there are no components yet: a problem document (RFC 9457). */
+export interface Problem {
+  readonly detail: string;
 }
+
+/** What is told about a collection, each whenever it changes. */
+export interface Listener {
+  status(status: { readonly records: number }): void;
+  recovery(recovery: Recovery): void;
+  problem(problem: Problem): void;
+  /** The aggregator went away. It is asked again and again, and what comes then is told as ever. */
+  away(): void;
+}
+
+/** The aggregator does not answer. */
+export class Away extends Error {}
+
+/** Whoever serves this page is no aggregator. */
+export class NoAggregator extends Error {}
 
 /** The longest wait for an answer. */
 export const PATIENCE_MS = 15_000;
+/** How long after a refusal the collection is asked for again; lost connections come back by themselves, and sooner. */
+const REOPEN_MS = 3000;
 
+/** The digests of the collections. Throws {@link Away} or {@link NoAggregator}. */
 export async function listTasks(): Promise<string[]> {
-  const { tasks } = (await (await request("tasks")).json()) as { tasks: string[] };
-  return tasks;
-}
-
-export async function readRecovery(id: string, rank: number): Promise<Recovery> {
-  return (await request(`tasks/${id}/recovery?rank=${rank}`)).json() as Promise<Recovery>;
-}
-
-async function request(path: string): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
+    response = await fetch("tasks", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
   } catch {
-    throw new AggregatorError("the aggregator does not answer");
+    throw new Away("there is no answer");
   }
-  if (response.ok) return response;
-  // Refusals are problem documents (RFC 9457); whatever else is in the way may answer in other forms.
-  const problem: { detail?: string; records?: number } = await response.json().catch(() => ({}));
-  throw new AggregatorError(
-    problem.detail ?? `the aggregator answers ${response.status} ${response.statusText}`,
-    response.status,
-    problem.records,
-  );
+  if (response.status >= 500) throw new Away(`the answer is ${response.status} ${response.statusText}`);
+  // A host of files may well answer with a page.
+  const { tasks }: { tasks?: unknown } = Object(await response.json().catch(() => undefined));
+  if (!response.ok || !Array.isArray(tasks)) throw new NoAggregator("there is no list of collections at this address");
+  return tasks.map(String);
+}
+
+/**
+ * Tells about the collection `id` and its leading components from now on, until the function that it returns is called.
+ * It rests while nobody sees the page: browsers allow few connections to one host, over all tabs.
+ */
+export function follow(id: string, rank: number, listener: Listener): () => void {
+  let source: EventSource | undefined;
+  let reopening: ReturnType<typeof setTimeout> | undefined;
+
+  function open(): void {
+    close();
+    if (document.visibilityState === "hidden") return;
+    const opened = new EventSource(`tasks/${id}/events?rank=${rank}`);
+    source = opened;
+    for (const kind of ["status", "recovery", "problem"] as const) {
+      opened.addEventListener(kind, ({ data }: MessageEvent<string>) => listener[kind](JSON.parse(data)));
+    }
+    opened.addEventListener("error", () => {
+      listener.away();
+      // Refusals close it, lost connections do not.
+      if (opened.readyState === EventSource.CLOSED) reopening = setTimeout(open, REOPEN_MS);
+    });
+  }
+
+  function close(): void {
+    clearTimeout(reopening);
+    source?.close();
+    source = undefined;
+  }
+
+  open();
+  document.addEventListener("visibilitychange", open);
+  return () => {
+    document.removeEventListener("visibilitychange", open);
+    close();
+  };
 }

@@ -1,7 +1,7 @@
 // Components as bars with names.
 
 import type { Recovery } from "./aggregator.js";
-import { number } from "./heatmap.js";
+import { number } from "./format.js";
 
 const SHOWN = 8;
 
@@ -10,7 +10,7 @@ export function componentLists(recovery: Recovery): HTMLElement[] {
   const longest = Math.max(...recovery.components.flat().map(Math.abs));
   return recovery.components.map((weights, index) => {
     const article = document.createElement("article");
-    const title = document.createElement("h3");
+    const title = document.createElement("h4");
     title.textContent = `Pattern ${index + 1}`;
     const strength = document.createElement("p");
     strength.className = "strength";

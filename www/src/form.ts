@@ -62,7 +62,7 @@ export class RecordForm {
   }
 
   #row(column: AskedColumn, index: number): HTMLElement {
-    const id = `field-${index}`;
+    const id = `take-part-field-${index}`;
     const input = column.type === "numeric" ? numberInput() : select(column.values, column.unseen === "zero");
     input.id = id;
     this.#inputs.set(column, input);

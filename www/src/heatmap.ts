@@ -1,89 +1,320 @@
-// A symmetric matrix as coloured squares, with its numbers beside it for those who do not see the colours.
+// A symmetric matrix as coloured squares, to be read without colours too: entries below zero are struck through, the arrow
+// keys read single numbers, and a table has them.
+
+import { onColorChange, readColor, type Rgb } from "./colors.js";
+import { number } from "./format.js";
 
 const NAMED_ROWS = 16;
+/** Up to so many rows the table has the whole matrix, above only the largest entries. */
+const WHOLE_TABLE_ROWS = 12;
 const LISTED_ENTRIES = 12;
+/** Strength of colour under which an entry looks like zero, and has no stroke. */
+const STRUCK_FROM = 0.06;
+/** Pixels that a square needs for a stroke to be seen in it. */
+const STRUCK_CELL = 3;
+/** Pixels of a square's side from which on a part of one is not worth having. */
+const WHOLE_CELL = 8;
+/** Pixels from one stroke to the next in a large square. */
+const STROKE_PERIOD = 14;
 
-interface Colors {
-  readonly negative: Rgb;
-  readonly zero: Rgb;
-  readonly positive: Rgb;
+/** How numbers become colours, the same for maps that are to be compared. */
+export interface Scale {
+  /** The number that has the strongest colour. */
+  readonly largest: number;
+  /** Colours grow with the square root, so that weak entries are seen beside strong ones. */
+  readonly root?: boolean;
 }
-type Rgb = readonly [number, number, number];
 
 export class HeatMap {
   readonly #canvas = document.createElement("canvas");
+  readonly #cursor = document.createElement("span");
+  readonly #reader = document.createElement("div");
   readonly #rows = document.createElement("ol");
   readonly #readout = document.createElement("p");
-  readonly #table = document.createElement("table");
+  readonly #details = document.createElement("details");
+  readonly #table = document.createElement("div");
   readonly #title: string;
   readonly #caption: HTMLElement;
+  #peers: readonly HeatMap[] = [this];
   #names: readonly string[] = [];
   #matrix: Float64Array | undefined;
+  #scale: Scale = { largest: 1 };
+  #cell: { readonly row: number; readonly column: number } | undefined;
 
+  /** @param figure - Has a `.map` for the squares and a `figcaption`. */
   constructor(figure: HTMLElement, title: string) {
     this.#title = title;
     this.#caption = figure.querySelector("figcaption")!;
     this.#canvas.setAttribute("role", "img");
     this.#rows.setAttribute("aria-hidden", "true");
+    this.#cursor.className = "cursor";
+    this.#cursor.hidden = true;
     this.#readout.className = "readout";
-    this.#readout.setAttribute("aria-hidden", "true");
-    const details = document.createElement("details");
+    // Arrow keys are for the page here, not for a screen reader's own walk.
+    this.#reader.className = "reader";
+    this.#reader.tabIndex = 0;
+    this.#reader.setAttribute("role", "application");
+    this.#reader.setAttribute("aria-label", `${title}: arrow keys read single numbers`);
+    this.#reader.append(this.#canvas, this.#cursor);
     const summary = document.createElement("summary");
-    summary.textContent = "The largest numbers as a table";
-    details.append(summary, this.#table);
-    figure.querySelector(".map")!.append(this.#rows, this.#canvas);
-    figure.append(this.#readout, details);
-    this.#canvas.addEventListener("pointermove", (event) => this.#read(event));
-    this.#canvas.addEventListener("pointerleave", () => (this.#readout.textContent = ""));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#paint());
+    summary.textContent = "As a table";
+    this.#table.className = "scroll";
+    this.#table.tabIndex = 0;
+    this.#table.setAttribute("role", "region");
+    this.#table.setAttribute("aria-label", `${title}, as a table`);
+    this.#details.append(summary, this.#table);
+    const map = figure.querySelector(".map")!;
+    map.append(this.#rows, this.#reader);
+    map.after(this.#readout);
+    figure.append(this.#details);
+
+    this.#details.addEventListener("toggle", () => this.#tabulate());
+    this.#reader.addEventListener("keydown", (event) => this.#step(event));
+    this.#reader.addEventListener("blur", () => this.#read(undefined));
+    this.#canvas.addEventListener("pointermove", (event) => this.#point(event));
+    this.#canvas.addEventListener("pointerdown", (event) => this.#point(event));
+    this.#canvas.addEventListener("pointerleave", () => this.#read(undefined));
+    new ResizeObserver(() => this.#paint()).observe(this.#reader);
+    onColorChange(() => this.#paint());
+  }
+
+  /** Maps of matrices of one size: what is read in one of them is read in all. */
+  static link(maps: readonly HeatMap[]): void {
+    for (const map of maps) map.#peers = maps;
   }
 
   /** Shows the matrix, d × d numbers; `undefined` clears the map and gives `caption` as the reason. */
-  show(matrix: Float64Array | undefined, names: readonly string[], caption: string): void {
+  show(
+    matrix: Float64Array | undefined,
+    names: readonly string[],
+    caption: string,
+    scale: Scale = { largest: largestSize(matrix) },
+  ): void {
     this.#matrix = matrix;
     this.#names = names;
-    this.#readout.textContent = "";
+    this.#scale = scale;
     this.#rows.hidden = names.length > NAMED_ROWS;
     this.#rows.replaceChildren(...names.slice(0, NAMED_ROWS).map((name) => item("li", name)));
-    const largest = matrix ? largestEntries(matrix, names) : [];
-    const scale = largest[0] ? Math.abs(largest[0].value) : 0;
-    this.#caption.textContent = matrix ? `${caption} Colours run from ${number(-scale)} to ${number(scale)}.` : caption;
+    this.#caption.textContent = caption;
     this.#canvas.setAttribute(
       "aria-label",
-      matrix ? describe(this.#title, names.length, largest) : `${this.#title}: ${caption}`,
+      matrix ? describe(this.#title, names.length, largestEntries(matrix, names, 3)) : `${this.#title}: ${caption}`,
     );
-    this.#table.replaceChildren(head(), ...largest.map(({ pair, value }) => row(pair, number(value))));
+    this.#details.hidden = !matrix;
+    this.#tabulate();
     this.#paint();
+    this.#mark();
   }
 
   #paint(): void {
     const size = Math.max(1, this.#names.length);
-    this.#canvas.width = this.#canvas.height = size;
+    const ratio = window.devicePixelRatio || 1;
+    const room = (this.#reader.clientWidth * ratio) / size;
+    // Whole pixels for every square, so that all look alike; where that would waste room, the picture is scaled.
+    const whole = room >= WHOLE_CELL;
+    const cell = Math.max(1, whole ? Math.floor(room) : Math.ceil(room));
+    const side = cell * size;
+    this.#canvas.width = this.#canvas.height = side;
+    this.#canvas.style.width = whole ? `${side / ratio}px` : "100%";
     const context = this.#canvas.getContext("2d")!;
-    const colors = readColors(this.#canvas);
-    const image = context.createImageData(size, size);
-    const scale = this.#matrix?.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
-    for (let index = 0; index < size * size; index += 1) {
-      const share = (this.#matrix?.[index] ?? 0) / scale;
-      const end = share < 0 ? colors.negative : colors.positive;
-      for (let channel = 0; channel < 3; channel += 1) {
-        const zero = colors.zero[channel]!;
-        image.data[4 * index + channel] = zero + (end[channel]! - zero) * Math.abs(share);
-      }
-      image.data[4 * index + 3] = 255;
-    }
+    const image = context.createImageData(side, side);
+    paintSquares(new Uint32Array(image.data.buffer), this.#matrix, { size, cell, scale: this.#scale, ...colors() });
     context.putImageData(image, 0, 0);
   }
 
-  #read(event: PointerEvent): void {
+  #point(event: PointerEvent): void {
     const size = this.#names.length;
-    const cell = (position: number, length: number) =>
-      Math.min(size - 1, Math.max(0, Math.floor((position / length) * size)));
-    const row = cell(event.offsetY, this.#canvas.clientHeight);
-    const column = cell(event.offsetX, this.#canvas.clientWidth);
-    const value = this.#matrix?.[row * size + column];
-    this.#readout.textContent = value === undefined ? "" : `${pairName(this.#names, row, column)}: ${number(value)}`;
+    const place = (position: number, length: number) => clamp(Math.floor((position / length) * size), size);
+    const row = place(event.offsetY, this.#canvas.clientHeight);
+    const column = place(event.offsetX, this.#canvas.clientWidth);
+    this.#read({ row, column });
   }
+
+  #step(event: KeyboardEvent): void {
+    const size = this.#names.length;
+    const { row, column } = this.#cell ?? { row: 0, column: 0 };
+    const steps: Record<string, readonly [number, number]> = {
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      Home: [row, 0],
+      End: [row, size - 1],
+      PageUp: [0, column],
+      PageDown: [size - 1, column],
+    };
+    const to = steps[event.key];
+    if (event.key === "Escape") this.#read(undefined);
+    if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    // The first key shows where one is.
+    this.#read(this.#cell ? { row: clamp(to[0], size), column: clamp(to[1], size) } : { row, column }, true);
+  }
+
+  /** Reads an entry aloud only where it was asked for by keyboard: a moving pointer would not end. */
+  #read(cell: { row: number; column: number } | undefined, aloud = false): void {
+    for (const map of this.#peers) {
+      map.#readout.setAttribute("aria-live", aloud && map === this ? "polite" : "off");
+      map.#cell = cell;
+      map.#mark();
+    }
+  }
+
+  #mark(): void {
+    const size = this.#names.length;
+    const { row, column } = this.#cell ?? { row: size, column: size };
+    const value = row < size && column < size ? this.#matrix?.[row * size + column] : undefined;
+    this.#cursor.hidden = value === undefined;
+    this.#readout.textContent = value === undefined ? "" : `${pairName(this.#names, row, column)}: ${number(value)}`;
+    if (value === undefined) return;
+    const side = this.#canvas.clientWidth / size;
+    for (const [name, at] of Object.entries({ left: column, top: row })) {
+      this.#cursor.style.setProperty(name, `${at * side}px`);
+    }
+    this.#cursor.style.setProperty("width", `${side}px`);
+    this.#cursor.style.setProperty("height", `${side}px`);
+  }
+
+  /** Fills the table, if it is open: it is slower than the map. */
+  #tabulate(): void {
+    const matrix = this.#matrix;
+    if (!matrix || !this.#details.open) return;
+    const names = this.#names;
+    const table = document.createElement("table");
+    const caption = document.createElement("caption");
+    const body = document.createElement("tbody");
+    if (names.length <= WHOLE_TABLE_ROWS) {
+      caption.textContent = "All numbers";
+      table.append(caption, head(["", ...names]), body);
+      body.append(
+        ...names.map((name, row) => {
+          const values = names.map((_, column) => number(matrix[row * names.length + column]!));
+          return line(name, values);
+        }),
+      );
+    } else {
+      caption.textContent = `The largest ${LISTED_ENTRIES} of ${names.length} by ${names.length} numbers`;
+      table.append(caption, head(["Features", "Number"]), body);
+      const largest = largestEntries(matrix, names, LISTED_ENTRIES);
+      body.append(...largest.map(({ pair, value }) => line(pair, [number(value)])));
+    }
+    this.#table.replaceChildren(table);
+  }
+}
+
+/** The key to the colours of one or several maps: from the scale's negative end to its positive one. */
+export class ColorScale {
+  readonly #canvas = document.createElement("canvas");
+  readonly #low = document.createElement("span");
+  readonly #high = document.createElement("span");
+  readonly #root: HTMLElement;
+  #scale: Scale | undefined;
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    root.classList.add("color-scale");
+    this.#canvas.setAttribute("aria-hidden", "true");
+    this.#canvas.width = 121;
+    this.#canvas.height = 12;
+    root.append(this.#low, this.#canvas, this.#high);
+    onColorChange(() => this.#paint());
+    this.#paint();
+  }
+
+  /** Without a scale there is nothing to explain. */
+  show(scale: Scale | undefined): void {
+    this.#scale = scale;
+    this.#root.hidden = scale === undefined;
+    if (!scale) return;
+    this.#low.textContent = `${number(-scale.largest)}, struck through`;
+    this.#high.textContent = number(scale.largest);
+    this.#paint();
+  }
+
+  #paint(): void {
+    const { width, height } = this.#canvas;
+    const context = this.#canvas.getContext("2d")!;
+    const image = context.createImageData(width, height);
+    const pixels = new Uint32Array(image.data.buffer);
+    const palette = colors();
+    const middle = (width - 1) / 2;
+    for (let x = 0; x < width; x += 1) {
+      const [plain, struck] = shades((x - middle) / middle, this.#scale?.root, palette);
+      for (let y = 0; y < height; y += 1) pixels[y * width + x] = (x - y) % height === 0 ? struck : plain;
+    }
+    context.putImageData(image, 0, 0);
+  }
+}
+
+interface Palette {
+  readonly negative: Rgb;
+  readonly zero: Rgb;
+  readonly positive: Rgb;
+  readonly stroke: Rgb;
+}
+
+function colors(): Palette {
+  const [negative, zero, positive, stroke] = ["negative", "zero", "positive", "text"].map((name) =>
+    readColor(`--${name}`),
+  );
+  return { negative: negative!, zero: zero!, positive: positive!, stroke: stroke! };
+}
+
+interface Squares extends Palette {
+  /** Squares to a side. */
+  readonly size: number;
+  /** Pixels to a square's side. */
+  readonly cell: number;
+  readonly scale: Scale;
+}
+
+function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squares: Squares): void {
+  const { size, cell, scale, ...palette } = squares;
+  const side = size * cell;
+  // One stroke goes from corner to corner, and as many beside it as there is room for.
+  const period = Math.max(1, Math.ceil(cell / Math.max(1, Math.round(cell / STROKE_PERIOD))));
+  const y0 = cell - 1;
+  for (let row = 0; row < size; row += 1) {
+    for (let column = 0; column < size; column += 1) {
+      const [plain, struck] = shades((matrix?.[row * size + column] ?? 0) / scale.largest, scale.root, palette);
+      const corner = row * cell * side + column * cell;
+      for (let y = 0; y < cell; y += 1) {
+        const start = corner + y * side;
+        pixels.fill(plain, start, start + cell);
+        if (cell < STRUCK_CELL || struck === plain) continue;
+        for (let x = (y0 - y + cell * period) % period; x < cell; x += period) pixels[start + x] = struck;
+      }
+    }
+  }
+}
+
+/** The colours of an entry and of the stroke through it, for its share (-1 to 1) of the largest. */
+function shades(
+  share: number,
+  root: boolean | undefined,
+  { negative, zero, positive, stroke }: Palette,
+): [number, number] {
+  const size = Math.min(1, Math.abs(share));
+  const strength = root ? Math.sqrt(size) : size;
+  const plain = mix(zero, share < 0 ? negative : positive, strength);
+  return [packed(plain), packed(share < 0 && strength > STRUCK_FROM ? mix(plain, stroke, 0.65) : plain)];
+}
+
+function mix(from: Rgb, to: Rgb, share: number): Rgb {
+  const at = (channel: 0 | 1 | 2) => from[channel] + (to[channel] - from[channel]) * share;
+  return [at(0), at(1), at(2)];
+}
+
+/** As a canvas has it in a number; every machine with a browser is little-endian. */
+function packed([red, green, blue]: Rgb): number {
+  return ((255 << 24) | (Math.round(blue) << 16) | (Math.round(green) << 8) | Math.round(red)) >>> 0;
+}
+
+/** The largest size of an entry of some matrices; 1 where there is none. */
+export function largestSize(...matrices: readonly (Float64Array | undefined)[]): number {
+  let largest = 0;
+  for (const matrix of matrices) for (const value of matrix ?? []) largest = Math.max(largest, Math.abs(value));
+  return largest || 1;
 }
 
 interface Entry {
@@ -91,16 +322,20 @@ interface Entry {
   readonly value: number;
 }
 
-function largestEntries(matrix: Float64Array, names: readonly string[]): Entry[] {
+/** The largest `count` entries of the upper triangle, the largest first. */
+function largestEntries(matrix: Float64Array, names: readonly string[], count: number): Entry[] {
   const size = names.length;
-  const upper: { row: number; column: number; value: number }[] = [];
+  const largest: { row: number; column: number; value: number }[] = [];
   for (let row = 0; row < size; row += 1) {
-    for (let column = row; column < size; column += 1) upper.push({ row, column, value: matrix[row * size + column]! });
+    for (let column = row; column < size; column += 1) {
+      const value = matrix[row * size + column]!;
+      if (largest.length === count && Math.abs(value) <= Math.abs(largest[count - 1]!.value)) continue;
+      const place = largest.findIndex((other) => Math.abs(other.value) < Math.abs(value));
+      largest.splice(place < 0 ? largest.length : place, 0, { row, column, value });
+      largest.length = Math.min(count, largest.length);
+    }
   }
-  return upper
-    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
-    .slice(0, LISTED_ENTRIES)
-    .map(({ row, column, value }) => ({ pair: pairName(names, row, column), value }));
+  return largest.map(({ row, column, value }) => ({ pair: pairName(names, row, column), value }));
 }
 
 function pairName(names: readonly string[], row: number, column: number): string {
@@ -108,36 +343,32 @@ function pairName(names: readonly string[], row: number, column: number): string
 }
 
 function describe(title: string, size: number, largest: readonly Entry[]): string {
-  const entries = largest.slice(0, 3).map(({ pair, value }) => `${pair} ${number(value)}`);
+  const entries = largest.map(({ pair, value }) => `${pair} ${number(value)}`);
   return `${title}: heat map of ${size} by ${size} numbers. The largest: ${entries.join("; ")}.`;
 }
 
-function readColors(element: Element): Colors {
-  const style = getComputedStyle(element);
-  const read = (name: string): Rgb => {
-    const hex = style.getPropertyValue(name).trim();
-    return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb;
-  };
-  return { negative: read("--negative"), zero: read("--zero"), positive: read("--positive") };
+function clamp(index: number, size: number): number {
+  return Math.min(size - 1, Math.max(0, index));
 }
 
-/** Three digits, with a real minus sign. */
-export function number(value: number): string {
-  return value.toLocaleString("en", { maximumSignificantDigits: 3 }).replace("-", "−");
-}
-
-function head(): HTMLElement {
+function head(names: readonly string[]): HTMLElement {
   const head = document.createElement("thead");
-  const names = document.createElement("tr");
-  names.append(item("th", "Features"), item("th", "Number"));
-  head.append(names);
+  const row = document.createElement("tr");
+  row.append(...names.map((name) => (name ? headCell(name, "col") : item("td", ""))));
+  head.append(row);
   return head;
 }
 
-function row(...cells: string[]): HTMLElement {
+function line(name: string, values: readonly string[]): HTMLElement {
   const row = document.createElement("tr");
-  row.append(...cells.map((text) => item("td", text)));
+  row.append(headCell(name, "row"), ...values.map((value) => item("td", value)));
   return row;
+}
+
+function headCell(text: string, scope: "col" | "row"): HTMLElement {
+  const cell = item("th", text);
+  cell.setAttribute("scope", scope);
+  return cell;
 }
 
 function item(tag: string, text: string): HTMLElement {

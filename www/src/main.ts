@@ -1,265 +1,101 @@
-// The page: a record is filled in and randomized here, its report is sent, and what all reports show comes back.
+// The page: starts its sections, and moves between them.
 
-import {
-  consent,
-  debiasedContribution,
-  encode,
-  init,
-  LdpPcaError,
-  Randomizer,
-  type Report,
-  submit,
-  Task,
-  version,
-} from "ldp-pca/lab";
+import { type Context, element, type Start } from "./context.js";
+import { compile, start as startLab } from "./engine/lab.js";
+import { Pool } from "./engine/pool.js";
+import { start as startError } from "./sections/error.js";
+import { start as startOneReport } from "./sections/one-report.js";
+import { start as startPlanner } from "./sections/planner.js";
+import { start as startSparse } from "./sections/sparse.js";
+import { start as startTakePart } from "./sections/take-part.js";
+import { start as startTrust } from "./sections/trust.js";
+import { State } from "./state.js";
 
-import { AggregatorError, listTasks, PATIENCE_MS, readRecovery, type Recovery } from "./aggregator.js";
-import { componentLists } from "./components.js";
-import { EmptyField, RecordForm } from "./form.js";
-import { HeatMap, number } from "./heatmap.js";
+const SECTIONS: Readonly<Record<string, Start>> = {
+  "one-report": startOneReport,
+  error: startError,
+  sparse: startSparse,
+  planner: startPlanner,
+  "take-part": startTakePart,
+  trust: startTrust,
+};
 
-const REFRESH_MS = 3000;
-const LARGEST_RANK = 5;
-const FIRST_RANK = 3;
-
-function element<E extends HTMLElement>(id: string): E {
-  return document.getElementById(id) as E;
+function main(): void {
+  const module = compile();
+  const context = makeContext(module);
+  module
+    .then(() => context.lab())
+    .then((lab) => (element("version").textContent = lab.version()))
+    .catch(cannotRun);
+  navigate(context.state);
+  void beginAll(context);
 }
 
-const status = element("status");
-const taskChoice = element<HTMLSelectElement>("task");
-const formError = element("form-error");
-const randomizeButton = element<HTMLButtonElement>("randomize");
-const sendButton = element<HTMLButtonElement>("send");
-const againButton = element<HTMLButtonElement>("again");
-const sentMessage = element("sent");
-const rankChoice = element<HTMLSelectElement>("rank");
-const recoverySummary = element("recovery-summary");
-const componentArea = element("components");
-
-const ownMap = new HeatMap(element("own"), "Your record");
-const readMap = new HeatMap(element("read"), "What the aggregator reads from your report");
-
-/** The collection that is shown, and the report that was made for it. */
-interface Shown {
-  readonly task: Task;
-  readonly randomizer: Randomizer;
-  readonly form: RecordForm;
-  readonly names: readonly string[];
-  report?: Report;
-}
-let shown: Shown | undefined;
-
-async function main(): Promise<void> {
-  try {
-    await init();
-  } catch (error) {
-    status.textContent = `This browser cannot run the page: ${(error as Error).message}.`;
-    status.className = "away";
-    return;
+/** Each section in a task of its own, so that the page answers between them. */
+async function beginAll(context: Context): Promise<void> {
+  for (const [id, start] of Object.entries(SECTIONS)) {
+    await new Promise((resolve) => setTimeout(resolve));
+    void begin(id, start, context);
   }
-  element("version").textContent = version();
+  // What has begun may have moved the section that was asked for.
+  if (context.state.place in SECTIONS) show(context.state.place);
+}
 
-  element<HTMLFormElement>("form").addEventListener("submit", (event) => {
+function makeContext(module: Promise<WebAssembly.Module>): Context {
+  const spoken = element("announcements");
+  let lab: ReturnType<Context["lab"]> | undefined;
+  return {
+    pool: new Pool(module),
+    state: new State(),
+    announce: (text) => (spoken.textContent = text),
+    lab: () => (lab ??= startLab(module)),
+  };
+}
+
+/** A section that fails says so in its place, and the others go on. */
+async function begin(id: string, start: Start, context: Context): Promise<void> {
+  const root = element(id);
+  try {
+    await start(root, context);
+  } catch (error) {
+    console.error(error);
+    const message = document.createElement("p");
+    message.className = "message";
+    message.textContent = `This part of the page does not work here: ${(error as Error).message}.`;
+    root.querySelector("h2")!.after(message);
+  }
+}
+
+function cannotRun(error: unknown): void {
+  const message = element("cannot-run");
+  message.hidden = false;
+  message.textContent = `This browser cannot run the computations of the page: ${(error as Error).message}.`;
+}
+
+/** Links of the navigation keep the state that is in the address, and take the keyboard with them. */
+function navigate(state: State): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("#contents a")) {
+    const place = link.hash.slice(1);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      state.go(place);
+      show(place);
+    });
+  }
+  document.querySelector(".skip")!.addEventListener("click", (event) => {
     event.preventDefault();
-    randomize();
-    element("report").scrollIntoView({ block: "start" });
+    element("main").focus();
   });
-  element("form").addEventListener("input", showOwnRecord);
-  element("example").addEventListener("click", () => {
-    shown?.form.fillWithExample();
-    showOwnRecord();
-  });
-  againButton.addEventListener("click", randomize);
-  sendButton.addEventListener("click", () => void send());
-  taskChoice.addEventListener("change", () => void open(taskChoice.value));
-  rankChoice.addEventListener("change", () => void refresh());
-  await connect();
+  addEventListener("popstate", () => show(state.place));
+  if (state.place in SECTIONS) show(state.place);
 }
 
-/** Finds the aggregator's collections, however long it takes, and then keeps what they show up to date. */
-async function connect(): Promise<void> {
-  try {
-    const ids = await listTasks();
-    if (ids.length === 0) throw new AggregatorError("the aggregator has no collection yet");
-    taskChoice.replaceChildren(...ids.map((id) => new Option(`${id.slice(0, 12)}…`, id)));
-    element("task-choice").hidden = ids.length === 1;
-    await open(ids[0]!);
-  } catch (error) {
-    away(error);
-  }
-  setTimeout(() => void (shown ? poll() : connect()), shown ? 0 : REFRESH_MS);
+function show(place: string): void {
+  const heading = document.getElementById(place)?.querySelector("h2");
+  if (!heading) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  heading.closest("section")!.scrollIntoView();
 }
 
-async function poll(): Promise<void> {
-  if (document.visibilityState === "visible") await refresh();
-  setTimeout(() => void poll(), REFRESH_MS);
-}
-
-async function open(id: string): Promise<void> {
-  let task: Task;
-  try {
-    task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(PATIENCE_MS) });
-  } catch (error) {
-    away(error);
-    return;
-  }
-  shown?.randomizer.free();
-  shown?.task.free();
-  const form = new RecordForm(
-    task.toJSON().schema.columns,
-    element("fields"),
-    element<HTMLDetailsElement>("more"),
-    element("more-fields"),
-  );
-  // Whatever a task asks for is shown here before anything is sent; a page of your own sets a limit.
-  const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
-  shown = { task, randomizer, form, names: task.featureNames };
-  const ranks = Math.min(LARGEST_RANK, task.dimension);
-  rankChoice.replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
-  rankChoice.value = String(Math.min(FIRST_RANK, ranks));
-  element("guarantee").textContent = guaranteeInWords(task);
-  componentArea.replaceChildren();
-  recoverySummary.textContent = "";
-  for (const section of ["record", "report", "recovery"]) element(section).hidden = false;
-  showOwnRecord();
-  await refresh();
-}
-
-/** Shows the record's own map, and drops the report: it was made of another record. */
-function showOwnRecord(): void {
-  if (!shown) return;
-  setReport(undefined);
-  try {
-    const { contribution } = encode(shown.task, shown.form.read());
-    ownMap.show(contribution, shown.names, "Everything about the record that the patterns depend on.");
-    showFormError(undefined);
-  } catch (error) {
-    ownMap.show(undefined, shown.names, "Appears when the record is complete.");
-    showFormError(error);
-  }
-}
-
-function randomize(): void {
-  if (!shown) return;
-  try {
-    setReport(shown.randomizer.randomize(shown.form.read()));
-    showFormError(undefined);
-  } catch (error) {
-    showFormError(error);
-    if (error instanceof EmptyField) shown.form.focus(error.input);
-  }
-}
-
-function setReport(report: Report | undefined): void {
-  if (!shown) return;
-  shown.report = report;
-  const read = report && debiasedContribution(shown.task, report);
-  const caption = read
-    ? "One report is mostly noise: look for your record in it, then randomize again and compare."
-    : "Appears when you randomize the record.";
-  readMap.show(read, shown.names, caption);
-  element("bytes").textContent = report
-    ? hex(report.bytes)
-    : `${shown.task.reportBytes} bytes, once you randomize the record`;
-  element("bytes-title").textContent = report ? `The report, all ${report.bytes.length} bytes of it` : "The report";
-  sendButton.disabled = report === undefined;
-  againButton.disabled = report === undefined;
-  say("");
-}
-
-async function send(): Promise<void> {
-  const report = shown?.report;
-  if (!shown || !report) return;
-  sendButton.disabled = true;
-  say("Sending…");
-  try {
-    await submit(report, { url: ".", retries: 2 });
-    if (shown.report === report) {
-      say("Counted. A further report from you would spend the privacy promise once more.");
-    }
-    await refresh();
-  } catch (error) {
-    if (shown.report === report) {
-      // The same bytes are counted once, however often they arrive.
-      sendButton.disabled = false;
-      say(`Not sent: ${(error as Error).message}. Your report is kept; try again.`, true);
-    }
-  }
-}
-
-async function refresh(): Promise<void> {
-  if (!shown) return;
-  const { digest } = shown.task;
-  const rank = Number(rankChoice.value);
-  try {
-    const recovery = await readRecovery(digest, rank);
-    // Unless something else was chosen meanwhile.
-    if (shown.task.digest === digest && Number(rankChoice.value) === rank) showRecovery(recovery);
-    here(recovery.records);
-  } catch (error) {
-    if (error instanceof AggregatorError && error.status === 409) {
-      componentArea.replaceChildren();
-      setText(recoverySummary, `Not yet: ${error.message}.`);
-      here(error.records);
-    } else {
-      away(error);
-    }
-  }
-}
-
-function showRecovery(recovery: Recovery): void {
-  setText(
-    recoverySummary,
-    "The strongest patterns in all reports so far. Bars on the same side: features that are large together; on opposite " +
-      "sides: one is large where the other is small. Which side is which has no meaning. The noise of all reports together " +
-      `leaves each square of their common map uncertain by about ±${number(recovery.noise_deviation)}.`,
-  );
-  componentArea.replaceChildren(...componentLists(recovery));
-}
-
-function here(records: number | undefined): void {
-  const count =
-    records === undefined ? "" : `: ${records.toLocaleString("en")} ${records === 1 ? "report" : "reports"} so far`;
-  setText(status, `The aggregator is here${count}.`);
-  status.className = "here";
-  lastSeen = new Date();
-}
-
-let lastSeen: Date | undefined;
-
-function away(error: unknown): void {
-  const reason = error instanceof AggregatorError || error instanceof LdpPcaError ? error.message : String(error);
-  const kept = lastSeen ? ` What you see is from ${lastSeen.toLocaleTimeString("en")}.` : "";
-  setText(status, `No good answer from the aggregator: ${reason}.${kept} Trying again.`);
-  status.className = "away";
-}
-
-function guaranteeInWords(task: Task): string {
-  const { guarantee, promise, scope, stays } = consent(task);
-  const { epsilon, delta } = guarantee;
-  const terms = `local differential privacy, ε\u00a0=\u00a0${epsilon}, δ\u00a0=\u00a0${delta}`;
-  return `The promise: ${stays} ${promise} ${scope} (In technical terms: ${terms}.)`;
-}
-
-function showFormError(error: unknown): void {
-  formError.hidden = error === undefined;
-  formError.textContent = error === undefined ? "" : `${(error as Error).message}.`;
-  randomizeButton.disabled = false;
-}
-
-function say(text: string, failed = false): void {
-  sentMessage.textContent = text;
-  sentMessage.className = failed ? "message" : "";
-}
-
-/** Changes a text only when it differs, so that it is not announced again and again. */
-function setText(target: HTMLElement, text: string): void {
-  if (target.textContent !== text) target.textContent = text;
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
-}
-
-void main();
+main();

@@ -1,8 +1,10 @@
-//! One picture of a recovery, as SVG: the eigenvalues with the noise edge, the loadings, and the penalties tried.
+//! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried; and
+//! one of a plan, with the error against the number of reports.
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 
 mod canvas;
+mod error_curve;
 mod heatmap;
 mod penalties;
 mod scale;
@@ -10,6 +12,8 @@ mod scree;
 
 use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
+
+pub(super) use self::error_curve::{ErrorCurve, error_curve};
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 
@@ -56,6 +60,11 @@ struct Panel {
 pub(super) fn svg(figure: &Figure<'_>) -> String {
     let mut panels = vec![scree::panel(figure), heatmap::panel(figure)];
     panels.extend(penalties::panel(figure));
+    page(&figure.title, &figure.subtitle, &description(figure), panels)
+}
+
+/// Panels one below the other, under a title.
+fn page(title: &str, subtitle: &str, description: &str, panels: Vec<Panel>) -> String {
     let height = HEADER + panels.iter().map(|panel| panel.height + GAP).sum::<f64>();
     let mut document = Document::new()
         .set("viewBox", (0.0, 0.0, WIDTH, height))
@@ -65,11 +74,11 @@ pub(super) fn svg(figure: &Figure<'_>) -> String {
         .set("aria-labelledby", "title description")
         .set("font-family", "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif")
         .set("font-size", 13)
-        .add(Title::new(figure.title.as_str()).set("id", "title"))
-        .add(Description::new().set("id", "description").add(svg::node::Text::new(description(figure))))
+        .add(Title::new(title).set("id", "title"))
+        .add(Description::new().set("id", "description").add(svg::node::Text::new(description)))
         .add(Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "#ffffff"))
-        .add(text(MARGIN, 34.0, &figure.title, Anchor::Start, INK).set("font-size", 20).set("font-weight", 600))
-        .add(text(MARGIN, 56.0, &figure.subtitle, Anchor::Start, MUTED));
+        .add(text(MARGIN, 34.0, title, Anchor::Start, INK).set("font-size", 20).set("font-weight", 600))
+        .add(text(MARGIN, 56.0, subtitle, Anchor::Start, MUTED));
     let mut top = HEADER;
     for panel in panels {
         document = document.add(panel.content.set("transform", format!("translate(0 {top})")));

@@ -21,6 +21,11 @@ impl Scale {
         Self { low: low - space, high: high + space, start, end }
     }
 
+    /// The least and the largest value on it.
+    pub(super) fn range(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     pub(super) fn position(&self, value: f64) -> f64 {
         self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
     }

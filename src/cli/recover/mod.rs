@@ -125,7 +125,8 @@ impl Recover {
     }
 }
 
-fn check_plot(path: &Path) -> Result<()> {
+/// A picture is an SVG.
+pub(super) fn check_plot(path: &Path) -> Result<()> {
     if path.extension().is_some_and(|extension| extension == "svg") {
         return Ok(());
     }

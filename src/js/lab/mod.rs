@@ -10,6 +10,8 @@
 //! | `simulation` | a population that there is not |
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 
+mod mechanism;
+mod predict;
 mod recover;
 mod simulate;
 
@@ -29,6 +31,7 @@ use crate::report::{Report, ReportError, report_bytes};
 use crate::simulation::{PopulationError, SimulationError};
 
 pub use recover::Recovery;
+pub use simulate::{Collection, Compared};
 
 macro_rules! coded {
     ($($error:ty => $code:literal),* $(,)?) => {
@@ -140,6 +143,12 @@ impl Aggregate {
     #[must_use]
     pub fn records(&self) -> f64 {
         self.sums.records() as f64
+    }
+
+    /// The debiased estimate of the mean of `x x^T`: d × d numbers.
+    #[wasm_bindgen(js_name = secondMoment)]
+    pub fn second_moment(&self) -> Result<Vec<f64>, JsValue> {
+        Ok(self.covariance()?.second_moment().as_slice().to_vec())
     }
 
     /// The bytes of the state.

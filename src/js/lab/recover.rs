@@ -1,5 +1,6 @@
 //! Components out of an aggregate or any symmetric matrix.
 
+use std::io;
 use std::ops::ControlFlow;
 
 use js_sys::Function;
@@ -9,11 +10,13 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::{Aggregate, failure, matrix, options, thrown};
 use crate::covariance::Covariance;
+use crate::decimal;
 use crate::prediction::{Prediction, predict_from_estimate};
 use crate::recovery::{
     CROSS_VALIDATION_FACTORS, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice,
     PenaltyPath, Progress, Rank, SolverSettings, SolverStatus, default_penalty, principal_components,
 };
+use crate::simulation::SupportCounts;
 
 /// The widest gap at which cross-validation and the path stop: neither scores nor sizes of supports need more digits.
 const SEQUENCE_TOLERANCE: f64 = 1e-4;
@@ -38,9 +41,9 @@ enum PenaltyOption {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PathOptions {
-    rank: Rank,
-    points: usize,
+pub(super) struct PathOptions {
+    pub(super) rank: Rank,
+    pub(super) points: usize,
 }
 
 /// Components and everything about them.
@@ -107,19 +110,22 @@ struct Estimate {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PathPoint {
+pub(super) struct PathPoint {
     penalty: f64,
     status: &'static str,
-    support: Vec<usize>,
+    pub(super) support: Vec<usize>,
     objective: f64,
     relative_gap: f64,
     iterations: usize,
     eigenvalues: Vec<f64>,
+    /// Where the truth is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) counts: Option<SupportCounts>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PredictionFacts {
+pub(super) struct PredictionFacts {
     sin_theta_squared: f64,
     uninformed: f64,
     threshold: f64,
@@ -160,27 +166,7 @@ impl Aggregate {
     pub fn path(&self, options_json: &str, progress: &Function) -> Result<String, JsValue> {
         let PathOptions { rank, points } = options(options_json)?;
         let covariance = self.covariance()?;
-        let estimate = covariance.matrix();
-        let smallest = default_penalty(covariance.noise_deviation(), estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0)
-            .map_err(thrown)?;
-        let penalties = PenaltyPath::penalties(estimate, smallest, points).map_err(thrown)?;
-        let settings = SolverSettings { tolerance: SEQUENCE_TOLERANCE, ..SolverSettings::default() };
-        let mut watch = Watch::new(progress);
-        let path = PenaltyPath::solve(estimate, rank, &penalties, &settings, &mut |state| {
-            watch.sequence(state.solved, state.total)
-        });
-        watch.finish()?;
-        let points = path.map_err(thrown)?;
-        let points = points.points().iter().map(|point| PathPoint {
-            penalty: point.penalty.value(),
-            status: status_name(point.status),
-            support: point.support.clone(),
-            objective: point.objective,
-            relative_gap: point.relative_gap,
-            iterations: point.iterations,
-            eigenvalues: point.variances.as_slice().to_vec(),
-        });
-        json(&points.collect::<Vec<_>>())
+        json(&solve_path(covariance.matrix(), covariance.noise_deviation(), rank, points, Watch::new(progress))?)
     }
 
     /// Predicts the error of the leading components, with the spectrum read out of the estimate: JSON.
@@ -212,6 +198,35 @@ impl Aggregate {
     }
 }
 
+/// The path of [`Aggregate::path`] for an estimate with this noise.
+pub(super) fn solve_path(
+    estimate: &DMatrix<f64>,
+    noise: f64,
+    rank: Rank,
+    points: usize,
+    mut watch: Watch<'_>,
+) -> Result<Vec<PathPoint>, JsValue> {
+    let smallest = default_penalty(noise, estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0).map_err(thrown)?;
+    let penalties = PenaltyPath::penalties(estimate, smallest, points).map_err(thrown)?;
+    let settings = SolverSettings { tolerance: SEQUENCE_TOLERANCE, ..SolverSettings::default() };
+    let path = PenaltyPath::solve(estimate, rank, &penalties, &settings, &mut |state| {
+        watch.sequence(state.solved, state.total)
+    });
+    watch.finish()?;
+    let points = path.map_err(thrown)?;
+    let points = points.points().iter().map(|point| PathPoint {
+        penalty: point.penalty.value(),
+        status: status_name(point.status),
+        support: point.support.clone(),
+        objective: point.objective,
+        relative_gap: point.relative_gap,
+        iterations: point.iterations,
+        eigenvalues: point.variances.as_slice().to_vec(),
+        counts: None,
+    });
+    Ok(points.collect())
+}
+
 /// Recovers components of a symmetric matrix, d × d numbers.
 #[wasm_bindgen]
 pub fn solve(numbers: &[f64], dimension: usize, options_json: &str, progress: &Function) -> Result<Recovery, JsValue> {
@@ -227,24 +242,45 @@ pub fn solve(numbers: &[f64], dimension: usize, options_json: &str, progress: &F
 }
 
 pub(super) fn prediction_json(prediction: &Prediction) -> Result<String, JsValue> {
-    json(&PredictionFacts {
-        sin_theta_squared: prediction.sin_theta_squared,
-        uninformed: prediction.uninformed,
-        threshold: prediction.threshold,
-        components: prediction
-            .components
-            .iter()
-            .map(|component| ComponentFacts {
-                eigenvalue: component.eigenvalue,
-                sin_squared: component.sin_squared,
-                recoverable: component.recoverable,
-            })
-            .collect(),
-    })
+    json(&PredictionFacts::from(prediction))
 }
 
+impl From<&Prediction> for PredictionFacts {
+    fn from(prediction: &Prediction) -> Self {
+        Self {
+            sin_theta_squared: prediction.sin_theta_squared,
+            uninformed: prediction.uninformed,
+            threshold: prediction.threshold,
+            components: prediction
+                .components
+                .iter()
+                .map(|component| ComponentFacts {
+                    eigenvalue: component.eigenvalue,
+                    sin_squared: component.sin_squared,
+                    recoverable: component.recoverable,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A result as JSON.
 pub(super) fn json(value: &impl Serialize) -> Result<String, JsValue> {
-    serde_json::to_string(value).map_err(|error| failure("recovery", &error))
+    let mut text = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, WithoutTables);
+    value.serialize(&mut serializer).map_err(|error| failure("recovery", &error))?;
+    String::from_utf8(text).map_err(|error| failure("recovery", &error))
+}
+
+/// Writes numbers as the client does: the tables of `serde_json`'s faster way are a twentieth of the lab.
+struct WithoutTables;
+
+impl serde_json::ser::Formatter for WithoutTables {
+    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        let mut text = String::new();
+        decimal::write(value, &mut text);
+        writer.write_all(text.as_bytes())
+    }
 }
 
 fn recover(
@@ -324,14 +360,14 @@ fn status_name(status: SolverStatus) -> &'static str {
 }
 
 /// Who is told how far it is, and may stop it.
-struct Watch<'a> {
+pub(super) struct Watch<'a> {
     callback: &'a Function,
     /// What the callback threw.
     thrown: Option<JsValue>,
 }
 
 impl<'a> Watch<'a> {
-    fn new(callback: &'a Function) -> Self {
+    pub(super) fn new(callback: &'a Function) -> Self {
         Self { callback, thrown: None }
     }
 

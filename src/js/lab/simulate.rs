@@ -1,56 +1,49 @@
-//! What to expect, before there is a report: predictions and simulated collections.
+//! Simulated collections.
 
 use chacha20::ChaCha12Rng;
+use js_sys::Function;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::recover::{json, prediction_json};
+use super::mechanism::MechanismOption;
+use super::recover::{PathOptions, Watch, json, solve_path};
 use super::{failure, options, thrown};
-use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
-use crate::noise::NoiseLaw;
-use crate::prediction::{Spectrum, predict};
-use crate::privacy::{Delta, Epsilon};
-use crate::record::Bounding;
-use crate::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
+use crate::mechanism::{LocalRandomizer, Mechanism};
+use crate::privacy::Guarantee;
+use crate::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty};
 use crate::report::framed_bytes;
-use crate::simulation::{RecoveryMethod, SpikedModel, Trial};
+use crate::simulation::{
+    Comparison, Estimate, Projection, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts, Trial,
+};
 
-/// The usual delta of mechanisms that have one.
-const DEFAULT_DELTA: f64 = 1e-6;
-
-/// A mechanism with its parameters, the best ones where they are left out.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
-enum MechanismOption {
-    DoubleCap { epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32> },
-    Gaussian { epsilon: Epsilon, delta: Option<Delta> },
-}
-
+/// Who is asked, and which collection of them it is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PredictOptions {
-    dimension: usize,
-    rank: Rank,
-    signals: Vec<f64>,
-    bulk: Option<f64>,
-    mechanism: MechanismOption,
-    records: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct SimulateOptions {
+struct CollectionOptions {
     dimension: usize,
     rank: Rank,
     signal: f64,
     sparsity: Option<usize>,
     records: u64,
-    /// None for no privacy.
-    mechanism: Option<MechanismOption>,
+    mechanisms: Vec<MechanismOption>,
+    reports: ReportsName,
+    seed: u64,
+    trial: u32,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ReportsName {
+    Randomized,
+    Drawn,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MethodsOptions {
     methods: Vec<MethodName>,
     penalty_factor: Option<f64>,
-    seed: u64,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -61,77 +54,217 @@ enum MethodName {
     Fantope,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PopulationOptions {
+    dimension: usize,
+    rank: Rank,
+    signal: f64,
+    sparsity: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PenaltyOption {
+    Value(Penalty),
+    Factor(f64),
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TrialFacts {
-    by_method: Vec<f64>,
+    by_mechanism: Vec<MechanismFacts>,
     non_private: f64,
-    report_bytes: Option<usize>,
 }
 
-impl MechanismOption {
-    fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        let spec = match self {
-            Self::DoubleCap { epsilon, candidates, cap } => {
-                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused below.
-                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
-                MechanismSpec::DoubleCap { epsilon, candidates, cap }
-            }
-            Self::Gaussian { epsilon, delta } => {
-                let default = || Delta::new(DEFAULT_DELTA).map_err(|error| failure("argument", &error));
-                let delta = delta.map_or_else(default, Ok)?;
-                MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic }
-            }
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MechanismFacts {
+    errors: Vec<f64>,
+    report_bytes: usize,
+    guarantee: Guarantee,
+}
+
+#[derive(Serialize)]
+struct PopulationFacts {
+    signals: Vec<f64>,
+    bulk: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProjectionFacts {
+    sin_theta_squared: f64,
+    leverages: Vec<f64>,
+    support: Vec<usize>,
+    counts: SupportCounts,
+}
+
+impl CollectionOptions {
+    fn mechanisms(&self) -> Result<Vec<Mechanism>, JsValue> {
+        self.mechanisms.iter().map(|mechanism| mechanism.build(self.dimension)).collect()
+    }
+
+    /// Draws the population and hands over the trial and its randomness, the same that the command line's `simulate` has.
+    fn with_trial<T>(
+        &self,
+        mechanisms: &[Mechanism],
+        work: impl FnOnce(&Trial<'_>, &mut ChaCha12Rng) -> Result<T, JsValue>,
+    ) -> Result<T, JsValue> {
+        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
+        rng.set_stream(self.trial.into());
+        let population =
+            SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng).map_err(thrown)?;
+        let reports = match self.reports {
+            ReportsName::Randomized => Reports::Randomized,
+            ReportsName::Drawn => Reports::Drawn,
         };
-        spec.build(dimension, Bounding::UnitNorm).map_err(thrown)
+        let (records, rank) = (self.records, self.rank);
+        work(&Trial { population: &population, mechanisms, records, rank, reports }, &mut rng)
     }
 }
 
-/// Predicts the error of the leading components of so many unit-norm records with this spectrum: JSON.
-#[wasm_bindgen(js_name = predict)]
-pub fn predict_spectrum(options_json: &str) -> Result<String, JsValue> {
-    let PredictOptions { dimension, rank, signals, bulk, mechanism, records } = options(options_json)?;
-    let mechanism = mechanism.build(dimension)?;
-    // Eigenvalues of unit-norm records sum to 1.
-    let left = 1.0 - signals.iter().sum::<f64>();
-    let bulk = bulk.unwrap_or_else(|| left.max(0.0) / dimension.saturating_sub(signals.len()).max(1) as f64);
-    let spectrum = Spectrum::new(dimension, signals, bulk).map_err(thrown)?;
-    let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records).map_err(thrown)?;
-    prediction_json(&predict(&spectrum, rank, &law).map_err(thrown)?)
+/// The expected eigenvalues of simulated records: JSON.
+#[wasm_bindgen]
+pub fn population(options_json: &str) -> Result<String, JsValue> {
+    let PopulationOptions { dimension, rank, signal, sparsity } = options(options_json)?;
+    SpikedModel::check(dimension, rank, signal, sparsity).map_err(thrown)?;
+    let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, signal).map_err(thrown)?;
+    json(&PopulationFacts { signals: vec![signal; rank.value()], bulk })
 }
 
 /// One trial of a simulated collection, from records to the errors of the recovered subspaces: JSON. The same numbers as
 /// the command line's `simulate`, trial by trial.
 #[wasm_bindgen(js_name = simulateTrial)]
-pub fn simulate_trial(options_json: &str, trial: u32) -> Result<String, JsValue> {
-    let options: SimulateOptions = options(options_json)?;
-    let factor = options.penalty_factor.unwrap_or(DEFAULT_PENALTY_FACTOR);
+pub fn simulate_trial(collection_json: &str, methods_json: &str) -> Result<String, JsValue> {
+    let collection: CollectionOptions = options(collection_json)?;
+    let MethodsOptions { methods, penalty_factor } = options(methods_json)?;
+    let factor = penalty_factor.unwrap_or(DEFAULT_PENALTY_FACTOR);
     if !(factor.is_finite() && factor >= 0.0) {
         return Err(failure(
             "argument",
             &format!("penaltyFactor is {factor}: it must be a finite number of at least 0"),
         ));
     }
-    let mut methods = options.methods.iter().map(|method| match method {
+    if methods.is_empty() {
+        return Err(failure("argument", &"there are no methods: give at least one"));
+    }
+    let method = |method: &MethodName| match method {
         MethodName::Pca => RecoveryMethod::Pca,
         MethodName::SoftThreshold => RecoveryMethod::SoftThreshold { factor },
         MethodName::Fantope => RecoveryMethod::Fantope { factor },
-    });
-    let Some(first) = methods.next() else {
-        return Err(failure("argument", &"there are no methods: give at least one"));
     };
-    let mechanism = options.mechanism.map(|mechanism| mechanism.build(options.dimension)).transpose()?;
-    let mut rng = ChaCha12Rng::seed_from_u64(options.seed);
-    rng.set_stream(trial.into());
-    let population = SpikedModel::draw(options.dimension, options.rank, options.signal, options.sparsity, &mut rng)
-        .map_err(thrown)?;
-    let run =
-        Trial { population: &population, mechanism: mechanism.as_ref(), records: options.records, rank: options.rank };
-    let result = run.run_with_methods(first, &methods.collect::<Vec<_>>(), &mut rng, |_| {}).map_err(thrown)?;
+    let methods: Vec<_> = methods.iter().map(method).collect();
+    let mechanisms = collection.mechanisms()?;
+    let result = collection.with_trial(&mechanisms, |trial, rng| trial.run(&methods, rng, |_| {}).map_err(thrown))?;
+    let facts = |(mechanism, errors): (&Mechanism, _)| MechanismFacts {
+        errors,
+        report_bytes: framed_bytes(mechanism.payload_bytes()),
+        guarantee: mechanism.guarantee(),
+    };
     json(&TrialFacts {
-        by_method: result.by_method,
+        by_mechanism: mechanisms.iter().zip(result.by_mechanism).map(facts).collect(),
         non_private: result.non_private,
-        report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
     })
+}
+
+/// The estimate of one simulated collection, beside the truth.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Collection {
+    truth: crate::subspace::Subspace,
+    estimate: Estimate,
+}
+
+#[wasm_bindgen]
+impl Collection {
+    /// Collects from the records by the first mechanism; without one the estimate is exact.
+    #[wasm_bindgen(constructor)]
+    pub fn new(collection_json: &str) -> Result<Collection, JsValue> {
+        let collection: CollectionOptions = options(collection_json)?;
+        collection.with_trial(&collection.mechanisms()?, |trial, rng| {
+            let collected = trial.collect(rng, |_| {}).map_err(thrown)?;
+            let exact = Estimate { matrix: collected.second_moment, noise: 0.0 };
+            let estimate = collected.estimates.into_iter().next().unwrap_or(exact);
+            Ok(Self { truth: trial.population.subspace().clone(), estimate })
+        })
+    }
+
+    /// Standard deviation of the noise in one off-diagonal entry of the estimate.
+    #[wasm_bindgen(getter, js_name = noiseDeviation)]
+    #[must_use]
+    pub fn noise_deviation(&self) -> f64 {
+        self.estimate.noise
+    }
+
+    /// Recovers the components by all methods.
+    pub fn compare(&self, penalty_json: &str) -> Result<Compared, JsValue> {
+        let penalty = match options(penalty_json)? {
+            PenaltyOption::Value(penalty) => penalty,
+            PenaltyOption::Factor(factor) => {
+                default_penalty(self.estimate.noise, self.truth.dimension(), factor).map_err(thrown)?
+            }
+        };
+        let found = Comparison::new(&self.truth, &self.estimate.matrix, penalty).map_err(thrown)?;
+        let relative_gap = found.relative_gap;
+        let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
+        let matrices = projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
+        let facts: Vec<_> = projections.into_iter().map(ProjectionFacts::from).collect();
+        Ok(Compared { penalty: penalty.value(), relative_gap, facts: json(&facts)?, matrices })
+    }
+
+    /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: a JSON array.
+    pub fn path(&self, options_json: &str, progress: &Function) -> Result<String, JsValue> {
+        let PathOptions { rank, points } = options(options_json)?;
+        let mut points = solve_path(&self.estimate.matrix, self.estimate.noise, rank, points, Watch::new(progress))?;
+        let truth = SupportCounts::support_of(&self.truth);
+        points.iter_mut().for_each(|point| point.counts = Some(SupportCounts::new(&point.support, &truth)));
+        json(&points)
+    }
+}
+
+/// Truth, plain, soft-thresholded and Fantope components.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Compared {
+    penalty: f64,
+    relative_gap: f64,
+    facts: String,
+    matrices: Vec<f64>,
+}
+
+#[wasm_bindgen]
+impl Compared {
+    /// The penalty, in the units of the estimate.
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn penalty(&self) -> f64 {
+        self.penalty
+    }
+
+    /// The certified relative gap of the sparse solution.
+    #[wasm_bindgen(getter, js_name = relativeGap)]
+    #[must_use]
+    pub fn relative_gap(&self) -> f64 {
+        self.relative_gap
+    }
+
+    /// Everything but the matrices, as a JSON array.
+    #[must_use]
+    pub fn facts(&self) -> String {
+        self.facts.clone()
+    }
+
+    /// Four d × d projections, one after the other.
+    #[must_use]
+    pub fn matrices(&self) -> Vec<f64> {
+        self.matrices.clone()
+    }
+}
+
+impl From<Projection> for ProjectionFacts {
+    fn from(projection: Projection) -> Self {
+        let Projection { matrix, sin_theta_squared, support, counts } = projection;
+        Self { sin_theta_squared, leverages: matrix.diagonal().as_slice().to_vec(), support, counts }
+    }
 }

@@ -94,6 +94,21 @@ impl Candidates {
     }
 }
 
+/// Overwrites `candidate` with a new one's coordinates over `scale`, from any source of bits.
+pub(crate) fn fill<R: Rng + ?Sized>(candidate: &mut [f32], rng: &mut R) {
+    let table = &*UNIT_TABLE;
+    for part in candidate.chunks_mut(5) {
+        let word = rng.next_u64();
+        for (position, value) in part.iter_mut().enumerate() {
+            *value = table[(word >> (12 * position) & 0xfff) as usize];
+        }
+    }
+}
+
+/// The table's entries over `scale`.
+static UNIT_TABLE: LazyLock<[f32; 4096]> =
+    LazyLock::new(|| TABLE.map(|value| (f64::from(value) / TABLE_SECOND_MOMENT.sqrt()) as f32));
+
 /// Five table entries from each 64-bit word of a keystream.
 #[inline]
 fn expand(keystream: &[u8], out: &mut [i16]) {

@@ -7,6 +7,8 @@
 //!
 //! Since the mean of all J is 1, the rest has mean `(J - L mean(top)) / (J - L)`.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::privacy::Epsilon;
 
 /// Quadrature: Simpson's rule over |g| in [0, 12] with this many intervals; the integrand is smooth and the rest is
@@ -14,11 +16,17 @@ use crate::privacy::Epsilon;
 const INTERVALS: u32 = 2400;
 const LARGEST: f64 = 12.0;
 
+/// Means of caps that were asked for before, by (J, L). They do not depend on epsilon, so that a sweep over it, or the
+/// search for a cap, computes each once: it takes a millisecond.
+static TOP_MEANS: Mutex<Vec<((u32, u32), f64)>> = Mutex::new(Vec::new());
+/// More are not kept.
+const MOST_MEANS: usize = 1000;
+
 /// The gain for J = `candidates`, L = `cap`, and `cap_probability` = q.
 #[must_use]
 pub fn gain(candidates: u32, cap: u32, cap_probability: f64) -> f64 {
     let (j, l) = (f64::from(candidates), f64::from(cap));
-    let top = top_mean(candidates, cap);
+    let top = known_top_mean(candidates, cap);
     let rest = (j - l * top) / (j - l);
     cap_probability * top + (1.0 - cap_probability) * rest - 1.0
 }
@@ -34,8 +42,19 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
         let inside = f64::from(cap) * weight;
         gain(candidates, cap, inside / (inside + f64::from(candidates - cap)))
     };
-    // The gain rises and then falls with the cap: a ternary search, then a look at what is left.
-    let (mut low, mut high) = (1, candidates - 1);
+    // The gain rises and then falls with the cap: doubling finds a range (large caps take long, and are never the best at an
+    // epsilon that anybody asks for), then a ternary search, then a look at what is left.
+    let (mut low, mut high) = (1, 2.min(candidates - 1));
+    let mut last = at(low);
+    while high < candidates - 1 {
+        let next = at(high);
+        if next < last {
+            break;
+        }
+        low = high / 2;
+        last = next;
+        high = (2 * high).min(candidates - 1);
+    }
     while high - low > 4 {
         let third = (high - low) / 3;
         if at(low + third) < at(high - third) { low += third } else { high -= third }
@@ -43,9 +62,25 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
     (low..=high).max_by(|&a, &b| at(a).total_cmp(&at(b))).unwrap_or(1)
 }
 
+/// [`top_mean`], remembered.
+fn known_top_mean(candidates: u32, cap: u32) -> f64 {
+    // What is in the list is right whenever it is there: a panic elsewhere cannot have spoilt it.
+    let known = || TOP_MEANS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&(_, mean)) = known().iter().find(|(of, _)| *of == (candidates, cap)) {
+        return mean;
+    }
+    let mean = top_mean(candidates, cap);
+    let mut means = known();
+    if means.len() < MOST_MEANS {
+        means.push(((candidates, cap), mean));
+    }
+    mean
+}
+
 /// The mean of the L largest of J independent chi^2_1 variables.
 fn top_mean(candidates: u32, cap: u32) -> f64 {
     let step = LARGEST / f64::from(INTERVALS);
+    let at_most = BinomialTail::new(candidates - 1, cap - 1);
     let mut sum = 0.0;
     for node in 0..=INTERVALS {
         let g = f64::from(node) * step;
@@ -56,50 +91,66 @@ fn top_mean(candidates: u32, cap: u32) -> f64 {
         };
         let density = (-0.5 * g * g).exp() * (2.0 / core::f64::consts::PI).sqrt();
         let exceeds = libm::erfc(g * core::f64::consts::FRAC_1_SQRT_2);
-        sum += simpson * g * g * density * binomial_at_most(candidates - 1, exceeds, cap - 1);
+        sum += simpson * g * g * density * at_most.probability(exceeds);
     }
     f64::from(candidates) / f64::from(cap) * sum * step / 3.0
 }
 
-/// P[Binomial(trials, p) <= most], by summing the shorter tail from its largest term on.
-fn binomial_at_most(trials: u32, p: f64, most: u32) -> f64 {
-    if most >= trials || p <= 0.0 {
-        return 1.0;
+/// P[Binomial(trials, p) <= most] for many p.
+struct BinomialTail {
+    trials: u32,
+    most: u32,
+    /// The logarithms of the numbers of ways to choose `most`, and one more, of the trials.
+    log_ways: [f64; 2],
+}
+
+impl BinomialTail {
+    fn new(trials: u32, most: u32) -> Self {
+        let log_ways = |count: u32| {
+            let (n, k) = (f64::from(trials), f64::from(count));
+            libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
+        };
+        Self { trials, most, log_ways: [log_ways(most.min(trials)), log_ways((most + 1).min(trials))] }
     }
-    if p >= 1.0 {
-        return 0.0;
-    }
-    let odds = p / (1.0 - p);
-    let n = f64::from(trials);
-    let term = |count: u32| {
-        let k = f64::from(count);
-        (libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
-            + k * p.ln()
-            + (n - k) * (-p).ln_1p())
-        .exp()
-    };
-    if f64::from(most) < n * p {
-        let (mut count, mut current, mut total) = (most, term(most), 0.0);
-        while current > 1e-18 * total || total == 0.0 {
-            total += current;
-            if count == 0 || current == 0.0 {
-                break;
-            }
-            current *= f64::from(count) / f64::from(trials - count + 1) / odds;
-            count -= 1;
+
+    /// By summing the shorter tail from its largest term on.
+    fn probability(&self, p: f64) -> f64 {
+        let &Self { trials, most, log_ways } = self;
+        if most >= trials || p <= 0.0 {
+            return 1.0;
         }
-        total
-    } else {
-        let (mut count, mut current, mut total) = (most + 1, term(most + 1), 0.0);
-        while current > 1e-18 * total || total == 0.0 {
-            total += current;
-            if count == trials || current == 0.0 {
-                break;
-            }
-            current *= f64::from(trials - count) / f64::from(count + 1) * odds;
-            count += 1;
+        if p >= 1.0 {
+            return 0.0;
         }
-        1.0 - total
+        let odds = p / (1.0 - p);
+        let n = f64::from(trials);
+        let term = |count: u32, log_ways: f64| {
+            let k = f64::from(count);
+            (log_ways + k * p.ln() + (n - k) * (-p).ln_1p()).exp()
+        };
+        if f64::from(most) < n * p {
+            let (mut count, mut current, mut total) = (most, term(most, log_ways[0]), 0.0);
+            while current > 1e-18 * total || total == 0.0 {
+                total += current;
+                if count == 0 || current == 0.0 {
+                    break;
+                }
+                current *= f64::from(count) / f64::from(trials - count + 1) / odds;
+                count -= 1;
+            }
+            total
+        } else {
+            let (mut count, mut current, mut total) = (most + 1, term(most + 1, log_ways[1]), 0.0);
+            while current > 1e-18 * total || total == 0.0 {
+                total += current;
+                if count == trials || current == 0.0 {
+                    break;
+                }
+                current *= f64::from(trials - count) / f64::from(count + 1) * odds;
+                count += 1;
+            }
+            1.0 - total
+        }
     }
 }
 
@@ -120,8 +171,11 @@ mod tests {
         // E max(g1^2, g2^2) = 1 + 2/pi.
         assert!((top_mean(2, 1) - (1.0 + 2.0 / core::f64::consts::PI)).abs() < 1e-10, "{}", top_mean(2, 1));
         // The binomial sum against its definition.
-        assert!((binomial_at_most(3, 0.25, 1) - (0.75f64.powi(3) + 3.0 * 0.25 * 0.75f64.powi(2))).abs() < 1e-15);
-        assert!((binomial_at_most(3, 0.9, 1) - (0.1f64.powi(3) + 3.0 * 0.9 * 0.01)).abs() < 1e-15);
+        assert!(
+            (BinomialTail::new(3, 1).probability(0.25) - (0.75f64.powi(3) + 3.0 * 0.25 * 0.75f64.powi(2))).abs()
+                < 1e-15
+        );
+        assert!((BinomialTail::new(3, 1).probability(0.9) - (0.1f64.powi(3) + 3.0 * 0.9 * 0.01)).abs() < 1e-15);
     }
 
     /// Order statistics by simulation: 40,000 draws of 64, within 4.9 standard errors.

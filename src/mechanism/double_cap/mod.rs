@@ -39,6 +39,7 @@ use std::sync::OnceLock;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
+use rand::{Rng, RngExt};
 
 use self::candidates::{Candidates, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use self::kernel::Path;
@@ -145,6 +146,28 @@ impl DoubleCap {
     #[must_use]
     pub fn cap(&self) -> u32 {
         self.cap
+    }
+
+    /// The rank, from 0 for the largest, of the reported candidate's score among the magnitudes of all J, with the
+    /// randomizer's probabilities.
+    pub(crate) fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
+        let draw = rng.random_range(0..self.total_weight);
+        let inside_total = u64::from(self.cap) * self.cap_weight;
+        let rank = match draw.checked_sub(inside_total) {
+            None => draw / self.cap_weight,
+            Some(outside) => u64::from(self.cap) + outside / UNIT_WEIGHT,
+        };
+        rank as u32
+    }
+
+    /// The sums of `records` reports whose reported candidates z have the mean `mean` (d × d) of `z z^T / scale^2`. What
+    /// a lift adds is left 0: no estimate looks at it.
+    pub(crate) fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
+        let (rows, unit) = (self.state_dimension(), TABLE_SECOND_MOMENT * records as f64);
+        let of_entry = |row: usize, column: usize| {
+            if column < self.dimension { (mean[(row, column)] * unit).round() as i64 } else { 0 }
+        };
+        (0..rows).flat_map(|row| (row..rows).map(move |column| of_entry(row, column))).collect()
     }
 
     /// The unit vector u whose line is hidden: the record, or its lift.
@@ -272,7 +295,7 @@ mod tests {
     use crate::privacy::tests::epsilon;
     use crate::record::Radius;
     use chacha20::ChaCha8Rng;
-    use rand::{Rng, SeedableRng};
+    use rand::SeedableRng;
 
     fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
         DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()

@@ -31,8 +31,8 @@ use serde::Serialize;
 
 pub use self::clones::Clones;
 use super::calibration::gaussian_epsilon_of_rho;
-use super::composition::PrivacyLoss;
-use super::{Delta, Epsilon, PrivacyError};
+use super::composition::{Composition, PrivacyLoss, TotalVariation};
+use super::{Delta, Epsilon, PrivacyError, Rho};
 
 /// An additional guarantee of an anonymised batch, beside the local guarantee of every report in it, never instead.
 ///
@@ -186,9 +186,9 @@ pub fn approximate_batch_epsilon(
     if reports == 0 {
         return Err(PrivacyError::Reports(0));
     }
-    let others = 2.0 * (reports - 1) as f64 * libm::exp(-local.value());
-    let slack = |epsilon: f64| local_delta.value() * (1.0 + (1.0 + libm::exp(epsilon)) * others) * (1.0 + 1e-12);
-    let found = smallest_below(Clones::any(local), reports, |epsilon, pure| pure + slack(epsilon) <= delta.value());
+    let found = smallest_below(Clones::any(local), reports, |epsilon, pure| {
+        pure + slack(local, local_delta, reports, epsilon) <= delta.value()
+    });
     Ok(found.or_else(|| (local_delta <= delta).then_some(local)))
 }
 
@@ -210,19 +210,10 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
             (found, if found < epsilon { Bound::Clones } else { Bound::Local })
         }
         PrivacyLoss::Gaussian { rho, total_variation } => {
-            // Any point of the curve will do; these leave a part of delta to the slack over n reports.
-            let at = |part: f64| {
-                let own = Delta::new(delta.value() * part / reports as f64).ok()?;
-                let local = gaussian_epsilon_of_rho(rho, own).ok()?;
-                let sampled = own.value() + (1.0 + libm::exp(local.value())) * total_variation.value();
-                let sampled = Delta::new(sampled * (1.0 + 1e-12)).ok()?;
-                approximate_batch_epsilon(local, sampled, reports, delta).ok()?
-            };
-            let best = [0.3, 0.1, 0.03, 0.01, 0.001]
-                .into_iter()
-                .filter_map(at)
+            let best = gaussian_points(rho, total_variation, reports, delta)
+                .filter_map(|(local, own)| approximate_batch_epsilon(local, own, reports, delta).ok()?)
                 .min_by(|left, right| left.value().total_cmp(&right.value()));
-            let mut alone = super::composition::Composition::default();
+            let mut alone = Composition::default();
             alone.add(loss, 1)?;
             match (best, alone.epsilon(Some(delta)).ok()) {
                 (Some(best), Some(alone)) if best >= alone.epsilon => (alone.epsilon, Bound::Local),
@@ -233,6 +224,63 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
         }
     };
     Ok(BatchGuarantee { epsilon, delta, reports, bound })
+}
+
+/// Points (epsilon, delta) of a Gaussian mechanism's curve: any will do; these leave a part of `delta` to the slack over
+/// n reports.
+fn gaussian_points(
+    rho: Rho,
+    total_variation: TotalVariation,
+    reports: u64,
+    delta: Delta,
+) -> impl Iterator<Item = (Epsilon, Delta)> {
+    [0.3, 0.1, 0.03, 0.01, 0.001].into_iter().filter_map(move |part| {
+        let own = Delta::new(delta.value() * part / reports as f64).ok()?;
+        let local = gaussian_epsilon_of_rho(rho, own).ok()?;
+        let sampled = own.value() + (1.0 + libm::exp(local.value())) * total_variation.value();
+        Some((local, Delta::new(sampled * (1.0 + 1e-12)).ok()?))
+    })
+}
+
+/// What n - 1 other reports of an approximate randomizer add to the delta of a pure one, at `epsilon`.
+fn slack(local: Epsilon, own: Delta, reports: u64, epsilon: f64) -> f64 {
+    let others = 2.0 * (reports - 1) as f64 * libm::exp(-local.value());
+    own.value() * (1.0 + (1.0 + libm::exp(epsilon)) * others) * (1.0 + 1e-12)
+}
+
+/// Whether [`amplify`] proves an epsilon of at most `central` for a batch of `reports` reports; the same answer up to
+/// its search's last digits, with one evaluation in place of a search.
+///
+/// # Errors
+/// [`PrivacyError::Reports`] without reports.
+pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) -> Result<bool, PrivacyError> {
+    if reports == 0 {
+        return Err(PrivacyError::Reports(0));
+    }
+    let pure = |local: Epsilon, clones: Clones| {
+        let closed = || closed_form_epsilon(local, reports, delta).is_some_and(|closed| closed <= central);
+        Ok(batch_delta(clones, reports, central)? <= delta.value() || closed())
+    };
+    let approximate = |local: Epsilon, own: Delta| {
+        let added = slack(local, own, reports, central.value());
+        if local <= central {
+            return own <= delta;
+        }
+        local.value() <= LARGEST_LOCAL
+            && added <= delta.value()
+            && Clones::any(local).batch(reports).delta(central.value()) + added <= delta.value()
+    };
+    match loss {
+        PrivacyLoss::Pure { epsilon } => pure(epsilon, Clones::any(epsilon)),
+        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Clones::cap(cap)),
+        PrivacyLoss::Approximate { epsilon, delta: own } => Ok(approximate(epsilon, own)),
+        PrivacyLoss::Gaussian { rho, total_variation } => {
+            let mut alone = Composition::default();
+            alone.add(loss, 1)?;
+            Ok(alone.epsilon(Some(delta)).is_ok_and(|alone| alone.epsilon <= central)
+                || gaussian_points(rho, total_variation, reports, delta).any(|(local, own)| approximate(local, own)))
+        }
+    }
 }
 
 fn pure(
@@ -282,8 +330,6 @@ pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::Rho;
-    use crate::privacy::composition::TotalVariation;
     use crate::privacy::renyi::Cap;
     use crate::privacy::tests::{delta, epsilon};
 
@@ -377,6 +423,23 @@ mod tests {
         }
         assert!(local_epsilon(epsilon(0.1), delta(1e-8), 0).is_err());
         assert!(batch_epsilon(Clones::any(epsilon(1.0)), 0, delta(1e-8)).is_err());
+    }
+
+    #[test]
+    fn what_a_batch_keeps_is_what_amplification_proves() {
+        let losses = [
+            PrivacyLoss::Cap(Cap::new(epsilon(3.0), 256, 18).unwrap()),
+            PrivacyLoss::Pure { epsilon: epsilon(3.0) },
+            PrivacyLoss::Approximate { epsilon: epsilon(3.0), delta: delta(1e-13) },
+            PrivacyLoss::Gaussian { rho: Rho::new(0.05).unwrap(), total_variation: TotalVariation::ZERO },
+        ];
+        for loss in losses {
+            let proved = amplify(loss, 50_000, delta(1e-6)).unwrap().epsilon.value();
+            for (factor, expected) in [(0.999, false), (1.001, true)] {
+                assert_eq!(keeps(loss, 50_000, epsilon(factor * proved), delta(1e-6)), Ok(expected), "{loss:?}");
+            }
+            assert!(keeps(loss, 0, epsilon(1.0), delta(1e-6)).is_err());
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::{PenaltyError, Sequence, SequenceProgress, default_penalty};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
+use crate::linalg::sorted_descending;
 use crate::recovery::{FantopeProblem, Penalty, Rank, SolverSettings};
 use crate::task::Task;
 
@@ -96,7 +97,7 @@ pub fn cross_validate(
         .iter()
         .map(|&factor| Ok(CrossValidationPoint::untried(factor, default_penalty(noise, dimension, factor)?)))
         .collect::<Result<Vec<_>, PenaltyError>>()?;
-    points.sort_by(|left, right| right.factor.total_cmp(&left.factor));
+    points = sorted_descending(points, |point| point.factor);
 
     let mut sequence = Sequence { settings, progress, solved: 0, total: folds * points.len() };
     for fold in 0..folds {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use nalgebra::{DMatrix, DVector};
 
 use super::{PenaltyError, Sequence, SequenceProgress};
-use crate::linalg::SymmetricMatrix;
+use crate::linalg::{SymmetricMatrix, sorted_descending};
 use crate::recovery::solver::largest_magnitudes;
 use crate::recovery::{FantopeProblem, Penalty, Rank, RecoveryError, SolverSettings, SolverStatus};
 
@@ -86,8 +86,7 @@ impl PenaltyPath {
         if penalties.is_empty() {
             return Err(PenaltyError::NoPenalties);
         }
-        let mut penalties = penalties.to_vec();
-        penalties.sort_by(|left, right| right.value().total_cmp(&left.value()));
+        let penalties = sorted_descending(penalties.to_vec(), |penalty| penalty.value());
         let mut sequence = Sequence { settings, progress, solved: 0, total: penalties.len() };
         let mut points = Vec::with_capacity(penalties.len());
         let mut last = None;

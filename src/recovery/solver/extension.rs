@@ -8,7 +8,9 @@ use rand_distr::{Distribution, StandardNormal};
 use super::cross::{Canceller, Multipliers};
 use super::scaled::ScaledProblem;
 use super::thresholded::Thresholded;
-use crate::linalg::{Krylov, SymmetricEigen, lanczos, scatter, symmetric_eigenvalues};
+use crate::linalg::{
+    Krylov, SymmetricEigen, lanczos, scatter, sort_descending, sorted_descending, symmetric_eigenvalues,
+};
 use crate::recovery::RecoveryError;
 use crate::recovery::outcome::{Certificate, DualMatrix};
 
@@ -225,7 +227,7 @@ impl<'a> Extension<'a> {
             if size > 0.0 || beta > threshold {
                 values.extend(std::iter::repeat_n(beta + if size > 0.0 { delta } else { 0.0 }, self.rank));
             }
-            values.sort_by(|left, right| right.total_cmp(left));
+            sort_descending(&mut values);
             least = least.min(values[..self.rank].iter().sum());
         }
         Ok(least)
@@ -267,8 +269,7 @@ impl<'a> Extension<'a> {
 
     /// Rows that cannot be cancelled, worst first.
     pub(super) fn missing(&self) -> Vec<usize> {
-        let mut violations = self.violations.clone();
-        violations.sort_by(|left, right| right.1.total_cmp(&left.1));
+        let violations = sorted_descending(self.violations.clone(), |violation| violation.1);
         violations.into_iter().map(|(row, _)| row).collect()
     }
 
@@ -282,12 +283,12 @@ impl<'a> Extension<'a> {
             let mut leverage: Vec<(usize, f64)> =
                 vectors.row_iter().enumerate().map(|(row, entries)| (row, entries.norm_squared())).collect();
             self.rows.iter().for_each(|row| leverage[*row].1 = 0.0);
-            leverage.sort_by(|left, right| right.1.total_cmp(&left.1));
+            let leverage = sorted_descending(leverage, |share| share.1);
             let least = 0.05 * leverage[0].1;
             growth.extend(leverage.iter().take_while(|(_, size)| *size > least).map(|(row, _)| *row));
         }
-        let mut seen = std::collections::HashSet::new();
-        growth.retain(|row| seen.insert(*row));
+        let mut seen = vec![false; growth.iter().max().map_or(0, |last| last + 1)];
+        growth.retain(|row| !core::mem::replace(&mut seen[*row], true));
         growth
     }
 }

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use crate::linalg::SymmetricMatrix;
+use crate::linalg::{SymmetricMatrix, power_of_two_below};
 use crate::recovery::FantopeProblem;
 use crate::recovery::fantope::eigenvalue_rounding;
 use crate::recovery::outcome::DualMatrix;
@@ -32,7 +32,7 @@ impl<'a> ScaledProblem<'a> {
         let estimate = problem.estimate();
         let shift = estimate.mean_diagonal();
         let size = largest.max(problem.penalty().value()).max(f64::MIN_POSITIVE);
-        let scale = libm::exp2(libm::floor(libm::log2(size)));
+        let scale = power_of_two_below(size);
         Self {
             estimate,
             rank: problem.rank().value(),

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::part::Part;
-use crate::linalg::Anderson;
+use crate::linalg::{Anderson, sort_descending, sorted_descending};
 use crate::recovery::RecoveryError;
 use crate::recovery::fantope::fantope_weights;
 
@@ -131,7 +131,7 @@ impl Splitting {
             let values = part.decompose(&self.y[range.clone()], &self.t[range], self.rho)?;
             merged.extend(values.iter().enumerate().map(|(place, value)| (*value, index, place)));
         }
-        merged.sort_by(|left, right| right.0.total_cmp(&left.0));
+        let merged = sorted_descending(merged, |value| value.0);
         let values = DVector::from_iterator(merged.len(), merged.iter().map(|(value, _, _)| *value));
         let (weights, _) = fantope_weights(&values, self.rank);
         self.parts.iter_mut().for_each(|part| part.weights.clear());
@@ -171,7 +171,7 @@ impl Splitting {
         for (part, dual) in self.parts.iter().zip(dual) {
             values.extend(part.leading_values(&(&part.estimate - dual))?);
         }
-        values.sort_by(|left, right| right.total_cmp(left));
+        sort_descending(&mut values);
         Ok(values.get(..self.rank).map(|largest| largest.iter().sum()))
     }
 

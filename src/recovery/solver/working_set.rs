@@ -9,7 +9,9 @@ use super::part::Part;
 use super::scaled::ScaledProblem;
 use super::splitting::{Splitting, Stepping};
 use super::thresholded::Thresholded;
-use crate::linalg::{SymmetricEigen, lanczos, scatter, symmetric_eigen, symmetric_eigenvalues};
+use crate::linalg::{
+    SymmetricEigen, lanczos, scatter, sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues,
+};
 use crate::recovery::RecoveryError;
 use crate::recovery::fantope::{fantope_weights, weighted_projectors};
 use crate::recovery::outcome::{Certificate, DualMatrix, FantopeSolution};
@@ -50,7 +52,7 @@ impl WorkingSet {
             bulk = krylov.values.get(rank).copied();
             let vectors = krylov.vectors(rank.min(krylov.values.len()));
             let leverage: Vec<f64> = vectors.row_iter().map(|entries| entries.norm_squared()).collect();
-            rows.sort_by(|left, right| leverage[*right].total_cmp(&leverage[*left]));
+            rows = sorted_descending(rows, |row| leverage[*row]);
             let least = 0.01 * leverage[rows[0]];
             let count = rows.iter().take_while(|row| leverage[**row] >= least).count();
             rows.truncate(count.clamp(rank + 1, FIRST_ROWS * rank.max(2)));
@@ -145,7 +147,7 @@ impl WorkingSet {
         for part in &splitting.parts {
             pairs.extend(part.weights.iter().enumerate().map(|(index, weight)| (*weight, part, index)));
         }
-        pairs.sort_by(|left, right| right.0.total_cmp(&left.0));
+        let pairs = sorted_descending(pairs, |pair| pair.0);
         let mut vectors = DMatrix::zeros(self.rows.len(), pairs.len());
         for (column, (_, part, index)) in pairs.iter().enumerate() {
             let entries = part.vectors.column(*index);
@@ -169,7 +171,7 @@ impl WorkingSet {
             rounding = rounding.max(problem.rounding(difference.nrows(), difference.norm()));
             values.extend(symmetric_eigenvalues(&difference)?.iter().copied());
         }
-        values.sort_by(|left, right| right.total_cmp(left));
+        sort_descending(&mut values);
         Ok(values[..problem.rank].iter().sum::<f64>() + rounding)
     }
 
@@ -212,7 +214,7 @@ impl WorkingSet {
                 pairs.push((*value, whole));
             }
         }
-        pairs.sort_by(|left, right| right.0.total_cmp(&left.0));
+        let pairs = sorted_descending(pairs, |pair| pair.0);
         let spectrum = SymmetricEigen {
             values: DVector::from_iterator(count, pairs.iter().map(|(value, _)| *value)),
             vectors: DMatrix::from_columns(&pairs.into_iter().map(|(_, vector)| vector).collect::<Vec<_>>()),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use crate::task::{Task, TaskDigest};
 
 pub use error::StoreError;
-pub(super) use writer::{Batch, CommitError, Committed, TaskStore};
+pub(super) use writer::{Batch, CommitError, Committed, Counts, TaskStore};
 
 /// What the file `format` says.
 const FORMAT: &str = "ldp-pca store 1";

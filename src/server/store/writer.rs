@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::StoreError;
 use super::log::{Damage, LogFile, ReportLog};
@@ -61,7 +61,7 @@ pub(crate) struct TaskStore {
 
 /// What the writer publishes.
 struct Totals {
-    counts: Mutex<Counts>,
+    counts: watch::Sender<Counts>,
     /// Locked while reports are summed: readers wait for it off the request threads.
     aggregate: Mutex<Aggregate>,
 }
@@ -102,7 +102,7 @@ impl TaskStore {
         queue: usize,
     ) -> std::io::Result<Self> {
         let counts = Counts { records: aggregate.records(), duplicates: 0 };
-        let totals = Arc::new(Totals { counts: Mutex::new(counts), aggregate: Mutex::new(aggregate) });
+        let totals = Arc::new(Totals { counts: watch::Sender::new(counts), aggregate: Mutex::new(aggregate) });
         let (sender, receiver) = mpsc::channel(queue.max(1));
         let writer = Writer { task: task.clone(), log, ids, totals: Arc::clone(&totals) };
         let thread = thread::Builder::new().name("report-writer".into()).spawn(move || writer.run(receiver))?;
@@ -131,7 +131,12 @@ impl TaskStore {
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        *hold(&self.totals.counts)
+        *self.totals.counts.borrow()
+    }
+
+    /// The counts as they change.
+    pub(crate) fn watch_counts(&self) -> watch::Receiver<Counts> {
+        self.totals.counts.subscribe()
     }
 
     /// A copy of the sums. Waits while reports are summed: not for a request thread.
@@ -217,12 +222,12 @@ impl<F: LogFile> Writer<F> {
         }
         self.ids.extend(new_ids);
         sum(&mut hold(&self.totals.aggregate), &self.task, &new_reports);
-        let mut counts = hold(&self.totals.counts);
-        for outcome in &outcomes {
-            counts.records += outcome.accepted;
-            counts.duplicates += outcome.duplicate;
-        }
-        drop(counts);
+        self.totals.counts.send_modify(|counts| {
+            for outcome in &outcomes {
+                counts.records += outcome.accepted;
+                counts.duplicates += outcome.duplicate;
+            }
+        });
         for (waiting, outcome) in group.into_iter().zip(outcomes) {
             answer(waiting, Ok(outcome));
         }

@@ -1,6 +1,7 @@
 //! The aggregator over HTTP: real requests to a real server.
 
 mod crash;
+mod events;
 mod harness;
 mod limits;
 mod page;

@@ -1,0 +1,91 @@
+// How quick the demo page is in a real Chromium: until something is painted, until the first point of a curve, until
+// the default curves are complete, and for how long its main thread is busy at a stretch. `make page` comes first.
+
+import { join } from "node:path";
+
+import { measure as measureSizes, total } from "../scripts/page-sizes.js";
+import { launchChromium } from "../tests/browser/chromium.js";
+import { serve } from "../tests/browser/serve.js";
+import { align, ROOT, run } from "./command.js";
+
+const RUNS = 3;
+const MARKS = { point: "error: first point", epsilon: "error: all of epsilon", records: "error: all of records" };
+
+async function measureAll() {
+  const server = await serve(join(ROOT, "www/dist"));
+  try {
+    const runs = [];
+    for (let index = 0; index < RUNS; index += 1) runs.push(await measure(server.url));
+    const sizes = measureSizes();
+    return { runs, sizes, total: total(sizes) };
+  } finally {
+    await server.close();
+  }
+}
+
+/** One visit with a new browser: milliseconds from the start of the page, and its long tasks. */
+async function measure(url) {
+  const browser = await launchChromium();
+  try {
+    const page = await browser.newPage();
+    await page.addInitScript(() => {
+      window.longTasks = [];
+      new PerformanceObserver((list) => {
+        for (const { startTime, duration } of list.getEntries()) window.longTasks.push({ startTime, duration });
+      }).observe({ type: "longtask", buffered: true });
+    });
+    // Beside the wall's clock, in which other work of the machine counts too, the thread's own.
+    await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
+    await page.goto(`${url}/`);
+    const last = Object.values(MARKS);
+    await page.waitForFunction((names) => names.every((name) => performance.getEntriesByName(name).length > 0), last, {
+      timeout: 600_000,
+    });
+    const { traceEvents } = JSON.parse(await browser.stopTracing());
+    const times = await page.evaluate((marks) => {
+      const at = (name) => performance.getEntriesByName(name)[0].startTime;
+      const times = Object.fromEntries(Object.entries(marks).map(([key, name]) => [key, at(name)]));
+      return {
+        threads: navigator.hardwareConcurrency,
+        paint: at("first-contentful-paint"),
+        ...times,
+        longTasks: window.longTasks,
+      };
+    }, MARKS);
+    return { ...times, longestOwn: longestTask(traceEvents) };
+  } finally {
+    await browser.close();
+  }
+}
+
+/** The most of its own time, in milliseconds, that the page's main thread spent in one task. */
+function longestTask(events) {
+  const { pid, tid } = events.find(({ name }) => name === MARKS.point);
+  const tasks = events.filter((event) => event.pid === pid && event.tid === tid && event.tdur !== undefined);
+  return Math.max(...tasks.map(({ tdur }) => tdur)) / 1000;
+}
+
+function table({ runs, sizes, total }) {
+  const head = ["", "first paint", "first point", "all of ε", "all of n", "tasks over 50 ms", "longest", "own time"];
+  const ms = (time) => `${time.toFixed(0)} ms`;
+  const rows = runs.map(({ paint, point, epsilon, records, longTasks, longestOwn }, index) => [
+    `visit ${index + 1}`,
+    ...[paint, point, epsilon, records].map(ms),
+    String(longTasks.length),
+    longTasks.length > 0 ? ms(Math.max(...longTasks.map(({ duration }) => duration))) : "",
+    ms(longestOwn),
+  ]);
+  const files = Object.entries(sizes).map(([path, size]) => [path, String(size)]);
+  return [
+    `the demo page in Chromium, a new browser each, ${runs[0].threads} processors: from the start of the page`,
+    "",
+    ...align([head, ...rows]),
+    "",
+    "tasks of the main thread by the wall's clock, in which other work of the machine counts; own time: the longest's own",
+    "all of ε: 20 trials x 10 points x 3 mechanisms and the floor; all of n: as many of the second chart, after it",
+    "",
+    ...align([["bytes after brotli", ""], ...files, ["in all", String(total)]]),
+  ].join("\n");
+}
+
+await run("page.js", measureAll, table);

@@ -1,0 +1,41 @@
+// What a visitor of the built page downloads, file by file, in bytes after brotli: what a host with precompressed files
+// sends. The budget is that of the whole page, with every section in view.
+//
+// usage: node scripts/page-sizes.js   (after `make page`)
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
+
+const DIST = fileURLToPath(new URL("../www/dist", import.meta.url));
+
+/** The most that the page may have, in bytes. */
+export const BUDGET = 350_000;
+
+/** The bytes of every file of the built page, by its path. */
+export function measure() {
+  const files = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      const content = readFileSync(path);
+      const params = {
+        [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+        [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+      };
+      return [path.slice(DIST.length + 1), brotliCompressSync(content, { params }).length];
+    }),
+  );
+}
+
+/** The sum of all files. */
+export function total(sizes) {
+  return Object.values(sizes).reduce((sum, size) => sum + size, 0);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const sizes = measure();
+  for (const [path, size] of Object.entries(sizes)) console.log(`${String(size).padStart(8)}  ${path}`);
+  console.log(`${String(total(sizes)).padStart(8)}  in all, of ${BUDGET}`);
+}

@@ -1,0 +1,258 @@
+//! `plan`.
+
+mod result;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
+use ldp_pca::error::Error;
+use ldp_pca::mechanism::LocalRandomizer;
+use ldp_pca::prediction::{MechanismFamily, Planner, PredictionError, Spectrum, published};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
+use ldp_pca::schema::MAX_DIMENSION;
+
+use self::result::{PlanResult, ShuffledResult};
+use super::error::{CliError, Result};
+use super::output::{Format, spinner};
+use super::parameters::{self, DEFAULT_DELTA, MechanismName};
+use super::plot::{self, ErrorCurve};
+use super::{files, recover};
+
+/// Tell how many users it takes, before anybody is asked
+///
+/// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a random one)
+/// from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1; from an aggregate they
+/// are read out of its estimate. Nothing is simulated.
+#[derive(Args)]
+pub(super) struct Plan {
+    /// Number of features, d
+    #[arg(long, required_unless_present = "aggregate")]
+    dimension: Option<usize>,
+    /// Number of components, k
+    #[arg(long, value_parser = parameters::rank, default_value = "3")]
+    rank: Rank,
+    /// The eigenvalues that stand out, as shares of the total variance, separated by commas: 0.646,0.176,0.088
+    #[arg(
+        long,
+        value_name = "SHARES",
+        value_parser = parameters::eigenvalues,
+        allow_hyphen_values = true,
+        required_unless_present = "aggregate"
+    )]
+    spectrum: Option<Eigenvalues>,
+    /// Every other eigenvalue [default: what the spectrum leaves of 1, in equal parts]
+    #[arg(long, allow_hyphen_values = true)]
+    bulk: Option<f64>,
+    /// Plan for another collection like this one, with its task
+    #[arg(long, value_name = "FILE", requires = "task", conflicts_with_all = ["dimension", "spectrum", "bulk"])]
+    aggregate: Option<PathBuf>,
+    /// The task file of the aggregate
+    #[arg(
+        short,
+        long,
+        requires = "aggregate",
+        conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "cap"]
+    )]
+    task: Option<PathBuf>,
+    /// How records are randomized
+    #[arg(long, value_enum, default_value_t = MechanismName::DoubleCap)]
+    mechanism: MechanismName,
+    /// Privacy parameter epsilon, of one report, or of the anonymised batch where --shuffled plans for one
+    #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true, required_unless_present = "task")]
+    epsilon: Option<Epsilon>,
+    /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
+    #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
+    delta: Option<Delta>,
+    /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
+    #[arg(long, value_name = "J", value_parser = parameters::candidates())]
+    candidates: Option<u32>,
+    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
+    #[arg(long, value_name = "L")]
+    cap: Option<u32>,
+    /// A number of reports: what will they give?
+    #[arg(long, value_name = "N")]
+    records: Option<u64>,
+    /// An error ||sin Theta||_F^2: how many reports does it take? With --records: which epsilon?
+    #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
+    target: Option<f64>,
+    /// Also plan for reports that are shuffled before anybody sees them: epsilon is then that of the batch, with this delta
+    #[arg(
+        long,
+        value_name = "DELTA",
+        value_parser = parameters::delta,
+        num_args = 0..=1,
+        default_missing_value = "1e-6",
+        allow_negative_numbers = true
+    )]
+    shuffled: Option<Delta>,
+    /// Number of features that the components live on, for the published rates on sparse components
+    #[arg(long)]
+    sparsity: Option<usize>,
+    /// Where to draw the error against the number of reports (.svg)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Numbers of one argument.
+#[derive(Clone, Debug)]
+pub(super) struct Eigenvalues(pub(super) Vec<f64>);
+
+/// What to plan for.
+struct Setting {
+    planner: Planner,
+    epsilon: Epsilon,
+    /// The delta of the mechanism, or the usual one where it has none.
+    delta: Delta,
+}
+
+impl Plan {
+    pub(super) fn run(self) -> Result<()> {
+        if let Some(path) = &self.plot {
+            recover::check_plot(path)?;
+        }
+        for (name, count) in [("--records", self.records), ("--sparsity", self.sparsity.map(|s| s as u64))] {
+            if count == Some(0) {
+                return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
+            }
+        }
+        let setting = self.setting()?;
+        let progress = spinner("planning");
+        let result = self.result(&setting);
+        progress.finish_and_clear();
+        let mut result = result?;
+        if let Some(path) = self.plot.clone() {
+            let curve = self.curve(&setting, &result)?;
+            files::write(&path, plot::error_curve(&curve).as_bytes())?;
+            result.plot = Some(path);
+        }
+        self.format.print(&result, PlanResult::text)
+    }
+
+    fn setting(&self) -> Result<Setting> {
+        if let (Some(aggregate), Some(task)) = (&self.aggregate, &self.task) {
+            let task = files::task(task)?;
+            let bytes = std::fs::read(aggregate).map_err(|error| CliError::file(aggregate, error))?;
+            let sums = Aggregate::from_bytes(&bytes, &task).map_err(|error| CliError::file(aggregate, error))?;
+            let covariance = Covariance::estimate(&sums, &task)?;
+            let spectrum = Spectrum::of_estimate(&covariance).map_err(refused)?;
+            let guarantee = task.guarantee();
+            let delta = guarantee.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?;
+            let planner = Planner::of_task(spectrum, self.rank, &task).map_err(refused)?;
+            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta });
+        }
+        let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
+            (self.dimension, self.spectrum.clone(), self.epsilon)
+        else {
+            return Err(CliError::Usage(
+                "give --dimension, --spectrum and --epsilon, or --aggregate and --task".into(),
+            ));
+        };
+        if dimension == 0 || dimension > MAX_DIMENSION {
+            let problem = format!("--dimension is {dimension}: it must be between 1 and {MAX_DIMENSION}");
+            return Err(CliError::Usage(problem));
+        }
+        let delta = self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?;
+        let spectrum = match self.bulk {
+            Some(bulk) => Spectrum::new(dimension, signals, bulk),
+            None => Spectrum::of_unit_trace(dimension, signals),
+        };
+        let planner = Planner::new(spectrum.map_err(refused)?, self.rank, self.family(delta)?, Bounding::UnitNorm);
+        Ok(Setting { planner: planner.map_err(refused)?, epsilon, delta })
+    }
+
+    fn family(&self, delta: Delta) -> Result<MechanismFamily> {
+        let double_cap = self.mechanism == MechanismName::DoubleCap;
+        if double_cap && self.delta.is_some() {
+            return Err(CliError::Usage("--delta does not go with double-cap: its delta is 0".into()));
+        }
+        if !double_cap && (self.candidates.is_some() || self.cap.is_some()) {
+            return Err(CliError::Usage("--candidates and --cap go with double-cap only".into()));
+        }
+        Ok(match self.mechanism {
+            MechanismName::DoubleCap => MechanismFamily::DoubleCap { candidates: self.candidates, cap: self.cap },
+            MechanismName::Gaussian => MechanismFamily::Gaussian { delta },
+            MechanismName::GaussianPaper => MechanismFamily::WangXu { delta },
+        })
+    }
+
+    fn result(&self, setting: &Setting) -> Result<PlanResult> {
+        let Setting { planner, epsilon, delta } = setting;
+        let at = |epsilon, records| planner.predict(epsilon, records).map_err(refused);
+        let both = self.records.zip(self.target);
+        let thresholds = planner.threshold_records(*epsilon).map_err(refused)?;
+        let mut result = PlanResult::new(planner, *epsilon, planner.mechanism(*epsilon).map_err(refused)?.guarantee());
+        result.threshold_records = thresholds.first().copied().flatten();
+        result.threshold_records_per_component = thresholds;
+        result.records = self.records;
+        result.target = self.target;
+        result.predicted = self.records.map(|records| at(*epsilon, records)).transpose()?.as_ref().map(Into::into);
+        result.records_for_target =
+            self.target.map(|target| planner.records_for(*epsilon, target).map_err(refused)).transpose()?;
+        result.epsilon_for_target =
+            both.map(|(records, target)| planner.epsilon_for(records, target).map_err(refused)).transpose()?;
+        result.shuffled = self.shuffled.map(|delta| self.shuffled(planner, *epsilon, delta)).transpose()?;
+        let spectrum = planner.spectrum();
+        let bounds = published(spectrum, self.rank, *epsilon, *delta, self.records, self.target, self.sparsity);
+        result.bounds = bounds.iter().map(Into::into).collect();
+        Ok(result)
+    }
+
+    fn shuffled(&self, planner: &Planner, central: Epsilon, delta: Delta) -> Result<ShuffledResult> {
+        let local = self.records.map(|records| planner.local_epsilon(central, delta, records).map_err(refused));
+        let local = local.transpose()?;
+        let predicted = self.records.zip(local.flatten()).map(|(records, local)| planner.predict(local, records));
+        let found = self.target.map(|target| planner.shuffled_records_for(central, delta, target).map_err(refused));
+        let found = found.transpose()?;
+        let batch = self.records.zip(self.target);
+        let batch = batch.map(|(records, target)| planner.shuffled_epsilon_for(records, delta, target));
+        Ok(ShuffledResult {
+            epsilon: central,
+            delta,
+            local_epsilon: local,
+            predicted: predicted.transpose().map_err(refused)?.as_ref().map(Into::into),
+            records_for_target: found.map(|found| found.map(|found| found.records)),
+            local_epsilon_for_target: found.map(|found| found.map(|found| found.local_epsilon)),
+            epsilon_for_target: batch.transpose().map_err(refused)?.map(|batch| batch.map(|batch| batch.epsilon)),
+        })
+    }
+
+    /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all answers.
+    fn curve(&self, setting: &Setting, result: &PlanResult) -> Result<ErrorCurve> {
+        const POINTS: i32 = 72;
+        let thresholds: Vec<u64> = result.threshold_records_per_component.iter().flatten().copied().collect();
+        let named = || thresholds.iter().copied().chain(self.records).chain(result.records_for_target.flatten());
+        let first = (named().min().unwrap_or(1000) as f64 / 4.0).max(1.0);
+        let last = (named().max().unwrap_or(100_000) as f64 * 4.0).max(100.0 * first);
+        let points = (0..=POINTS).map(|step| {
+            let records = (first * (last / first).powf(f64::from(step) / f64::from(POINTS))).round();
+            let prediction = setting.planner.predict(setting.epsilon, records as u64).map_err(refused)?;
+            Ok((records, prediction.sin_theta_squared))
+        });
+        Ok(ErrorCurve {
+            subtitle: result.heading(),
+            points: points.collect::<Result<_>>()?,
+            thresholds,
+            uninformed: setting.planner.uninformed(),
+            target: self.target.map(|target| (target, result.records_for_target.flatten())),
+            records: self.records.zip(result.predicted.as_ref().map(|predicted| predicted.sin_theta_squared)),
+        })
+    }
+}
+
+/// What the arguments ask for decides about a spectrum, a rank, a target and a mechanism; other errors are failures.
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: PredictionError) -> CliError {
+    use PredictionError::{Centred, Mechanism, Noise, Rank, Spectrum, Sum, Target};
+    match error {
+        Spectrum { .. } | Sum(_) | Rank { .. } | Target { .. } | Mechanism(_) | Noise(_) | Centred => {
+            CliError::Usage(error.to_string())
+        }
+        other => Error::from(other).into(),
+    }
+}

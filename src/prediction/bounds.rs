@@ -1,0 +1,328 @@
+//! What the literature states about the same questions: theorems with their constants, and rates without.
+//!
+//! They are shown beside the prediction and never mixed with it, nor with each other: a *bound* holds as it stands, in
+//! its own trust model and its own measure of error; a *rate* leaves a constant open, so that its number is no number of
+//! records and no error, and only tells how one setting compares with another.
+//!
+//! | name | source | model | says |
+//! |---|---|---|---|
+//! | `ppca` | Chaudhuri, Sarwate & Sinha 2013, Theorem 7 | central, pure | so many records suffice, k = 1 |
+//! | `any-central` | the same, Theorem 8 | central, pure, hence local too | so few do not, on some data, k = 1 |
+//! | `mod-sulq` | the same, Theorem 15 | central, (epsilon, delta) | its correlation on some data is at most this |
+//! | `wang-xu-1` | Wang & Xu 2019, Theorem 1 | local, pure | minimax lower rate |
+//! | `wang-xu-2` | the same, Theorem 2 | local, (epsilon, delta) | upper rate of their Algorithm 1 |
+//! | `wang-xu-3` | the same, Theorem 3 | local, pure | minimax lower rate, s-sparse |
+//! | `wang-xu-4` | the same, Theorem 4 | local, (epsilon, delta) | upper rate of their Algorithm 2, s-sparse |
+//! | `wang-xu-5` | the same, Theorem 5 | local, (epsilon, delta) | rate of the records for support recovery |
+//!
+//! A target t of `||sin Theta||_F^2` is a correlation `|<v1_hat, v1>|^2 = 1 - t` for k = 1. Theorem 7 is asked for the
+//! correlation sqrt(1 - t) with probability 0.95. Theorems 8 and 15 speak of the mean correlation, which is at least the
+//! mean of its square, so that whoever reaches t on average has a mean correlation of at least 1 - t: that is what they
+//! are asked for.
+
+use crate::privacy::{Delta, Epsilon};
+use crate::recovery::Rank;
+
+use super::Spectrum;
+
+/// One minus the probability with which Theorem 7 is asked to hold.
+const FAILURE: f64 = 0.05;
+
+/// A statement of the literature, evaluated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Published {
+    /// A short name, as in [the table](self).
+    pub name: &'static str,
+    /// Paper and theorem.
+    pub source: &'static str,
+    /// Who is trusted.
+    pub model: Model,
+    /// What the number is of.
+    pub quantity: Quantity,
+    /// On which side of the truth it is.
+    pub direction: Direction,
+    /// Whether it holds as it stands (a bound); otherwise a constant is open (a rate).
+    pub is_bound: bool,
+    /// The number; `None` where the theorem's conditions do not hold, or it would need to know more.
+    pub value: Option<f64>,
+}
+
+/// Who sees the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// A trusted curator.
+    Central,
+    /// Nobody.
+    Local,
+}
+
+/// What a statement is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A number of records.
+    Records,
+    /// The mean of `|<v1_hat, v1>|`.
+    Correlation,
+    /// `||sin Theta||_F^2`.
+    SinThetaSquared,
+}
+
+/// On which side of the truth a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// With more records, or at an error of this much, the method succeeds.
+    Upper,
+    /// With fewer records, or below this error, nobody does on all data.
+    Lower,
+}
+
+/// All the statements for a spectrum and a rank at `epsilon` (and `delta` where they have one): those on numbers of
+/// records for a `target`, those on the error for `records`, and those on sparse components for a `sparsity` s.
+#[must_use]
+pub fn published(
+    spectrum: &Spectrum,
+    rank: Rank,
+    epsilon: Epsilon,
+    delta: Delta,
+    records: Option<u64>,
+    target: Option<f64>,
+    sparsity: Option<usize>,
+) -> Vec<Published> {
+    let setting = Setting::new(spectrum, rank, epsilon, delta);
+    let records = records.map(|records| records as f64);
+    let sparsity = sparsity.map(|sparsity| sparsity as f64);
+    let statement = |name, source, model, quantity, direction, is_bound, value: Option<f64>| Published {
+        name,
+        source,
+        model,
+        quantity,
+        direction,
+        is_bound,
+        value: value.filter(|value| value.is_finite()),
+    };
+    let central = |name, source, quantity, direction, value| {
+        statement(name, source, Model::Central, quantity, direction, true, value)
+    };
+    let local = |name, source, quantity, direction, value| {
+        statement(name, source, Model::Local, quantity, direction, false, value)
+    };
+    use {Direction::*, Quantity::*};
+    let mut all = vec![];
+    if let Some(target) = target {
+        all.push(central("ppca", THEOREM_7, Records, Upper, setting.ppca_records(target)));
+        all.push(central("any-central", THEOREM_8, Records, Lower, setting.least_central_records(target)));
+    }
+    if let Some(n) = records {
+        all.push(central("mod-sulq", THEOREM_15, Correlation, Upper, setting.mod_sulq_correlation(n)));
+        all.push(local("wang-xu-1", WANG_XU_1, SinThetaSquared, Lower, setting.wang_xu_1(n)));
+        all.push(local("wang-xu-2", WANG_XU_2, SinThetaSquared, Upper, setting.wang_xu_2(n)));
+        if let Some(s) = sparsity {
+            all.push(local("wang-xu-3", WANG_XU_3, SinThetaSquared, Lower, setting.wang_xu_3(n, s)));
+            all.push(local("wang-xu-4", WANG_XU_4, SinThetaSquared, Upper, setting.wang_xu_4(n, s)));
+        }
+    }
+    if let Some(s) = sparsity {
+        all.push(local("wang-xu-5", WANG_XU_5, Records, Upper, setting.wang_xu_5(s)));
+    }
+    all
+}
+
+const THEOREM_7: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 7";
+const THEOREM_8: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 8";
+const THEOREM_15: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 15";
+const WANG_XU_1: &str = "Wang & Xu 2019, Theorem 1";
+const WANG_XU_2: &str = "Wang & Xu 2019, Theorem 2";
+const WANG_XU_3: &str = "Wang & Xu 2019, Theorem 3";
+const WANG_XU_4: &str = "Wang & Xu 2019, Theorem 4";
+const WANG_XU_5: &str = "Wang & Xu 2019, Theorem 5";
+
+/// The letters of the theorems.
+struct Setting {
+    d: f64,
+    k: f64,
+    epsilon: f64,
+    delta: f64,
+    /// The eigenvalues 1, k and k + 1.
+    first: f64,
+    last: f64,
+    next: f64,
+}
+
+impl Setting {
+    fn new(spectrum: &Spectrum, rank: Rank, epsilon: Epsilon, delta: Delta) -> Self {
+        let at = |index: usize| spectrum.signals().get(index).copied().unwrap_or(spectrum.bulk());
+        let k = rank.value();
+        let (d, epsilon, delta) = (spectrum.dimension() as f64, epsilon.value(), delta.value());
+        Self { d, k: k as f64, epsilon, delta, first: at(0), last: at(k - 1), next: at(k) }
+    }
+
+    fn gap(&self) -> f64 {
+        self.last - self.next
+    }
+
+    /// ```text
+    /// n > d / (eps gap (1 - rho)) × (4 log(1/eta) / d + 2 log(8 lambda_1 / ((1 - rho^2) gap)))
+    /// ```
+    fn ppca_records(&self, target: f64) -> Option<f64> {
+        let gap = self.gap();
+        if self.k != 1.0 || gap <= 0.0 || target >= 1.0 {
+            return None;
+        }
+        // 1 - rho for a small target, without cancellation.
+        let missed = target / (1.0 + (1.0 - target).sqrt());
+        let logarithms = 4.0 * libm::log(1.0 / FAILURE) / self.d + 2.0 * libm::log(8.0 * self.first / (target * gap));
+        Some(self.d / (self.epsilon * gap * missed) * logarithms)
+    }
+
+    /// ```text
+    /// n < d / (eps gap) × max(1, sqrt((1 - phi) / (80 (1 - rho)))),   1 - phi = exp(-2 (ln 8 + ln(1 + e^d)) / (d - 2))
+    /// ```
+    ///
+    /// for d >= 3, eps and gap at most 1/2 and rho >= 1 - (1 - phi) / 16.
+    fn least_central_records(&self, target: f64) -> Option<f64> {
+        let gap = self.gap();
+        if self.k != 1.0 || self.d < 3.0 || !(gap > 0.0 && gap <= 0.5) || self.epsilon > 0.5 {
+            return None;
+        }
+        let log_of_sum = self.d + libm::log1p(libm::exp(-self.d));
+        let complement = libm::exp(-2.0 * (core::f64::consts::LN_2 * 3.0 + log_of_sum) / (self.d - 2.0));
+        (target <= complement / 16.0)
+            .then(|| self.d / (self.epsilon * gap) * (complement / (80.0 * target)).sqrt().max(1.0))
+    }
+
+    /// ```text
+    /// E |<v1_hat, v1>| <= min over phi of 1 - (1 - phi)/4 × (1 - (1/beta^2 + log 2) / log K)^2
+    /// log K = (d - 1) log(1 / sqrt(1 - phi^2)) - log 8
+    /// beta = (d + 1) / (n eps) sqrt(2 log((d^2 + d) / (2 delta sqrt(2 pi)))) + 1 / (sqrt(n) eps)
+    /// ```
+    ///
+    /// over phi above the three lower limits of (22), where the inner difference is not negative.
+    fn mod_sulq_correlation(&self, n: f64) -> Option<f64> {
+        let d = self.d;
+        if self.k != 1.0 || d < 2.0 {
+            return None;
+        }
+        let root_two_pi = (2.0 * core::f64::consts::PI).sqrt();
+        let logarithm = libm::log((d * d + d) / (2.0 * self.delta * root_two_pi));
+        let beta = (d + 1.0) / (n * self.epsilon) * (2.0 * logarithm).sqrt() + 1.0 / (n.sqrt() * self.epsilon);
+        let information = 1.0 / (beta * beta) + core::f64::consts::LN_2;
+        let limit = |numerator: f64| (-libm::expm1(-numerator / (d - 1.0))).max(0.0).sqrt();
+        let least = (1.0 / (2.0 * core::f64::consts::PI * d).sqrt())
+            .max(limit(2.0 * libm::log(8.0 * d)))
+            .max(limit(2.0 / (beta * beta) + libm::log(256.0)));
+        let at = |phi: f64| {
+            let log_k = -0.5 * (d - 1.0) * libm::log1p(-phi * phi) - libm::log(8.0);
+            1.0 - 0.25 * (1.0 - phi) * (1.0 - information / log_k).max(0.0).powi(2)
+        };
+        // One minus phi over a geometric grid: the minimum is flat.
+        let steps = 400;
+        (0..steps).map(|step| at(1.0 - (1.0 - least) * 0.96f64.powi(step))).reduce(f64::min)
+    }
+
+    /// Their effective noise variance (1), `lambda_1 lambda_{k+1} / gap^2`.
+    fn effective_noise(&self) -> Option<f64> {
+        let gap = self.gap();
+        (gap > 0.0).then(|| self.first * self.next / (gap * gap))
+    }
+
+    fn signal(&self) -> Option<f64> {
+        let gap = self.gap();
+        (gap > 0.0).then(|| (self.first / gap).powi(2))
+    }
+
+    /// `sigma^2 k p / (n eps^2)`, for p/4 <= k <= 3p/4 and eps <= 1/2.
+    fn wang_xu_1(&self, n: f64) -> Option<f64> {
+        let fits = self.epsilon <= 0.5 && 4.0 * self.k >= self.d && 4.0 * self.k <= 3.0 * self.d;
+        self.effective_noise().filter(|_| fits).map(|noise| noise * self.k * self.d / (n * self.epsilon.powi(2)))
+    }
+
+    /// `lambda_1^2 k p log(1/delta) / (gap^2 n eps^2)`.
+    fn wang_xu_2(&self, n: f64) -> Option<f64> {
+        let logarithm = libm::log(1.0 / self.delta);
+        self.signal().map(|signal| signal * self.k * self.d * logarithm / (n * self.epsilon.powi(2)))
+    }
+
+    /// `sigma^2 s (k + log p) / (n eps^2)`, for 2k <= s - k <= p - k, p/4 <= k <= 3p/4 and eps <= 1/2.
+    fn wang_xu_3(&self, n: f64, s: f64) -> Option<f64> {
+        let fits = self.epsilon <= 0.5
+            && 2.0 * self.k <= s - self.k
+            && s <= self.d
+            && 4.0 * self.k >= self.d
+            && 4.0 * self.k <= 3.0 * self.d;
+        self.effective_noise()
+            .filter(|_| fits)
+            .map(|noise| noise * s * (self.k + libm::log(self.d)) / (n * self.epsilon.powi(2)))
+    }
+
+    /// `lambda_1^2 s^2 log p / (gap^2 n eps^2)`, for eps < 1.
+    fn wang_xu_4(&self, n: f64, s: f64) -> Option<f64> {
+        self.signal()
+            .filter(|_| self.epsilon < 1.0)
+            .map(|signal| signal * s * s * libm::log(self.d) / (n * self.epsilon.powi(2)))
+    }
+
+    /// `s^2 lambda_1^2 log(1/delta) log p (8 lambda_1 + gap) / (eps^2 gap^2)`: condition (6) with alpha = 1, the best case.
+    fn wang_xu_5(&self, s: f64) -> Option<f64> {
+        let logarithms = libm::log(1.0 / self.delta) * libm::log(self.d);
+        self.signal()
+            .filter(|_| self.epsilon < 1.0)
+            .map(|signal| signal * s * s * logarithms * (8.0 * self.first + self.gap()) / self.epsilon.powi(2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::tests::{delta, epsilon};
+
+    fn of(name: &str, all: &[Published]) -> Option<f64> {
+        all.iter().find(|statement| statement.name == name).unwrap().value
+    }
+
+    /// By hand, at d = 100, eigenvalues 0.5 and 0.1, epsilon 0.5, target 0.001.
+    #[test]
+    fn theorems_with_constants_are_evaluated_as_printed() {
+        let spectrum = Spectrum::new(100, vec![0.5, 0.1], 0.4 / 98.0).unwrap();
+        let all =
+            published(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(0.01), Some(20_000), Some(0.001), Some(10));
+        let rho = 0.999_f64.sqrt();
+        let ppca = 100.0 / (0.5 * 0.4 * (1.0 - rho))
+            * (4.0 * 20.0_f64.ln() / 100.0 + 2.0 * (8.0 * 0.5 / ((1.0 - rho * rho) * 0.4)).ln());
+        assert!((of("ppca", &all).unwrap() / ppca - 1.0).abs() < 1e-9);
+        // The paper itself: for d = 100 the bound on 1 - phi is above 0.12.
+        let complement = (-2.0 * (8.0_f64.ln() + 100.0) / 98.0).exp();
+        assert!((0.12..0.13).contains(&complement));
+        let least = 100.0 / (0.5 * 0.4) * (complement / 0.08).sqrt();
+        assert!((of("any-central", &all).unwrap() / least - 1.0).abs() < 1e-9);
+        assert!(ppca > least);
+        let two = (0.5_f64 / 0.4).powi(2) * 100.0 * 100.0_f64.ln() / (20_000.0 * 0.25);
+        assert!((of("wang-xu-2", &all).unwrap() / two - 1.0).abs() < 1e-9);
+        // k is not of the order of d.
+        assert_eq!((of("wang-xu-1", &all), of("wang-xu-3", &all)), (None, None));
+        assert!(all.iter().all(|one| one.is_bound == (one.model == Model::Central)));
+    }
+
+    #[test]
+    fn the_correlation_of_mod_sulq_rises_with_records_and_falls_with_features() {
+        let at = |dimension: usize, records: u64| {
+            let spectrum = Spectrum::new(dimension, vec![1.0], 0.0).unwrap();
+            let all = published(&spectrum, Rank::new(1).unwrap(), epsilon(0.1), delta(0.01), Some(records), None, None);
+            of("mod-sulq", &all).unwrap()
+        };
+        assert!(at(500, 1000) < at(500, 100_000) && at(500, 100_000) <= 1.0);
+        assert!(at(1000, 10_000) < at(50, 10_000));
+        // Its Figure 1 starts a little above three quarters.
+        assert!((0.75..0.85).contains(&at(1000, 100)), "{}", at(1000, 100));
+    }
+
+    #[test]
+    fn what_does_not_apply_has_no_value() {
+        let tied = Spectrum::new(10, vec![0.3, 0.3], 0.05).unwrap();
+        let rank = Rank::new(1).unwrap();
+        let all = published(&tied, rank, epsilon(2.0), delta(1e-6), Some(1000), Some(0.1), Some(4));
+        for name in ["ppca", "any-central", "wang-xu-1", "wang-xu-2", "wang-xu-4", "wang-xu-5"] {
+            assert_eq!(of(name, &all), None, "{name}");
+        }
+        assert_eq!(published(&tied, rank, epsilon(2.0), delta(1e-6), None, None, None), []);
+    }
+}

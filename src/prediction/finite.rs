@@ -1,0 +1,121 @@
+//! The block of the components: the noise that they have among themselves.
+//!
+//! Among the m components that stand out the estimate is an m × m block,
+//!
+//! ```text
+//! B = diag(lambda) + G,     E G_ij = 0,     E G_ij^2 = v(lambda_i, lambda_j) (1 + [i = j])
+//! ```
+//!
+//! independent of the noise in the bulk. What the bulk meets are the eigenvalues x_j of B along its eigenvectors u_j, so
+//! that
+//!
+//! ```text
+//! cos^2_i = E Sum over j of u_ij^2 C(x_j)
+//! ```
+//!
+//! with C(x) what the [chain](NoiseBulk::captured) says of a component with the eigenvalue x. This has the second-order
+//! effects of finite dimension (the spread of x smooths the transition, equal components repel each other) and, for
+//! components beyond the rank asked for, `Sum over j > k of v(lambda_i, lambda_j) / (lambda_i - lambda_j)^2` where they are
+//! apart, and half of the component where they are tied.
+//!
+//! The mean over G is taken by cubature: entries of G at plus or minus their deviation, with the signs of a fold-over
+//! Hadamard design. It is exact for polynomials of degree three in the entries (Stroud 1957), and costs 2 (m (m + 1)/2 + 1)
+//! matrices, rounded up to a power of two.
+//!
+//! How many of the leading k eigenvectors are left to the edge of the noise depends on how many of the x_j stand above
+//! the threshold. Each counts as `h(x) = (1 + erf(N^(1/3) (t - 1))) / 2`, with t its distance from the bulk in units of
+//! the threshold's: the width of the transition. The component j meets `d - 1 - Sum over i /= j of h(x_i)` other directions,
+//! and of the k eigenvectors it has its own unless k larger components stand before it, and those that no other has.
+
+use nalgebra::DMatrix;
+
+use super::{PredictionError, Spectrum};
+use crate::linalg::symmetric_eigen;
+use crate::noise::{NoiseBulk, NoiseLaw};
+use crate::recovery::RecoveryError;
+
+/// Blocks up to this size have the full design of signs; larger ones that many pairs of scrambled signs.
+const FULL_DESIGN: usize = 10;
+const PAIRS: u64 = 32;
+/// Larger still, each matrix takes long and there is more of everything to average over.
+const LARGE: usize = 40;
+const FEW_PAIRS: u64 = 4;
+
+/// For each component of `spectrum` above the bulk the expected squared cosine between it and the subspace of the
+/// leading `rank` eigenvectors of the estimate.
+pub(super) fn captured(
+    spectrum: &Spectrum,
+    rank: usize,
+    law: &NoiseLaw,
+    bulk: &NoiseBulk,
+) -> Result<Vec<f64>, PredictionError> {
+    let signals = spectrum.signals();
+    let mut sums = vec![0.0; signals.len()];
+    if signals.is_empty() {
+        return Ok(sums);
+    }
+    let deviations = DMatrix::from_fn(signals.len(), signals.len(), |row, column| {
+        let twice = if row == column { 2.0 } else { 1.0 };
+        (twice * law.cross_variance(signals[row], signals[column])).sqrt()
+    });
+    let pairs = match signals.len() {
+        m if m <= FULL_DESIGN => (m * (m + 1) / 2 + 1).next_power_of_two() as u64,
+        m if m <= LARGE => PAIRS,
+        _ => FEW_PAIRS,
+    };
+    for run in 0..pairs {
+        for fold in [1.0, -1.0] {
+            let block = DMatrix::from_fn(signals.len(), signals.len(), |row, column| {
+                let (low, high) = (row.min(column), row.max(column));
+                let entry = (high * (high + 1) / 2 + low + 1) as u64;
+                let mean = if row == column { signals[row] } else { 0.0 };
+                mean + fold * sign(run, entry, signals.len()) * deviations[(low, high)]
+            });
+            let eigen = symmetric_eigen(&block).map_err(RecoveryError::from)?;
+            let shares = shares(eigen.values.as_slice(), spectrum.dimension(), rank, bulk);
+            for (component, sum) in sums.iter_mut().enumerate() {
+                let row = eigen.vectors.row(component);
+                *sum += row.iter().zip(&shares).map(|(entry, share)| entry * entry * share).sum::<f64>();
+            }
+        }
+    }
+    Ok(sums.into_iter().map(|sum| sum / (2 * pairs) as f64).collect())
+}
+
+/// For every direction of the block with these eigenvalues (descending) the part of it inside the leading `rank`
+/// eigenvectors.
+fn shares(eigenvalues: &[f64], dimension: usize, rank: usize, bulk: &NoiseBulk) -> Vec<f64> {
+    let (d, k) = (dimension as f64, rank as f64);
+    let width = (d - eigenvalues.len() as f64).max(1.0).cbrt();
+    let least = bulk.threshold() - bulk.level();
+    let stands: Vec<f64> = eigenvalues
+        .iter()
+        .map(|value| 0.5 * (1.0 + libm::erf(width * ((value - bulk.level()) / least.max(f64::MIN_POSITIVE) - 1.0))))
+        .collect();
+    let all: f64 = stands.iter().sum();
+    let mut before = 0.0;
+    eigenvalues
+        .iter()
+        .zip(&stands)
+        .map(|(&value, own)| {
+            let others = all - own;
+            let count = (k - before).clamp(0.0, 1.0) + (k - 1.0 - others).max(0.0);
+            before += own;
+            bulk.captured(value, d - 1.0 - others, count)
+        })
+        .collect()
+}
+
+/// Entry (run, entry) of a Hadamard matrix, or, where the block is too large for one, of a scrambled one.
+fn sign(run: u64, entry: u64, size: usize) -> f64 {
+    let common = if size <= FULL_DESIGN { run & entry } else { scrambled(run) & scrambled(entry + PAIRS) };
+    if common.count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
+}
+
+/// The finalizer of `SplitMix64` (Steele, Lea & Flood 2014).
+fn scrambled(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

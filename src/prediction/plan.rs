@@ -1,0 +1,397 @@
+//! The inverse questions: how many reports, and which epsilon, reach a target.
+
+use super::{Prediction, PredictionError, Spectrum, predict};
+use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
+use crate::noise::NoiseLaw;
+use crate::privacy::{Delta, Epsilon};
+use crate::record::Bounding;
+use crate::recovery::Rank;
+use crate::task::Task;
+
+/// More reports than this are no answer (2^53, the largest number that every language counts to).
+const MOST_RECORDS: u64 = 1 << 53;
+
+/// Epsilons that are searched. Below, a mechanism's arithmetic ends; above, nothing deserves the name of privacy.
+const LEAST_EPSILON: f64 = 1e-3;
+const MOST_EPSILON: f64 = 16.0;
+
+/// How far the epsilon found may be above the least that reaches the target, relative to it.
+const EPSILON_TOLERANCE: f64 = 1e-6;
+
+/// A mechanism whose epsilon is open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MechanismFamily {
+    /// [`DoubleCap`] with J and L, the recommended ones for every epsilon where they are left out.
+    DoubleCap {
+        /// The number of candidates, J.
+        candidates: Option<u32>,
+        /// The number of likelier ones, L.
+        cap: Option<u32>,
+    },
+    /// [`Gaussian`] with the analytic calibration.
+    Gaussian {
+        /// Its delta.
+        delta: Delta,
+    },
+    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its real delta is
+    /// more than this one from epsilon = 1 on.
+    WangXu {
+        /// The delta that the scale is computed from.
+        delta: Delta,
+    },
+}
+
+impl From<MechanismSpec> for MechanismFamily {
+    /// The family of a task's mechanism, with the best J and L for every epsilon.
+    fn from(spec: MechanismSpec) -> Self {
+        match spec {
+            MechanismSpec::DoubleCap { .. } => Self::DoubleCap { candidates: None, cap: None },
+            MechanismSpec::Gaussian { delta, calibration: Calibration::Analytic, .. } => Self::Gaussian { delta },
+            MechanismSpec::Gaussian { delta, calibration: Calibration::Paper, .. } => Self::WangXu { delta },
+        }
+    }
+}
+
+impl MechanismFamily {
+    /// The mechanism with this epsilon for records of `dimension` features.
+    ///
+    /// # Errors
+    /// [`MechanismError`] for parameters that it cannot have.
+    pub fn build(self, epsilon: Epsilon, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
+        match self.stated(epsilon) {
+            Ok(spec) => spec.build(dimension, bounding),
+            Err(delta) => Ok(Mechanism::Gaussian(Gaussian::paper_as_printed(dimension, epsilon, delta)?)),
+        }
+    }
+
+    /// What a task with this epsilon states; `None` for the mechanism as printed, which no task takes.
+    #[must_use]
+    pub fn spec(self, epsilon: Epsilon) -> Option<MechanismSpec> {
+        self.stated(epsilon).ok()
+    }
+
+    /// What a task states, or else the delta of the mechanism as printed.
+    fn stated(self, epsilon: Epsilon) -> Result<MechanismSpec, Delta> {
+        match self {
+            Self::DoubleCap { candidates, cap } => {
+                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
+                // The search for the best cap is for numbers that a mechanism may have; others are refused when it is built.
+                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
+                Ok(MechanismSpec::DoubleCap { epsilon, candidates, cap })
+            }
+            Self::Gaussian { delta } => {
+                Ok(MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
+            }
+            Self::WangXu { delta } => Err(delta),
+        }
+    }
+}
+
+/// Who is asked and how, with the number of reports and epsilon left open.
+///
+/// ```
+/// use ldp_pca::prediction::{MechanismFamily, Planner, Spectrum};
+/// use ldp_pca::{privacy::Epsilon, record::Bounding, recovery::Rank};
+///
+/// let spectrum = Spectrum::of_unit_trace(40, vec![0.22; 3])?;
+/// let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
+/// let planner = Planner::new(spectrum, Rank::new(3)?, family, Bounding::UnitNorm)?;
+/// let epsilon = Epsilon::new(2.0)?;
+/// // Below so many reports nothing is recovered.
+/// assert!((400..600).contains(&planner.threshold_records(epsilon)?[0].unwrap()));
+/// let records = planner.records_for(epsilon, 0.05)?.unwrap();
+/// assert!((30_000..42_000).contains(&records));
+/// assert!(planner.predict(epsilon, records)?.sin_theta_squared <= 0.05);
+/// // And back: the epsilon that so many reports need.
+/// let back = planner.epsilon_for(records, 0.05)?.unwrap();
+/// assert!((back.value() - 2.0).abs() < 1e-3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Planner {
+    spectrum: Spectrum,
+    rank: Rank,
+    family: MechanismFamily,
+    bounding: Bounding,
+    /// For its own epsilon, where there is a collection already.
+    own: Option<Mechanism>,
+}
+
+impl Planner {
+    /// A planner for the leading `rank` components of records with this spectrum, bounded by `bounding`.
+    ///
+    /// # Errors
+    /// [`PredictionError::Rank`] unless the rank is below the dimension.
+    pub fn new(
+        spectrum: Spectrum,
+        rank: Rank,
+        family: MechanismFamily,
+        bounding: Bounding,
+    ) -> Result<Self, PredictionError> {
+        if rank.value() >= spectrum.dimension() {
+            return Err(PredictionError::Rank { rank: rank.value(), dimension: spectrum.dimension() });
+        }
+        Ok(Self { spectrum, rank, family, bounding, own: None })
+    }
+
+    /// A planner for collections like that of `task`, about records with this spectrum in the units of its features: at the
+    /// task's epsilon its own mechanism, at others the best of the same family.
+    ///
+    /// # Errors
+    /// As [`Planner::new`]; [`PredictionError::Centred`] for a task with centring.
+    pub fn of_task(spectrum: Spectrum, rank: Rank, task: &Task) -> Result<Self, PredictionError> {
+        if task.centring().is_some() {
+            return Err(PredictionError::Centred);
+        }
+        let planner = Self::new(spectrum, rank, task.mechanism_spec().into(), task.bounding())?;
+        Ok(Self { own: Some(task.mechanism().clone()), ..planner })
+    }
+
+    /// What is planned for.
+    #[must_use]
+    pub fn spectrum(&self) -> &Spectrum {
+        &self.spectrum
+    }
+
+    /// The number of components, k.
+    #[must_use]
+    pub fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    /// `k (1 - k/d)`: the error of a random subspace.
+    #[must_use]
+    pub fn uninformed(&self) -> f64 {
+        let (k, d) = (self.rank.value() as f64, self.spectrum.dimension() as f64);
+        k * (1.0 - k / d)
+    }
+
+    /// The mechanism at `epsilon`.
+    ///
+    /// # Errors
+    /// [`PredictionError::Mechanism`].
+    pub fn mechanism(&self, epsilon: Epsilon) -> Result<Mechanism, PredictionError> {
+        match &self.own {
+            Some(own) if own.guarantee().epsilon == epsilon => Ok(own.clone()),
+            _ => Ok(self.family.build(epsilon, self.spectrum.dimension(), self.bounding)?),
+        }
+    }
+
+    /// What `records` reports at `epsilon` give.
+    ///
+    /// # Errors
+    /// [`PredictionError::Mechanism`], [`PredictionError::Noise`] without records.
+    pub fn predict(&self, epsilon: Epsilon, records: u64) -> Result<Prediction, PredictionError> {
+        predict(&self.spectrum, self.rank, &self.law(epsilon, records)?)
+    }
+
+    /// For each of the leading k components the number of reports from which on it can be recovered at all; `None` for one
+    /// that does not stand above the bulk, or needs more than 2^53.
+    ///
+    /// # Errors
+    /// [`PredictionError::Mechanism`].
+    pub fn threshold_records(&self, epsilon: Epsilon) -> Result<Vec<Option<u64>>, PredictionError> {
+        let bulk = super::bulk_of(&self.spectrum, self.rank, &self.law(epsilon, 1)?);
+        let signals = self.spectrum.signals();
+        Ok((0..self.rank.value())
+            .map(|index| signals.get(index).and_then(|&eigenvalue| whole(bulk.records_at_threshold(eigenvalue))))
+            .collect())
+    }
+
+    /// The least number of reports whose predicted `||sin Theta||_F^2` is at most `target`: with one fewer it is more.
+    /// `None` when 2^53 are not enough.
+    ///
+    /// # Errors
+    /// [`PredictionError::Target`] unless the target is above 0 and below k (1 - k/d); [`PredictionError::Mechanism`].
+    pub fn records_for(&self, epsilon: Epsilon, target: f64) -> Result<Option<u64>, PredictionError> {
+        self.check_target(target)?;
+        let law = self.law(epsilon, 1)?;
+        least_records(MOST_RECORDS, |records| {
+            let prediction = predict(&self.spectrum, self.rank, &law.with_records(records)?)?;
+            Ok(prediction.sin_theta_squared <= target)
+        })
+    }
+
+    /// The least epsilon (between 0.001 and 16, to a millionth, rounded up) at which `records` reports reach `target`;
+    /// `None` when 16 is not enough. The mechanism is built anew for every epsilon, with the best parameters there.
+    ///
+    /// # Errors
+    /// [`PredictionError::Target`], [`PredictionError::Noise`] without records; [`PredictionError::Mechanism`] when the
+    /// family cannot be built at any epsilon.
+    pub fn epsilon_for(&self, records: u64, target: f64) -> Result<Option<Epsilon>, PredictionError> {
+        self.check_target(target)?;
+        let enough = |value: f64| -> Result<bool, PredictionError> {
+            Ok(self.predict(epsilon(value)?, records)?.sin_theta_squared <= target)
+        };
+        // Where the largest epsilon's parameters do not fit the mechanism's integers, the next below does.
+        let mut high = MOST_EPSILON;
+        let reached = loop {
+            match enough(high) {
+                Err(PredictionError::Mechanism(_)) if high > 1.0 => high -= 1.0,
+                result => break result?,
+            }
+        };
+        if !reached {
+            return Ok(None);
+        }
+        let mut low = LEAST_EPSILON;
+        if enough(low)? {
+            return Ok(Some(epsilon(low)?));
+        }
+        while high > low * (1.0 + EPSILON_TOLERANCE) {
+            let middle = (low * high).sqrt();
+            if enough(middle)? {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Ok(Some(epsilon(high)?))
+    }
+
+    /// The law of the estimate.
+    fn law(&self, epsilon: Epsilon, records: u64) -> Result<NoiseLaw, PredictionError> {
+        Ok(NoiseLaw::new(&self.mechanism(epsilon)?, self.bounding, records)?)
+    }
+
+    pub(super) fn check_target(&self, target: f64) -> Result<(), PredictionError> {
+        let uninformed = self.uninformed();
+        if target > 0.0 && target < uninformed { Ok(()) } else { Err(PredictionError::Target { target, uninformed }) }
+    }
+}
+
+/// The least number up to `most` for which `enough` holds, by doubling and halving.
+fn least_records(
+    most: u64,
+    enough: impl Fn(u64) -> Result<bool, PredictionError>,
+) -> Result<Option<u64>, PredictionError> {
+    let (mut low, mut high) = (0, 1);
+    while !enough(high)? {
+        if high == most {
+            return Ok(None);
+        }
+        low = high;
+        high = most.min(high.saturating_mul(2));
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if enough(middle)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Ok(Some(high))
+}
+
+pub(super) fn epsilon(value: f64) -> Result<Epsilon, PredictionError> {
+    Ok(Epsilon::new(value).map_err(MechanismError::from)?)
+}
+
+/// The first whole number above `value`.
+fn whole(value: f64) -> Option<u64> {
+    (value < MOST_RECORDS as f64).then(|| value.floor() as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::tests::{delta, epsilon};
+
+    fn planner(family: MechanismFamily) -> Planner {
+        let spectrum = Spectrum::of_unit_trace(116, vec![0.646, 0.176, 0.088, 0.039]).unwrap();
+        Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap()
+    }
+
+    const DOUBLE_CAP: MechanismFamily = MechanismFamily::DoubleCap { candidates: None, cap: None };
+
+    #[test]
+    fn the_error_falls_with_every_record_and_every_epsilon() {
+        for family in [DOUBLE_CAP, MechanismFamily::Gaussian { delta: delta(1e-6) }] {
+            let planner = planner(family);
+            let law = planner.law(epsilon(2.0), 1).unwrap();
+            let mut last = f64::INFINITY;
+            for step in 0..100 {
+                let records = 1.2f64.powi(step).ceil() as u64;
+                let law = law.with_records(records).unwrap();
+                let error = predict(&planner.spectrum, planner.rank, &law).unwrap().sin_theta_squared;
+                // By less than a hundredth it may rise, where the edge of the noise gives way to a component.
+                assert!(error < 1.01 * last, "{family:?} {records}: {error} after {last}");
+                last = error;
+            }
+            assert!(last < 0.01);
+            let errors = [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0]
+                .map(|value| planner.predict(epsilon(value), 50_000).unwrap().sin_theta_squared);
+            assert!(errors.windows(2).all(|pair| pair[1] < 1.001 * pair[0]), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_records_is_the_least_and_its_epsilon_leads_back() {
+        for family in [DOUBLE_CAP, MechanismFamily::Gaussian { delta: delta(1e-6) }] {
+            let planner = planner(family);
+            let error = |records| planner.predict(epsilon(2.0), records).unwrap().sin_theta_squared;
+            for target in [0.01, 0.3, 1.5] {
+                let records = planner.records_for(epsilon(2.0), target).unwrap().unwrap();
+                assert!(error(records) <= target && error(records - 1) > target, "{family:?} {target} {records}");
+                let back = planner.epsilon_for(records, target).unwrap().unwrap().value();
+                assert!((back / 2.0 - 1.0).abs() < 2e-3, "{family:?} {target}: {back}");
+            }
+        }
+    }
+
+    #[test]
+    fn thresholds_are_those_of_the_bulk() {
+        let planner = planner(DOUBLE_CAP);
+        let thresholds = planner.threshold_records(epsilon(2.0)).unwrap();
+        for (records, signal) in thresholds.into_iter().zip(planner.spectrum.signals()) {
+            let threshold = |records| planner.predict(epsilon(2.0), records).unwrap().threshold;
+            let records = records.unwrap();
+            assert!(threshold(records) < *signal && threshold(records - 1) >= *signal, "{records}");
+        }
+        let flat = Spectrum::new(10, vec![], 0.1).unwrap();
+        let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(flat.threshold_records(epsilon(2.0)), Ok(vec![None, None]));
+    }
+
+    #[test]
+    fn what_no_number_of_records_reaches_is_said_so() {
+        let tied = Spectrum::of_unit_trace(20, vec![0.3, 0.3]).unwrap();
+        let planner = Planner::new(tied, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(planner.records_for(epsilon(2.0), 0.1), Ok(None));
+        assert_eq!(planner.epsilon_for(1_000_000, 0.1), Ok(None));
+        assert_eq!(planner.shuffled_records_for(epsilon(1.0), delta(1e-6), 0.1), Ok(None));
+        for target in [0.0, -1.0, 0.95, f64::NAN] {
+            assert!(matches!(planner.records_for(epsilon(2.0), target), Err(PredictionError::Target { .. })));
+        }
+        assert!(matches!(planner.predict(epsilon(2.0), 0), Err(PredictionError::Noise(_))));
+    }
+
+    /// The setting of Wang & Xu's synthetic experiments: unit-norm records have a thousand times their eigenvalues.
+    #[test]
+    fn the_published_setting_is_far_below_the_threshold() {
+        let spectrum = Spectrum::new(40, vec![1.0 / 200.0; 3], 1.0 / 400.0).unwrap();
+        let family = MechanismFamily::WangXu { delta: delta(1e-4) };
+        let planner = Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap();
+        let least = planner.threshold_records(epsilon(0.5)).unwrap()[0].unwrap();
+        assert!(least > 1000 * 100_000, "{least}");
+        let prediction = planner.predict(epsilon(0.5), 100_000).unwrap();
+        assert!(prediction.sin_theta_squared > 0.98 * prediction.uninformed, "{prediction:?}");
+    }
+
+    #[test]
+    fn shuffled_reports_may_say_more_and_the_batch_keeps_its_promise() {
+        use crate::privacy::amplification::amplify;
+        let planner = planner(DOUBLE_CAP);
+        let (central, batch_delta) = (epsilon(1.0), delta(1e-8));
+        let found = planner.shuffled_records_for(central, batch_delta, 0.1).unwrap().unwrap();
+        assert!(found.records < planner.records_for(central, 0.1).unwrap().unwrap() / 10);
+        assert!(planner.predict(found.local_epsilon, found.records).unwrap().sin_theta_squared <= 0.1);
+        let loss = planner.mechanism(found.local_epsilon).unwrap().privacy_loss();
+        let kept = amplify(loss, found.records, batch_delta).unwrap().epsilon;
+        assert!(kept.value() <= 1.0 + 1e-6 && kept.value() > 0.99, "{kept}");
+        // From the same number of records and the same target the central epsilon comes back, a little below it.
+        let back = planner.shuffled_epsilon_for(found.records, batch_delta, 0.1).unwrap().unwrap().epsilon;
+        assert!(back.value() <= 1.0 + 1e-6 && back.value() > 0.9, "{back}");
+    }
+}

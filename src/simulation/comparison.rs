@@ -1,0 +1,152 @@
+//! Ways of recovering sparse components from one estimate, side by side.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::trial::{SimulationError, sparse_components};
+use crate::recovery::{Penalty, Rank, principal_components, soft_threshold};
+use crate::subspace::{Subspace, sin_theta_squared};
+
+/// The share of a feature in the components from which on it counts as taking part, as in the sparse solver.
+const TAKES_PART: f64 = 1e-4;
+
+/// What orthonormalising may leave in the rows off a subspace's support.
+const ROUNDING: f64 = 1e-12;
+
+/// The components of one estimate by three methods, beside the true ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The population's.
+    pub truth: Projection,
+    /// [`principal_components`] of the estimate.
+    pub pca: Projection,
+    /// [`principal_components`] after [`soft_threshold`] by the penalty.
+    pub soft_threshold: Projection,
+    /// [`FantopeSolver`](crate::recovery::FantopeSolver) with the penalty.
+    pub fantope: Projection,
+    /// The certified relative gap of the solver's solution.
+    pub relative_gap: f64,
+}
+
+/// A subspace as its orthogonal projection, and what it has to do with the true one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projection {
+    /// `V V^T`, d × d. Its diagonal are the leverages: each feature's share in the components, 0 to 1.
+    pub matrix: DMatrix<f64>,
+    /// `||sin Theta||_F^2` from the true subspace, 0 to k.
+    pub sin_theta_squared: f64,
+    /// The features that take part, ascending from 0: for the truth those that are not zero, for the Fantope the
+    /// solver's support, else those with a leverage of more than 1e-4.
+    pub support: Vec<usize>,
+    /// How the support compares with the true one.
+    pub counts: SupportCounts,
+}
+
+/// A support against the true one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SupportCounts {
+    /// True features that are in it.
+    pub hits: usize,
+    /// True features that are not.
+    pub misses: usize,
+    /// Others that are.
+    pub false_alarms: usize,
+}
+
+impl Comparison {
+    /// Recovers as many components as `truth` has from a symmetric estimate of its dimension.
+    ///
+    /// # Errors
+    /// [`SimulationError`] when the estimate is not finite and symmetric, or of another dimension.
+    pub fn new(truth: &Subspace, estimate: &DMatrix<f64>, penalty: Penalty) -> Result<Self, SimulationError> {
+        let rank = Rank::new(truth.rank())?;
+        let of = |columns: &DMatrix<f64>, support| Projection::new(&Subspace::new(columns)?, support, truth);
+        let pca = principal_components(estimate, rank)?.vectors;
+        let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?.vectors;
+        let sparse = sparse_components(estimate, rank, penalty)?;
+        Ok(Self {
+            truth: Projection::new(truth, Some(SupportCounts::support_of(truth)), truth)?,
+            pca: of(&pca, None)?,
+            soft_threshold: of(&thresholded, None)?,
+            fantope: of(&sparse.components, Some(sparse.support))?,
+            relative_gap: sparse.relative_gap,
+        })
+    }
+}
+
+impl Projection {
+    fn new(subspace: &Subspace, support: Option<Vec<usize>>, truth: &Subspace) -> Result<Self, SimulationError> {
+        let matrix = subspace.basis() * subspace.basis().transpose();
+        let taking_part = || (0..matrix.nrows()).filter(|&feature| matrix[(feature, feature)] > TAKES_PART).collect();
+        let support = support.unwrap_or_else(taking_part);
+        let counts = SupportCounts::new(&support, &SupportCounts::support_of(truth));
+        Ok(Self { sin_theta_squared: sin_theta_squared(subspace, truth)?, matrix, support, counts })
+    }
+}
+
+impl SupportCounts {
+    /// Compares ascending lists of features.
+    #[must_use]
+    pub fn new(found: &[usize], truth: &[usize]) -> Self {
+        let hits = found.iter().filter(|feature| truth.binary_search(feature).is_ok()).count();
+        Self { hits, misses: truth.len() - hits, false_alarms: found.len() - hits }
+    }
+
+    /// The features of a subspace that are not zero, ascending from 0.
+    #[must_use]
+    pub fn support_of(subspace: &Subspace) -> Vec<usize> {
+        let basis = subspace.basis();
+        (0..basis.nrows()).filter(|&row| basis.row(row).amax() > ROUNDING).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    use crate::simulation::SpikedEstimate;
+
+    #[test]
+    fn sparse_methods_find_a_sparse_truth_and_plain_components_everything() {
+        let mut rng = ChaCha12Rng::seed_from_u64(3);
+        let rank = Rank::new(2).unwrap();
+        let model = SpikedEstimate::draw(60, rank, 8, 0.2, 0.015, &mut rng).unwrap();
+        let estimate = model.sample(&mut rng);
+        let compared = Comparison::new(model.subspace(), &estimate, Penalty::new(0.02).unwrap()).unwrap();
+        let Comparison { truth, pca, soft_threshold, fantope, relative_gap } = &compared;
+        assert!((0.0..1e-3).contains(relative_gap), "{relative_gap}");
+        assert!(truth.sin_theta_squared < 1e-24 && truth.support.len() == 8);
+        assert_eq!(truth.counts, SupportCounts { hits: 8, misses: 0, false_alarms: 0 });
+        assert!(pca.support.len() > 50 && pca.counts.hits + pca.counts.false_alarms == pca.support.len());
+        for sparse in [soft_threshold, fantope] {
+            let (errors, counts) = ([sparse.sin_theta_squared, pca.sin_theta_squared], sparse.counts);
+            assert!(
+                errors[0] < 0.5 * errors[1] && counts.false_alarms < pca.counts.false_alarms,
+                "{errors:?} {counts:?}"
+            );
+            assert_eq!(sparse.counts.hits + sparse.counts.misses, 8);
+        }
+        for projection in [truth, pca, soft_threshold, fantope] {
+            let matrix = &projection.matrix;
+            assert!((matrix * matrix - matrix).norm() < 1e-12 && (matrix.trace() - 2.0).abs() < 1e-12);
+            let distance = (matrix - &truth.matrix).norm_squared() / 2.0;
+            assert!((projection.sin_theta_squared - distance).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn supports_are_compared_feature_by_feature() {
+        let counts = SupportCounts::new(&[1, 4, 9], &[0, 4, 7, 9]);
+        assert_eq!(counts, SupportCounts { hits: 2, misses: 2, false_alarms: 1 });
+        assert_eq!(SupportCounts::new(&[], &[3]), SupportCounts { hits: 0, misses: 1, false_alarms: 0 });
+    }
+
+    #[test]
+    fn an_estimate_of_another_dimension_is_refused() {
+        let truth = Subspace::new(&DMatrix::identity(3, 1)).unwrap();
+        assert!(Comparison::new(&truth, &DMatrix::identity(4, 4), Penalty::ZERO).is_err());
+    }
+}

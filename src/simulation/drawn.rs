@@ -1,0 +1,343 @@
+//! Reports from their exact law, in `O(d)` operations each, instead of from the randomizer.
+//!
+//! *Double-cap.* The randomizer ranks J candidates by the magnitude of their score `z . u` along the record u and reports
+//! one of them: each of the first L with weight W, each of the others with weight 2^32. The rank r of the reported one is
+//! drawn by the same integers. Given the rank, the score is the r-th largest magnitude of J standard normal ones, so the
+//! probability of a larger magnitude has the law Beta(r, J - r + 1) of the r-th of J sorted uniform numbers, and the
+//! score is its quantile. (Its sign changes nothing: -z is reported as z is.) Of what is across the record, nothing
+//! decides about the report: it is that of a candidate g, so `z = g + (s - g . u) u`. Coordinates of g come from the
+//! mechanism's own table. The one approximation is a normal score: real ones are sums of d entries of that table.
+//!
+//! *Gaussian.* The mean of n reports is the mean of `x x^T` with one symmetric matrix of independent normal entries, of
+//! 1/n times the variance of one report's. The variance includes that of rounding to sixteenths of a deviation, whose sum
+//! over n reports counts as normal too.
+//!
+//! What is drawn are the sums that an aggregator has: debiasing and recovery are the real ones. Left out is what has no
+//! effect that a simulation could show: records rounded to 2^-20, clamping beyond six deviations, and sums rounded to the
+//! integers that they are. Nothing here is secret, so the generator is a fast one.
+
+use nalgebra::DMatrix;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_distr::{Beta, Distribution, StandardNormal};
+
+use super::moments::{Block, OuterProducts};
+use super::quantile::magnitude_exceeded_with;
+use super::trial::{Collection, Estimate, Trial};
+use crate::mechanism::double_cap::candidates;
+use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism};
+
+/// Draws the records of a trial and, block by block, what each of its mechanisms makes of them.
+pub(super) fn collect<R: Rng + ?Sized>(trial: &Trial<'_>, rng: &mut R, mut progress: impl FnMut(u64)) -> Collection {
+    let dimension = trial.population.subspace().dimension();
+    let mut records_rng = Xoshiro256PlusPlus::from_rng(rng);
+    let mut sums: Vec<DrawnSums<'_>> =
+        trial.mechanisms.iter().map(|mechanism| DrawnSums::new(mechanism, Xoshiro256PlusPlus::from_rng(rng))).collect();
+    let mut records = Block::new(dimension);
+    let mut record = vec![0.0; dimension];
+    let mut products = OuterProducts::new(dimension);
+    let mut left = trial.records;
+    while left > 0 {
+        let count = records.resize(left);
+        for vector in records.vectors_mut() {
+            trial.population.fill(&mut record, &mut records_rng);
+            vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
+        }
+        products.add(&records);
+        sums.iter_mut().for_each(|sums| sums.add(&records));
+        left -= count;
+        progress(count);
+    }
+    let second_moment = products.mean(trial.records);
+    let estimates = sums.into_iter().map(|sums| sums.estimate(&second_moment, trial.records)).collect();
+    Collection { second_moment, estimates }
+}
+
+/// The sums of one mechanism's reports.
+enum DrawnSums<'a> {
+    Gaussian { mechanism: &'a Gaussian, rng: Xoshiro256PlusPlus },
+    DoubleCap { mechanism: &'a DoubleCap, rng: Xoshiro256PlusPlus, directions: Block, products: OuterProducts },
+}
+
+impl<'a> DrawnSums<'a> {
+    fn new(mechanism: &'a Mechanism, rng: Xoshiro256PlusPlus) -> Self {
+        let dimension = mechanism.dimension();
+        match mechanism {
+            Mechanism::Gaussian(mechanism) => Self::Gaussian { mechanism, rng },
+            Mechanism::DoubleCap(mechanism) => {
+                let (directions, products) = (Block::new(dimension), OuterProducts::new(dimension));
+                Self::DoubleCap { mechanism, rng, directions, products }
+            }
+        }
+    }
+
+    fn add(&mut self, records: &Block) {
+        let Self::DoubleCap { mechanism, rng, directions, products } = self else { return };
+        directions.resize(records.len());
+        for (direction, record) in directions.vectors_mut().zip(records.vectors()) {
+            draw_direction(mechanism, record, direction, rng);
+        }
+        products.add(directions);
+    }
+
+    fn estimate(self, second_moment: &DMatrix<f64>, records: u64) -> Estimate {
+        let (matrix, deviation) = match self {
+            Self::Gaussian { mechanism, mut rng } => {
+                let mean = second_moment + mean_noise(mechanism, records, &mut rng);
+                (mechanism.debias(&mechanism.sums_of_mean(&mean, records), records), mechanism.entry_deviation())
+            }
+            Self::DoubleCap { mechanism, products, .. } => {
+                let sums = mechanism.sums_of_mean(&products.mean(records), records);
+                (mechanism.debias(&sums, records), mechanism.entry_deviation())
+            }
+        };
+        Estimate { matrix, noise: deviation / (records as f64).sqrt() }
+    }
+}
+
+/// The candidate that is reported of a unit vector, in standard deviations of its coordinates.
+fn draw_direction<R: Rng + ?Sized>(mechanism: &DoubleCap, record: &[f32], direction: &mut [f32], rng: &mut R) {
+    let score = draw_score(mechanism, rng) as f32;
+    candidates::fill(direction, rng);
+    let own: f32 = direction.iter().zip(record).map(|(g, u)| g * u).sum();
+    direction.iter_mut().zip(record).for_each(|(g, u)| *g += (score - own) * u);
+}
+
+/// The magnitude of the reported candidate's score.
+fn draw_score<R: Rng + ?Sized>(mechanism: &DoubleCap, rng: &mut R) -> f64 {
+    let rank = f64::from(mechanism.draw_rank(rng)) + 1.0;
+    let candidates = f64::from(mechanism.candidates());
+    // The constructor refuses only parameters that are not positive.
+    let tail = Beta::new(rank, candidates - rank + 1.0).map_or(1.0, |law| law.sample(rng));
+    magnitude_exceeded_with(tail)
+}
+
+/// The mean of the noise of `records` reports: a symmetric d × d matrix.
+fn mean_noise<R: Rng + ?Sized>(mechanism: &Gaussian, records: u64, rng: &mut R) -> DMatrix<f64> {
+    let dimension = mechanism.dimension();
+    let shrink = 1.0 / (records as f64).sqrt();
+    let mut noise = DMatrix::zeros(dimension, dimension);
+    for column in 0..dimension {
+        for row in 0..=column {
+            let deviation = if row == column { mechanism.diagonal_deviation() } else { mechanism.entry_deviation() };
+            let value = deviation * shrink * rng.sample::<f64, _>(StandardNormal);
+            noise[(row, column)] = value;
+            noise[(column, row)] = value;
+        }
+    }
+    noise
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
+    use crate::mechanism::{Calibration, MechanismSpec};
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::record::{BoundedRecord, Bounding, Radius};
+    use crate::recovery::Rank;
+    use crate::report::ReportId;
+    use crate::simulation::{RecoveryMethod, Reports, SpikedModel};
+    use chacha20::ChaCha8Rng;
+
+    const RECORD: [f64; 6] = [0.7, -0.5, 0.1, 0.4, -0.2, 0.22];
+
+    fn double_cap(e: f64, candidates: u32, cap: u32) -> DoubleCap {
+        DoubleCap::new(RECORD.len(), Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()
+    }
+
+    /// What the randomizer reports of the record, in standard deviations, and the record.
+    fn randomized(mechanism: &DoubleCap, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+        let record = BoundedRecord::new(RECORD.to_vec(), Bounding::UnitNorm).unwrap();
+        let report = |_| {
+            let mut id = [0; 16];
+            rng.fill_bytes(&mut id);
+            let id = ReportId::new(id);
+            let payload = mechanism.randomize_with_rng(&record, &[0; 16], id, rng).unwrap();
+            let index = u32::from(u16::from_le_bytes([payload[0], payload[1]]));
+            let candidate = Candidates::new(&[0; 16], id, RECORD.len()).candidate(index);
+            candidate.iter().map(|&value| f64::from(value) / TABLE_SECOND_MOMENT.sqrt()).collect()
+        };
+        (0..count).map(report).collect()
+    }
+
+    fn drawn(mechanism: &DoubleCap, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+        let record: Vec<f32> = unit().iter().map(|value| *value as f32).collect();
+        let mut direction = vec![0.0; record.len()];
+        let report = |_| {
+            draw_direction(mechanism, &record, &mut direction, rng);
+            direction.iter().map(|value| f64::from(*value)).collect()
+        };
+        (0..count).map(report).collect()
+    }
+
+    fn unit() -> Vec<f64> {
+        BoundedRecord::new(RECORD.to_vec(), Bounding::UnitNorm).unwrap().coordinates().to_vec()
+    }
+
+    fn dot(left: &[f64], right: &[f64]) -> f64 {
+        left.iter().zip(right).map(|(left, right)| left * right).sum()
+    }
+
+    fn scores(reports: &[Vec<f64>]) -> Vec<f64> {
+        reports.iter().map(|z| dot(z, &unit()).abs()).collect()
+    }
+
+    /// The two-sample statistic of Kolmogorov and Smirnov, times the root of the effective size: it exceeds 1.95 with
+    /// probability 0.001 where the laws are equal.
+    fn kolmogorov_smirnov(mut left: Vec<f64>, mut right: Vec<f64>) -> f64 {
+        left.sort_by(f64::total_cmp);
+        right.sort_by(f64::total_cmp);
+        let below = |sample: &[f64], x: f64| sample.partition_point(|value| *value <= x) as f64 / sample.len() as f64;
+        let points = left.iter().chain(&right);
+        let distance = points.map(|&x| (below(&left, x) - below(&right, x)).abs()).fold(0.0, f64::max);
+        let (n, m) = (left.len() as f64, right.len() as f64);
+        distance * (n * m / (n + m)).sqrt()
+    }
+
+    #[test]
+    fn scores_have_the_randomizers_law() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for (e, candidates, cap, count) in [(0.5, 64, 17, 30_000), (2.0, 128, 16, 20_000), (6.0, 1024, 8, 5000)] {
+            let mechanism = double_cap(e, candidates, cap);
+            let real = scores(&randomized(&mechanism, count, &mut rng));
+            let distance = |mechanism: &DoubleCap, rng: &mut _| {
+                kolmogorov_smirnov(real.clone(), scores(&drawn(mechanism, 20_000, rng)))
+            };
+            let same = distance(&mechanism, &mut rng);
+            assert!(same < 1.95, "epsilon {e}: {same}");
+            // It tells a cap from one of twice its size, and an epsilon from a smaller one.
+            for other in [double_cap(e, candidates, 2 * cap), double_cap(0.8 * e, candidates, cap)] {
+                let different = distance(&other, &mut rng);
+                assert!(different > 1.95, "epsilon {e}: {different} with {other:?}");
+            }
+        }
+    }
+
+    /// Moments along the record and across it: 4.9 standard errors each (alpha 1e-6), and that of the score's gain known.
+    #[test]
+    fn directions_have_the_randomizers_moments() {
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let along = unit();
+        // Two directions across the record, one of them in two coordinates.
+        let length = along[0].hypot(along[1]);
+        let mut across = vec![0.0; along.len()];
+        (across[0], across[1]) = (-along[1] / length, along[0] / length);
+        let mut other = across.clone();
+        (other[0], other[1]) = (along[0] / length, along[1] / length);
+        let own = dot(&other, &along);
+        other.iter_mut().zip(&along).for_each(|(value, u)| *value -= own * u);
+        let norm = dot(&other, &other).sqrt();
+        other.iter_mut().for_each(|value| *value /= norm);
+        let statistics = |z: &Vec<f64>| {
+            let (s, a, b) = (dot(z, &along), dot(z, &across), dot(z, &other));
+            let (s2, a2, b2) = (s * s, a * a, b * b);
+            [s2, a2, b2, s * a, a * b, s2 * s2, a2 * a2, b2 * b2, s2 * a2, s2 * b2, a2 * b2, z[0] * z[1], z[0].powi(4)]
+        };
+        let moments = |reports: &[Vec<f64>]| {
+            let values: Vec<_> = reports.iter().map(statistics).collect();
+            let n = values.len() as f64;
+            core::array::from_fn::<(f64, f64), 13, _>(|index| {
+                let mean = values.iter().map(|value| value[index]).sum::<f64>() / n;
+                (mean, values.iter().map(|value| (value[index] - mean).powi(2)).sum::<f64>() / n / n)
+            })
+        };
+        for (e, candidates, cap) in [(1.0, 64, 13), (4.0, 256, 9)] {
+            let mechanism = double_cap(e, candidates, cap);
+            let real = moments(&randomized(&mechanism, 40_000, &mut rng));
+            let found = moments(&drawn(&mechanism, 400_000, &mut rng));
+            for (index, ((expected, error), (mean, own_error))) in real.iter().zip(found).enumerate() {
+                let errors = (mean - expected) / (error + own_error).sqrt();
+                assert!(errors.abs() < 4.9, "epsilon {e}, moment {index}: {mean} against {expected}");
+            }
+            let (mean, error) = found[0];
+            assert!((mean - 1.0 - mechanism.gain()).abs() < 4.9 * error.sqrt(), "{mean} {}", mechanism.gain());
+        }
+    }
+
+    fn gaussians(dimension: usize) -> [Mechanism; 2] {
+        let printed = Gaussian::paper_as_printed(dimension, epsilon(8.0), delta(1e-4)).unwrap();
+        let ours = Gaussian::new(dimension, epsilon(8.0), delta(1e-6), Calibration::Analytic).unwrap();
+        [Mechanism::Gaussian(ours), Mechanism::Gaussian(printed)]
+    }
+
+    /// The noise that 4000 collections of 8 records have on and off the diagonal, by either way: the mean squares of
+    /// 24,000 and 60,000 numbers, whose relative deviation is sqrt(2 / count), to 4.9 of them (alpha 1e-6).
+    #[test]
+    fn gaussian_noise_has_the_randomizers_variances() {
+        let (dimension, records, draws) = (6, 8, 4000);
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let rank = Rank::new(1).unwrap();
+        let population = SpikedModel::draw(dimension, rank, 2.0, None, &mut rng).unwrap();
+        let mechanisms = gaussians(dimension);
+        for reports in [Reports::Randomized, Reports::Drawn] {
+            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports };
+            let mut squares = [[0.0; 2]; 2];
+            for _ in 0..draws {
+                let Collection { second_moment, estimates } = trial.collect(&mut rng, |_| {}).unwrap();
+                for (squares, estimate) in squares.iter_mut().zip(&estimates) {
+                    let noise = &estimate.matrix - &second_moment;
+                    assert_eq!(noise, noise.transpose());
+                    let diagonal = noise.diagonal().norm_squared();
+                    squares[0] += diagonal / f64::from(draws) / dimension as f64;
+                    squares[1] +=
+                        (noise.norm_squared() - diagonal) / f64::from(draws) / (dimension * (dimension - 1)) as f64;
+                }
+            }
+            for (mechanism, [diagonal, off_diagonal]) in mechanisms.iter().zip(squares) {
+                let Mechanism::Gaussian(gaussian) = mechanism else { unreachable!() };
+                let expected = [gaussian.diagonal_deviation(), gaussian.entry_deviation()];
+                for (found, expected, count) in
+                    [(diagonal, expected[0], 24_000.0), (off_diagonal, expected[1], 60_000.0)]
+                {
+                    let ratio = found * records as f64 / expected.powi(2);
+                    assert!((ratio - 1.0).abs() < 4.9 * (2.0f64 / count).sqrt(), "{reports:?}: {ratio}");
+                }
+            }
+        }
+    }
+
+    /// Errors of whole collections by either way, 150 each: Kolmogorov-Smirnov at alpha 0.001 for each mechanism, and for
+    /// the records themselves.
+    #[test]
+    fn errors_have_the_randomizers_law() {
+        let clip = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
+        let spec = MechanismSpec::DoubleCap { epsilon: epsilon(3.0), candidates: 64, cap: 6 };
+        let [ours, printed] = gaussians(10);
+        let mechanisms = [spec.build(10, Bounding::UnitNorm).unwrap(), spec.build(10, clip).unwrap(), ours, printed];
+        let rank = Rank::new(2).unwrap();
+        let errors = |reports, seed| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut columns = vec![vec![]; 5];
+            for _ in 0..150 {
+                let population = SpikedModel::draw(10, rank, 20.0, None, &mut rng).unwrap();
+                let trial = Trial { population: &population, mechanisms: &mechanisms, records: 400, rank, reports };
+                let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
+                columns[0].push(result.non_private);
+                columns[1..].iter_mut().zip(result.by_mechanism).for_each(|(column, errors)| column.push(errors[0]));
+            }
+            columns
+        };
+        let pairs = errors(Reports::Randomized, 4).into_iter().zip(errors(Reports::Drawn, 5));
+        for (index, (real, found)) in pairs.enumerate() {
+            let distance = kolmogorov_smirnov(real, found);
+            assert!(distance < 1.95, "{index}: {distance}");
+        }
+    }
+
+    #[test]
+    fn sums_are_what_debiasing_undoes() {
+        let mean = DMatrix::from_fn(6, 6, |row, column| 1.0 / (1 + row + column) as f64);
+        for mechanism in gaussians(6) {
+            let Mechanism::Gaussian(gaussian) = mechanism else { unreachable!() };
+            let sums = gaussian.sums_of_mean(&mean, 10_000);
+            assert!((gaussian.debias(&sums, 10_000) - &mean).amax() < 1e-4);
+        }
+        for bounding in [Bounding::UnitNorm, Bounding::Clip { radius: Radius::new(1.0).unwrap() }] {
+            let mechanism = DoubleCap::new(6, bounding, epsilon(2.0), 64, 6).unwrap();
+            let expected = (&mean - DMatrix::identity(6, 6)) / mechanism.gain();
+            let sums = mechanism.sums_of_mean(&mean, 10_000);
+            assert!((mechanism.debias(&sums, 10_000) - expected).amax() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// What the page makes a visitor download.
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { BUDGET, measure, total } from "../../scripts/page-sizes.js";
+import { launchChromium } from "./chromium.js";
+import { ROOT } from "./pages.js";
+import { serve } from "./serve.js";
+
+let browser;
+let server;
+
+before(async () => {
+  server = await serve(join(ROOT, "www/dist"), {}, undefined, { "cache-control": "max-age=600" });
+  browser = await launchChromium();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+test("all files of the page are within its budget", () => {
+  const sizes = measure();
+  assert.ok(total(sizes) <= BUDGET, `${total(sizes)} bytes: ${JSON.stringify(sizes, null, 2)}`);
+});
+
+test("the page loads its module once, for itself and all its workers, and nothing that is not its own", async () => {
+  const context = await browser.newContext();
+  const asked = [];
+  context.on("request", (request) => asked.push(request.url()));
+  const page = await context.newPage();
+  await page.goto(`${server.url}/`);
+  await page.waitForFunction(() => performance.getEntriesByName("error: first point").length > 0);
+  const paths = asked.map((url) => (url.startsWith(`${server.url}/`) ? url.slice(server.url.length + 1) : url));
+  assert.equal(paths.filter((path) => path.endsWith(".wasm")).length, 1, paths.join("\n"));
+  const files = new Set(["", "tasks", ...Object.keys(measure())]);
+  assert.deepEqual(
+    paths.filter((path) => !files.has(path)),
+    [],
+  );
+  await context.close();
+});

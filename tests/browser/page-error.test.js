@@ -1,0 +1,327 @@
+// The page's charts of the error: simulated live, predicted, and taken along as files.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, before, test } from "node:test";
+
+import { launchChromium } from "./chromium.js";
+import { closePages, eventually, NO_AGGREGATOR, openPage, parsed, servePage, VIEWS } from "./page-tools.js";
+
+/** Small records, and few trials of them. */
+const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
+const NAMES = ["Double-cap", "Gaussian", "Wang & Xu", "Not private"];
+
+let browser;
+let server;
+
+before(async () => {
+  server = await servePage();
+  browser = await launchChromium();
+});
+
+afterEach(() => closePages(browser));
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function open({ state = SMALL, ...options } = {}) {
+  return openPage(browser, server.url, {
+    expected: NO_AGGREGATOR,
+    hash: `#error&${state}`,
+    ...VIEWS.light,
+    ...options,
+  });
+}
+
+async function done(page) {
+  await page
+    .locator("#error-status")
+    .getByText(/^Done: /)
+    .waitFor();
+}
+
+/** The input of a label that begins so. */
+function input(page, label) {
+  return page.locator("#error-form").getByLabel(label);
+}
+
+async function change(page, label, value) {
+  await input(page, label).fill(value);
+  await input(page, label).press("Enter");
+}
+
+/** The rows of a chart's table as texts. */
+async function rows(page, axis) {
+  const details = page.locator(`#error-${axis}-chart details`);
+  if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
+  await details.locator("tbody tr").first().waitFor();
+  return details
+    .locator("tr")
+    .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
+}
+
+/** The file that a button of a chart saves. */
+async function saved(page, axis, format) {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator(`#error-${axis}-chart`).getByRole("button", { name: format }).click(),
+  ]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+test("curves fill in, end complete, and are the same for the same seed", async () => {
+  const { page, trouble } = await open();
+  const progress = page.locator("#error-progress");
+  await progress.waitFor();
+  await done(page);
+  assert.equal(await progress.isVisible(), false);
+  for (const axis of ["epsilon", "records"]) {
+    const [head, ...body] = await rows(page, axis);
+    assert.equal(head.length, 6);
+    assert.equal(body.length, 10 * NAMES.length, "ten places of four series");
+    for (const [where, series, median, quartiles, trials, predicted] of body) {
+      const at = `${axis} ${where} ${series}`;
+      const [low, high] = quartiles.split(" to ").map(parsed);
+      assert.ok(low <= parsed(median) && parsed(median) <= high, `${at}: ${median} in ${quartiles}`);
+      assert.equal(trials, "3", at);
+      assert.equal(predicted !== "", series !== "Not private", at);
+    }
+    // From one end of the axis to the other the error falls, for every mechanism.
+    for (const name of NAMES.slice(0, 3)) {
+      const medians = body.filter(([, series]) => series === name).map(([, , median]) => parsed(median));
+      assert.ok(medians.at(-1) < medians[0], `${axis} ${name}: ${medians}`);
+    }
+  }
+  const table = await rows(page, "records");
+  const { page: again } = await open();
+  await done(again);
+  assert.deepEqual(await rows(again, "records"), table);
+  await change(again, "Seed", "2");
+  await again.locator("#error-status").getByText("with seed 2").waitFor();
+  const other = await rows(again, "records");
+  assert.notDeepEqual(other, table);
+  // What is predicted does not depend on chance.
+  const predicted = (table) => table.map((row) => row.at(-1));
+  assert.deepEqual(predicted(other), predicted(table));
+  assert.deepEqual(trouble, []);
+});
+
+test("a run is cancelled, keeps what it had, and is run again to the end", async () => {
+  const { page, trouble } = await open({ state: "error.dimension=60&error.trials=100" });
+  await page
+    .locator("#error-status")
+    .getByText(/simulations? done/)
+    .waitFor();
+  const cancel = page.locator("#error").getByRole("button", { name: "Cancel" });
+  await cancel.focus();
+  await page.keyboard.press("Enter");
+  const status = page.locator("#error-status");
+  await status.getByText(/^Cancelled\. /).waitFor();
+  const again = page.getByRole("button", { name: "Run again" });
+  assert.equal(
+    await again.evaluate((button) => button === document.activeElement),
+    true,
+    "the keyboard stays where it is",
+  );
+  const said = await status.textContent();
+  const held = await rows(page, "epsilon");
+  assert.ok(
+    held.some(([, , , , trials]) => Number(trials) > 0),
+    "what was done is kept",
+  );
+  await page.waitForTimeout(500);
+  assert.equal(await status.textContent(), said);
+  assert.deepEqual(await rows(page, "epsilon"), held);
+  // With less to do, which other controls say while nothing runs.
+  await change(page, "Features d", "10");
+  await change(page, "Trials", "2");
+  await done(page);
+  assert.match(await status.textContent(), /^Done: 2 trials with seed 1\.$/);
+  await again.click();
+  await page.locator("#error-progress").waitFor();
+  await done(page);
+  assert.deepEqual(trouble, []);
+});
+
+test("every control changes what is shown, and the address says so", async () => {
+  const { page, trouble } = await open();
+  const cases = [
+    ["Components k", "4", "rank=4", /4 components/],
+    ["Features that carry them", "5", "sparsity=5", /on 5 of them/],
+    ["Signal strength", "30", "signal=30", /signal 30/],
+    ["Users n, first chart", "3,000", "records=3000", /3,000 users/],
+    ["ε, second chart", "1.5", "epsilon=1.5", null],
+    ["δ, Gaussian noise", "1e-5", "delta=1e-5", /δ = 1e-5/],
+    ["Trials", "2", "trials=2", null],
+    ["Seed", "7", "seed=7", /seed 7/],
+    ["Features d", "12", "dimension=12", /12 features/],
+  ];
+  for (const [label, value, state, caption] of cases) {
+    await change(page, label, value);
+    await eventually(
+      () => page.evaluate(() => location.hash),
+      (hash) => hash.includes(`error.${state}`),
+    );
+    if (caption) assert.match(await page.locator("#error-epsilon-caption").textContent(), caption);
+  }
+  assert.match(await page.locator("#error-records-caption").textContent(), /ε = 1\.5/);
+  await input(page, "Wang & Xu").uncheck();
+  await done(page);
+  const series = new Set((await rows(page, "epsilon")).slice(1).map(([, name]) => name));
+  assert.deepEqual([...series].sort(), ["Double-cap", "Gaussian", "Not private"]);
+
+  // The link gives another visitor the same, number by number.
+  const hash = await eventually(
+    () => page.evaluate(() => location.hash),
+    (hash) => hash.includes("mechanisms="),
+  );
+  const { page: other } = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...VIEWS.light });
+  await done(other);
+  assert.equal(await other.evaluate(() => location.hash), hash);
+  for (const [label, value] of cases)
+    assert.equal(parsed(await input(other, label).inputValue()), parsed(value), label);
+  assert.equal(await input(other, "Wang & Xu").isChecked(), false);
+  assert.deepEqual(await rows(other, "epsilon"), await rows(page, "epsilon"));
+  assert.deepEqual(trouble, []);
+});
+
+test("what cannot be explains itself in place, and the charts stay", async () => {
+  const { page, trouble } = await open();
+  await done(page);
+  const before = await rows(page, "epsilon");
+  const cases = [
+    ["Components k", "10", "With 10 features there can be at most 9 components"],
+    ["Features that carry them", "1", "2 components need at least 2 features"],
+    ["Features that carry them", "11", "There are only 10 features"],
+    ["ε, second chart", "-1", "Give a number from 0.05 to 16"],
+    ["δ, Gaussian noise", "1", "Give a number from 1e-15 to 0.1"],
+    ["Trials", "2.5", "Give a whole number from 1 to 100"],
+    ["Seed", "x", "Give a whole number"],
+  ];
+  for (const [label, value, message] of cases) {
+    const good = await input(page, label).inputValue();
+    await change(page, label, value);
+    const shown = page.locator("#error-form .problem").getByText(message);
+    await shown.waitFor();
+    // The explanation is the input's own.
+    const described = await input(page, label).getAttribute("aria-describedby");
+    assert.ok(described.split(" ").includes(await shown.getAttribute("id")), label);
+    assert.equal(await input(page, label).getAttribute("aria-invalid"), "true");
+    await change(page, label, good);
+    await shown.waitFor({ state: "hidden" });
+  }
+  for (const name of ["Double-cap", "Gaussian"])
+    await page.locator("#error-form").getByLabel(name, { exact: true }).uncheck();
+  await input(page, "Wang & Xu").uncheck();
+  await page.getByText("Choose at least one").waitFor();
+  assert.deepEqual((await rows(page, "epsilon")).length > 1, true);
+  // A link that cannot be says so too, and shows what can be.
+  const { page: other } = await open({ state: `${SMALL}&error.epsilon=1e9&error.sparsity=1` });
+  await other.getByText(/The link has “1e9” here/).waitFor();
+  await done(other);
+  assert.equal((await rows(other, "epsilon")).length, before.length);
+  assert.deepEqual(trouble, []);
+});
+
+test("the chart is read by keyboard, and in words", async () => {
+  const { page } = await open();
+  await done(page);
+  const stage = page.getByRole("slider", { name: /^Error against ε/ });
+  await stage.focus();
+  await page.keyboard.press("Home");
+  const text = () => stage.getAttribute("aria-valuetext");
+  assert.match(await text(), /^ε = 0\.25: Double-cap [\d.]+ \([\d.]+ to [\d.]+\), predicted [\d.]+; Gaussian /);
+  await page.keyboard.press("ArrowRight");
+  assert.match(await text(), /^ε = 0\.35: /);
+  await page.keyboard.press("End");
+  assert.match(await text(), /^ε = 5\.6: /);
+  assert.match(await page.locator("#error-epsilon-chart .readout").textContent(), /ε = 5\.6/);
+  const picture = page.getByRole("img", {
+    name: /^Error against ε\. error ‖sin Θ‖², against ε of one report from 0\.25 to 5\.6/,
+  });
+  await eventually(
+    () => picture.getAttribute("aria-label"),
+    (label) => /Double-cap: simulated from .* to .* \(medians of 3 trials or more\); predicted from/.test(label),
+  );
+});
+
+test("the files that a chart gives are whole, and have its numbers", async () => {
+  const { page, trouble } = await open();
+  await done(page);
+  const table = await rows(page, "records");
+
+  const csv = await saved(page, "records", "CSV");
+  assert.equal(csv.name, "error-against-users.csv");
+  const lines = csv.bytes.toString("utf8").split("\r\n");
+  assert.equal(lines.pop(), "", "the last line ends too");
+  const [head, ...body] = lines.map((line) =>
+    line
+      .match(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)
+      .slice(0, 7)
+      .map((cell) => cell.replace(/,$/, "")),
+  );
+  assert.deepEqual(head, ["series", "users n", "predicted", "median", "lower quartile", "upper quartile", "trials"]);
+  for (const [where, series, median, , trials] of table.slice(1)) {
+    const line = body.find(([name, x]) => name === series && Number(x) === parsed(where));
+    assert.ok(line, `${series} at ${where}`);
+    assert.ok(Math.abs(Number(line[3]) / parsed(median) - 1) < 0.006, `${line[3]} is not ${median}`);
+    assert.ok(Number(line[4]) <= Number(line[3]) && Number(line[3]) <= Number(line[5]));
+    assert.equal(line[6], trials);
+  }
+
+  const svg = await saved(page, "epsilon", "SVG");
+  assert.equal(svg.name, "error-against-epsilon.svg");
+  const picture = await page.evaluate((source) => {
+    const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
+    const texts = [...parsed.querySelectorAll("text")].map(({ textContent }) => textContent);
+    const numbers = source.match(/NaN|Infinity|undefined/g);
+    return {
+      root: parsed.documentElement.nodeName,
+      error: parsed.querySelector("parsererror")?.textContent,
+      title: parsed.querySelector("title")?.textContent,
+      description: parsed.querySelector("desc")?.textContent,
+      paths: parsed.querySelectorAll("path").length,
+      outside: parsed.querySelectorAll("script, image, foreignObject, [href]").length,
+      texts,
+      numbers,
+    };
+  }, svg.bytes.toString("utf8"));
+  assert.deepEqual(
+    { ...picture, description: undefined, paths: undefined, texts: undefined },
+    {
+      root: "svg",
+      error: undefined,
+      title: "Error against ε",
+      outside: 0,
+      numbers: null,
+      description: undefined,
+      paths: undefined,
+      texts: undefined,
+    },
+  );
+  assert.match(picture.description, /10 features, 2 components/);
+  assert.ok(picture.paths > 60, `${picture.paths} paths`);
+  for (const name of NAMES)
+    assert.ok(
+      picture.texts.some((text) => text.includes(name)),
+      name,
+    );
+
+  const png = await saved(page, "epsilon", "PNG");
+  assert.equal(png.name, "error-against-epsilon.png");
+  assert.deepEqual([...png.bytes.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], [1920, 1200]);
+  // Chromium reads it, and something is painted on it.
+  const colors = await page.evaluate(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.codePointAt(0));
+    const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+    const context = canvas.getContext("2d");
+    context.drawImage(bitmap, 0, 0);
+    return new Set(new Uint32Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer)).size;
+  }, png.bytes.toString("base64"));
+  assert.ok(colors > 50, `${colors} colours`);
+  assert.deepEqual(trouble, []);
+});

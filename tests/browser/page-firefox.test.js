@@ -1,0 +1,113 @@
+// The page in Firefox: every part that computes does so there too.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Aggregator } from "./aggregator.js";
+import { launchFirefox } from "./firefox.js";
+import { DIST, eventually, SECTIONS, servePage } from "./page-tools.js";
+import { openPage } from "./pages.js";
+
+let browser;
+let server;
+
+before(async () => {
+  server = await servePage();
+  browser = await launchFirefox();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+const TASK = {
+  version: 1,
+  schema: { columns: ["running", "reading"].map((name) => ({ name, type: "numeric", offset: 0, scale: 5 })) },
+  bounding: { type: "unit-norm" },
+  mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },
+  folds: 1,
+};
+
+/** What an element says; "" where there is none. */
+function text(page, selector) {
+  return page.evaluate(
+    (selector) => document.querySelector(selector)?.textContent.replace(/\s+/g, " ").trim() ?? "",
+    selector,
+  );
+}
+
+function click(page, selector) {
+  return page.evaluate((selector) => document.querySelector(selector).click(), selector);
+}
+
+test("every part of the page computes in Firefox", async () => {
+  const { page, errors } = await openPage(browser, server.url);
+  const first = await eventually(
+    () => text(page, "#one-report-bytes"),
+    (bytes) => /^4c 44 50 52/.test(bytes),
+  );
+  await click(page, "#one-report-again");
+  assert.notEqual(await text(page, "#one-report-bytes"), first);
+  assert.match(await text(page, "#one-report-guarantee"), /factor of at most 7\.39/);
+  await eventually(
+    () => text(page, "#error-status"),
+    (status) => /simulations? done|^Done/.test(status),
+    30_000,
+  );
+  for (const section of SECTIONS) {
+    await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
+  }
+  const label = (selector) =>
+    page.evaluate((selector) => document.querySelector(selector).getAttribute("aria-label") ?? "", selector);
+  await eventually(
+    () => label("#sparse-fantope canvas"),
+    (label) => /heat map of 40 by 40/.test(label),
+    60_000,
+  );
+  await eventually(
+    () => text(page, "#planner-answer"),
+    (answer) => /users reach an error of at most/.test(answer),
+    60_000,
+  );
+  await eventually(
+    () => label("#trust-chart .plot"),
+    (label) => /Local: predicted from/.test(label),
+    60_000,
+  );
+  await eventually(
+    () => text(page, "#take-part-status"),
+    (status) => status === "No aggregator here.",
+  );
+  assert.deepEqual(
+    errors.filter((message) => !message.includes("404")),
+    [],
+  );
+  await page.close();
+});
+
+test("a report from Firefox counts, and the count comes back by itself", async () => {
+  const aggregator = new Aggregator(TASK, DIST);
+  await aggregator.start();
+  const { page, errors } = await openPage(browser, aggregator.url);
+  const status = () => text(page, "#take-part-status");
+  await eventually(status, (said) => said === "The aggregator is here: 0 reports so far.");
+  await click(page, "#take-part-form [type=submit]");
+  await click(page, "#take-part-send");
+  await eventually(
+    () => text(page, "#take-part-sent"),
+    (said) => said.startsWith("Counted."),
+  );
+  await eventually(status, (said) => said === "The aggregator is here: 1 report so far.");
+  await aggregator.stop();
+  await eventually(status, (said) => said.startsWith("No good answer from the aggregator"));
+  await aggregator.start();
+  await eventually(status, (said) => said === "The aggregator is here: 1 report so far.", 20_000);
+  // Firefox writes down that connections were lost.
+  assert.deepEqual(
+    errors.filter((message) => !/404|connection|Loading failed/i.test(message)),
+    [],
+  );
+  await page.close();
+  await aggregator.remove();
+});

@@ -1,0 +1,191 @@
+// The page's planner and its trust models: predictions for the page's records, and for the visitor's own.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { init, plan } from "../../pkg/lab-node.js";
+import { launchChromium } from "./chromium.js";
+import { closePages, eventually, NO_AGGREGATOR, openPage, parsed, QUIET, servePage, VIEWS } from "./page-tools.js";
+
+const OWN = "planner.source=own&planner.target=0.05";
+/** The planner's own records, as the page begins with them. */
+const POPULATION = { dimension: 116, rank: 3, signals: [0.646, 0.176, 0.088, 0.039] };
+
+let browser;
+let server;
+
+before(async () => {
+  server = await servePage();
+  browser = await launchChromium();
+  await init();
+});
+
+afterEach(() => closePages(browser));
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function open(hash) {
+  return openPage(browser, server.url, { expected: NO_AGGREGATOR, hash: `${hash}&${QUIET}`, ...VIEWS.light });
+}
+
+async function change(page, label, value) {
+  const input = page.locator("#planner-form").getByLabel(label);
+  await input.fill(value);
+  await input.blur();
+}
+
+/** The first number of the answer's first sentence. */
+async function answer(page) {
+  const text = await page.locator("#planner-answer p").first().textContent();
+  const [, digits, million] = text.match(/^([\d.,]+)( million)? users reach/) ?? [];
+  return digits === undefined ? NaN : Number(digits.replaceAll(",", "")) * (million ? 1e6 : 1);
+}
+
+test("the planner answers for one's own spectrum as the library does", async () => {
+  const { page, trouble } = await open(`#planner&${OWN}`);
+  const mechanism = { type: "double-cap", epsilon: 2 };
+  const expected = plan({ ...POPULATION, mechanism, target: 0.05 });
+  // The page says 1.3 million for 1,267,108.
+  const near = (count) => (found) => Math.abs(found / count - 1) < (count < 1e6 ? 0.006 : 0.05);
+  await eventually(() => answer(page), near(expected.recordsForTarget));
+  const components = await page.locator("#planner-components tbody tr").count();
+  assert.equal(components, 3);
+  assert.match(
+    await page.locator("#planner-answer").textContent(),
+    /With fewer than [\d,]+ noise drowns the components/,
+  );
+
+  await change(page, "ε", "1");
+  const dearer = plan({ ...POPULATION, mechanism: { type: "double-cap", epsilon: 1 }, target: 0.05 }).recordsForTarget;
+  await eventually(() => answer(page), near(dearer));
+  await page.locator("#planner-form").getByLabel("Mechanism").selectOption("gaussian");
+  const gaussian = plan({ ...POPULATION, mechanism: { type: "gaussian", epsilon: 1 }, target: 0.05 }).recordsForTarget;
+  await eventually(() => answer(page), near(gaussian));
+  await page.locator("#planner-form").getByLabel("Mechanism").selectOption("double-cap");
+  await eventually(() => answer(page), near(dearer));
+  await change(page, "Users that I can ask", "1e6");
+  await page.getByText(/From 1,000,000 users expect an error of/).waitFor();
+  await change(page, "Error at most", "0.2");
+  await eventually(
+    () => answer(page),
+    (found) => found < dearer / 2,
+  );
+  const hash = await eventually(
+    () => page.evaluate(() => location.hash),
+    (hash) =>
+      ["source=own", "epsilon=1", "target=0.2", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
+  );
+  const said = await page.locator("#planner-answer").textContent();
+  const { page: other } = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...VIEWS.light });
+  await eventually(
+    () => other.locator("#planner-answer").textContent(),
+    (text) => text === said,
+  );
+  assert.deepEqual(trouble, []);
+});
+
+test("a spectrum is pasted as it comes, and one that does not parse explains itself", async () => {
+  const { page, trouble } = await open(`#planner&${OWN}`);
+  await eventually(
+    () => answer(page),
+    (count) => count > 0,
+  );
+  const before = await page.locator("#planner-answer").textContent();
+  const spectrum = page.getByLabel(/^Shares of variance that stand out/);
+  const cases = [
+    ["0.5, what", /what/],
+    ["", /Give at least one share/],
+    ["0.9 0.8", /These shares sum to 1\.7/],
+    ["0.5, -0.1", /-0\.1 is no share/],
+  ];
+  for (const [text, message] of cases) {
+    await spectrum.fill(text);
+    await spectrum.blur();
+    await page.locator("#planner-form .problem").getByText(message).waitFor();
+    assert.equal(await spectrum.getAttribute("aria-invalid"), "true", text);
+    assert.equal(await page.locator("#planner-answer").textContent(), before, text);
+  }
+  await spectrum.fill("0.5\n0.2; 0.1\t0.05");
+  await spectrum.blur();
+  await eventually(
+    () => page.locator("#planner-answer").textContent(),
+    (text) => text !== before,
+  );
+  assert.equal(await spectrum.getAttribute("aria-invalid"), "false");
+  await change(page, "Components k", "100");
+  await change(page, "Features d", "50");
+  await page.locator("#planner-form .problem").getByText("With 50 features there can be at most 49").waitFor();
+  assert.deepEqual(trouble, []);
+});
+
+test("the planner follows the records of the charts", async () => {
+  const { page, trouble } = await open("#planner");
+  const first = await eventually(
+    () => answer(page),
+    (count) => count > 0,
+  );
+  const dimension = page.locator("#error-form").getByLabel("Features d");
+  await dimension.fill("30");
+  await dimension.blur();
+  await eventually(
+    () => answer(page),
+    (count) => count > first,
+  );
+  await page.locator("#planner-form").getByLabel("Spectrum").selectOption("own");
+  await page.getByLabel(/^Shares of variance that stand out/).waitFor();
+  await page.getByText("What the papers state about the same question").click();
+  const { bounds } = plan({ ...POPULATION, mechanism: { type: "double-cap", epsilon: 2 }, target: 0.1 });
+  await eventually(
+    () => page.locator("#planner-bounds tbody tr").count(),
+    (count) => count === bounds.length,
+  );
+  assert.deepEqual(trouble, []);
+});
+
+test("the later the promise begins the smaller the error, and the table says who is trusted", async () => {
+  const { page, trouble } = await open("#trust");
+  const details = page.locator("#trust-chart details");
+  await details.locator("summary").click();
+  const models = async () => {
+    const cells = await details
+      .locator("tbody tr")
+      .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)));
+    return cells.map(([epsilon, name, error]) => ({ epsilon, name, error: parsed(error) }));
+  };
+  const rows = await eventually(models, (rows) => rows.length > 10);
+  for (const { epsilon, error } of rows.filter(({ name, error }) => name === "Shuffled" && error > 0)) {
+    const local = rows.find((row) => row.name === "Local" && row.epsilon === epsilon);
+    assert.ok(error <= local.error * 1.001, `${error} shuffled, ${local.error} locally at ${epsilon}`);
+  }
+  for (const [label, value, part] of [
+    ["Users n", "2,000", "records=2000"],
+    ["δ of what is seen", "1e-5", "delta=1e-5"],
+  ]) {
+    const before = JSON.stringify(await models());
+    const input = page.locator("#trust-form").getByLabel(label);
+    await input.fill(value);
+    await input.blur();
+    await eventually(
+      async () => JSON.stringify(await models()),
+      (now) => now !== before,
+    );
+    await eventually(
+      () => page.evaluate(() => location.hash),
+      (hash) => hash.includes(`trust.${part}`),
+    );
+  }
+  await page.locator("#trust-form").getByLabel("Mechanism").selectOption("gaussian");
+  await eventually(
+    () => page.locator("#trust-caption").textContent(),
+    (text) => text.includes("Gaussian"),
+    60_000,
+  );
+  await page.locator("#trust-form").getByLabel("Users n").fill("1");
+  await page.locator("#trust-form").getByLabel("Users n").blur();
+  await page.getByText("Give a whole number from 100 to").waitFor();
+  await page.getByRole("rowheader", { name: "Shuffled" }).first().waitFor();
+  assert.deepEqual(trouble, []);
+});

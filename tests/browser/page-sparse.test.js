@@ -1,0 +1,221 @@
+// The page's sparse recovery: three methods on the same simulated reports, and the penalty between them.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { launchChromium } from "./chromium.js";
+import {
+  assertAccessible,
+  assertFits,
+  closePages,
+  colors,
+  eventually,
+  NO_AGGREGATOR,
+  openPage,
+  parsed,
+  QUIET,
+  servePage,
+  slide,
+} from "./page-tools.js";
+
+let browser;
+let server;
+
+before(async () => {
+  server = await servePage();
+  browser = await launchChromium();
+});
+
+afterEach(() => closePages(browser));
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+/** The section of the page, with everything in it computed. */
+async function open({ state = "", ...options } = {}) {
+  const hash = `#sparse&${QUIET}${state}`;
+  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...options });
+  await done(opened.page);
+  return opened;
+}
+
+/** Waits until the records are drawn and the penalties known. */
+async function done(page) {
+  await page.waitForFunction(() => !document.getElementById("sparse-step").disabled);
+}
+
+/** What each method found, as the table says: `{ "Fantope": ["0.18", "✓ 8 of 8", …], … }`. */
+async function found(page) {
+  const rows = await page.locator("#sparse-found tbody tr").all();
+  const entries = rows.map(async (row) => [
+    await row.locator("th").textContent(),
+    await row.locator("td").allTextContents(),
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function change(page, label, value) {
+  const input = page.locator("#sparse-form").getByLabel(label);
+  await input.fill(value);
+  await input.press("Enter");
+}
+
+test("sparse methods beat plain components on the default records, and the picture says so", async () => {
+  const { page, trouble } = await open();
+  const table = await found(page);
+  const errors = Object.fromEntries(Object.entries(table).map(([method, [error]]) => [method, parsed(error)]));
+  assert.ok(errors.Fantope < errors["Plain components"], JSON.stringify(errors));
+  assert.match(table["Plain components"][1], /^✓ 8 of 8$/);
+  assert.match(table.Fantope[1], /^✓ [678] of 8$/);
+  assert.match(table.Fantope[2], /^○ (none|\d: \d+)/);
+  for (const title of ["The truth", "Plain components", "Soft-thresholding", "Fantope"]) {
+    const canvas = page.getByRole("img", { name: new RegExp(`^${title}: heat map of 40 by 40 numbers`) });
+    assert.ok((await colors(canvas)) > 10);
+  }
+  // The certificate is in the words, and small.
+  const certificate = await page.locator("#sparse-certificate").textContent();
+  const gap = parsed(certificate.match(/no other is better by more than ([^o]+) of/)[1]);
+  assert.ok(gap <= 1e-5, certificate);
+
+  // The same seed gives the same numbers, another seed others.
+  const { page: again } = await open();
+  assert.deepEqual(await found(again), table);
+  await again.getByRole("button", { name: "Other records" }).click();
+  await eventually(
+    () => found(again),
+    (other) => other.Fantope[0] !== table.Fantope[0],
+  );
+  assert.equal(await again.locator("#sparse-form").getByLabel("Seed").inputValue(), "2");
+  assert.deepEqual(trouble, []);
+});
+
+test("the penalty goes from all features to few, and is in the address", async () => {
+  const { page, trouble } = await open();
+  const slider = page.getByLabel("Penalty on features");
+  const automatic = await found(page);
+  const kept = async () =>
+    Number((await page.locator("#sparse-certificate").textContent()).match(/keeps (\d+) feature/)[1]);
+  const last = await slider.getAttribute("max");
+  const before = await kept();
+
+  await slide(slider, 0);
+  await eventually(kept, (count) => count > before);
+  await slide(slider, last);
+  const fewest = await eventually(kept, (count) => count < before);
+  assert.ok(fewest >= 2 && fewest <= 8, `${fewest} features`);
+  const hash = await eventually(
+    () => page.evaluate(() => location.hash),
+    (hash) => hash.includes("sparse.penalty="),
+  );
+  const extreme = await found(page);
+  const { page: other } = await open({ hash });
+  assert.deepEqual(await found(other), extreme);
+  assert.equal(await other.getByLabel("Penalty on features").inputValue(), last);
+
+  // By keyboard, with words for those who hear it.
+  await slider.focus();
+  await page.keyboard.press("ArrowLeft");
+  await eventually(
+    () => slider.getAttribute("aria-valuetext"),
+    (text) => /^0\.\d+$/.test(text),
+  );
+  await page.getByRole("button", { name: "Automatic penalty" }).click();
+  await eventually(
+    () => found(page),
+    (table) => JSON.stringify(table) === JSON.stringify(automatic),
+  );
+  await eventually(
+    () => page.evaluate(() => location.hash),
+    (hash) => !hash.includes("sparse.penalty="),
+  );
+
+  // A hand that moves fast: what is shown in the end is where it stopped.
+  await slider.evaluate((input) => {
+    for (let step = 0; step <= Number(input.max); step += 1) {
+      input.value = String(step);
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  });
+  await eventually(
+    () => found(page),
+    (table) => JSON.stringify(table) === JSON.stringify(extreme),
+  );
+  assert.deepEqual(trouble, []);
+});
+
+test("what cannot be explains itself in place, and the last good picture stays", async () => {
+  const { page, trouble } = await open({ state: "&sparse.dimension=10" });
+  const before = await found(page);
+  const cases = [
+    ["Features that carry them", "1", "2 components need at least 2 features to live on"],
+    ["Features that carry them", "11", "There are only 10 features"],
+    ["Components", "10", "With 10 features there can be at most 9 components"],
+    ["Components", "0", "Give a whole number from 1 to 10"],
+    ["Privacy loss", "0", "Give a number from 0.05 to 16"],
+    ["Users", "many", "Give a whole number from 100 to 1,000,000"],
+  ];
+  for (const [label, value, message] of cases) {
+    const input = page.locator("#sparse-form").getByLabel(label);
+    const good = await input.inputValue();
+    await change(page, label, value);
+    await page.locator("#sparse").getByText(message).waitFor();
+    assert.equal(await input.getAttribute("aria-invalid"), "true", label);
+    assert.deepEqual(await found(page), before);
+    await change(page, label, good);
+    assert.equal(await input.getAttribute("aria-invalid"), "false", label);
+  }
+  assert.deepEqual(await found(page), before);
+  assert.deepEqual(trouble, []);
+});
+
+test("a run is cancelled, keeps what there was, and is started again", async () => {
+  const { page, trouble } = await open();
+  const before = await found(page);
+  // In one turn of the page, so that it cannot be done before it is cancelled.
+  await page.evaluate(() => {
+    const records = document.getElementById("sparse-records");
+    records.value = "6000";
+    records.dispatchEvent(new Event("change", { bubbles: true }));
+    document.getElementById("sparse-cancel").click();
+  });
+  await page.getByText("Cancelled. What you see is from before.").waitFor();
+  await page.waitForTimeout(300);
+  assert.deepEqual(await found(page), before);
+  assert.equal(await page.locator("#sparse-cancel").isVisible(), false);
+  // The maps still follow the penalty, and another run does what this one did not.
+  await slide(page.getByLabel("Penalty on features"), 0);
+  await eventually(
+    () => found(page),
+    (table) => table.Fantope[0] !== before.Fantope[0],
+  );
+  await change(page, "Users", "7000");
+  await eventually(
+    () => found(page),
+    (table) => table["Plain components"][0] !== before["Plain components"][0],
+  );
+  await done(page);
+  assert.deepEqual(trouble, []);
+});
+
+test("other mechanisms and sizes", async () => {
+  const { page, trouble } = await open({
+    state: "&sparse.dimension=20&sparse.rank=1&sparse.sparsity=4&sparse.mechanism=gaussian",
+  });
+  assert.equal(await page.getByRole("img", { name: /^Fantope: heat map of 20 by 20 numbers/ }).count(), 1);
+  const gaussian = await found(page);
+  assert.match(gaussian.Fantope[1], / of 4$/);
+  await page.locator("#sparse-form").getByLabel("Mechanism").selectOption("double-cap");
+  await eventually(
+    () => found(page),
+    (table) => table["Plain components"][0] !== gaussian["Plain components"][0],
+  );
+  assert.deepEqual(trouble, []);
+});
+
+test("it fits a phone, and axe finds nothing", async () => {
+  const { page } = await open({ viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true });
+  await assertFits(page);
+  await assertAccessible(page, "#sparse");
+});

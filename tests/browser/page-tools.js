@@ -1,0 +1,135 @@
+// The demo page in a browser: opened, watched, and measured.
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import { ROOT } from "./pages.js";
+import { serve } from "./serve.js";
+
+/** The built page. */
+export const DIST = join(ROOT, "www/dist");
+const SCREENSHOTS = join(ROOT, "tests/browser/screenshots");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const SECTIONS = ["one-report", "error", "sparse", "planner", "take-part", "trust"];
+
+/** How different visitors see the page. */
+export const VIEWS = {
+  light: { viewport: { width: 1200, height: 900 } },
+  dark: { viewport: { width: 1200, height: 900 }, colorScheme: "dark" },
+  phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
+};
+
+/** State with little to simulate, for tests of other parts: what a page computes takes time from all others. */
+export const QUIET = "error.dimension=8&error.rank=1&error.trials=1&error.mechanisms=double-cap";
+
+/** Ends all pages of a browser, and what they compute. */
+export async function closePages(browser) {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+}
+
+/** The policy of the page itself, as its head has it. */
+export function pagePolicy() {
+  const [, policy] = readFileSync(join(DIST, "index.html"), "utf8").match(/Content-Security-Policy" content="([^"]+)"/);
+  return policy.replaceAll("&#39;", "'");
+}
+
+/** The page as a host of files serves it, with its own policy in a header too. */
+export function servePage() {
+  return serve(DIST, {}, pagePolicy());
+}
+
+/**
+ * The page at `url`, with the address `hash`, and what goes wrong in it: errors, what its policy forbids, and requests to
+ * other hosts. A refusal that is `expected` (part of the console's text) is none of that. In a `context` it is another tab.
+ */
+export async function openPage(browser, url, { hash = "", expected = [], context = browser, ...options } = {}) {
+  const page = await context.newPage(context === browser ? options : undefined);
+  const trouble = [];
+  const note = (text) => expected.some((part) => text.includes(part)) || trouble.push(text);
+  await page.exposeFunction("noteViolation", (text) => note(`policy: ${text}`));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) => {
+      globalThis.noteViolation(`${event.effectiveDirective} forbids ${event.blockedURI}`);
+    });
+  });
+  page.on("pageerror", (error) => note(error.message));
+  page.on("console", (message) => message.type() === "error" && note(`${message.text()} ${message.location().url}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${url}/`) && !request.url().startsWith("blob:")) note(`request to ${request.url()}`);
+  });
+  await page.goto(`${url}/${hash}`);
+  return { page, trouble };
+}
+
+/** That a host of files has no aggregator is expected, and the browser logs it. */
+export const NO_AGGREGATOR = ["404 (Not Found)"];
+
+/** Asserts that axe finds nothing wrong with the page, or with the part of it that `selector` names. */
+export async function assertAccessible(page, selector = "html") {
+  // What the debugger evaluates is not bound by the page's policy.
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(
+    (selector) => globalThis.axe.run(selector, { resultTypes: ["violations"] }),
+    selector,
+  );
+  const found = violations.map(({ id, help, nodes }) => ({
+    id,
+    help,
+    nodes: nodes.map(({ html }) => html.slice(0, 200)),
+  }));
+  assert.deepEqual(found, []);
+}
+
+/** Asserts that nothing sticks out to the right. */
+export async function assertFits(page) {
+  const { content, width } = await page.evaluate(() => ({
+    content: document.documentElement.scrollWidth,
+    width: document.documentElement.clientWidth,
+  }));
+  assert.ok(content <= width, `${content} pixels of content in ${width}`);
+}
+
+/** Keeps a picture of a section for those who look. */
+export async function screenshot(page, section, view) {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.locator(`#${section}`).screenshot({ path: join(SCREENSHOTS, `${section}-${view}.png`) });
+}
+
+/** Moves a slider to `value` as a hand does: input on the way, change at the end. */
+export async function slide(slider, value) {
+  await slider.evaluate((input, value) => {
+    input.value = value;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }, String(value));
+}
+
+/** A number as the page writes it: 1,200 or −0.12 or 4.74 × 10⁻⁵. */
+export function parsed(text) {
+  const [, digits, exponent = "0"] = text.match(/^([\d.,−-]+)(?: × 10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?$/) ?? [];
+  if (digits === undefined) return NaN;
+  const power = [...exponent].map((digit) => Math.max(0, "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(digit))).join("");
+  return Number(`${digits.replaceAll(",", "").replace("−", "-")}e-${power}`);
+}
+
+/** The colours that a canvas has. */
+export function colors(canvas) {
+  return canvas.evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
+}
+
+/** Waits until `read()` gives something that passes `wanted`; what it gave last is in the error. */
+export async function eventually(read, wanted, patience = 20_000) {
+  const until = Date.now() + patience;
+  for (;;) {
+    const found = await read();
+    if (wanted(found)) return found;
+    if (Date.now() > until) assert.fail(`still ${JSON.stringify(found)} after ${patience} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,173 @@
+//! `plan`: what it answers, what it draws, and what it refuses.
+
+use serde_json::Value;
+
+use crate::support::Folder;
+
+const SURVEY: &str = "plan --dimension 116 --rank 3 --spectrum 0.646,0.176,0.088,0.039 --epsilon 2";
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+/// Scripts outside this repository read these keys.
+#[test]
+fn the_number_of_records_for_a_target_reaches_it_and_one_fewer_does_not() {
+    let folder = Folder::new();
+    let plan = folder.run(&format!("{SURVEY} --target 0.05 --json")).json();
+    let records = plan["records_for_target"].as_u64().unwrap();
+    assert!((230_000..270_000).contains(&records), "{records}");
+    let thresholds = numbers(&plan["threshold_records_per_component"]);
+    assert_eq!(plan["threshold_records"].as_f64().unwrap(), thresholds[0]);
+    assert!(thresholds.is_sorted() && thresholds.len() == 3);
+    assert!((plan["bulk"].as_f64().unwrap() - 0.051 / 112.0).abs() < 1e-12);
+    for key in ["records", "predicted", "epsilon_for_target", "shuffled", "plot"] {
+        assert_eq!(plan.get(key), None, "{key}");
+    }
+
+    let at = |records: u64| folder.run(&format!("{SURVEY} --records {records} --json")).json();
+    let error = |records| at(records)["predicted"]["sin_theta_squared"].as_f64().unwrap();
+    assert!(error(records) <= 0.05 && error(records - 1) > 0.05);
+    let predicted = &at(5000)["predicted"];
+    let parts = numbers(&predicted["per_component"]);
+    assert!((parts.iter().sum::<f64>() - predicted["sin_theta_squared"].as_f64().unwrap()).abs() < 1e-12);
+    assert_eq!(predicted["recoverable"], serde_json::json!([true, true, false]));
+
+    let back = folder.run(&format!("{SURVEY} --records {records} --target 0.05 --json")).json();
+    assert!((back["epsilon_for_target"].as_f64().unwrap() - 2.0).abs() < 1e-3, "{back}");
+}
+
+#[test]
+fn people_are_told_from_how_many_reports_on_each_component_is_recoverable() {
+    let folder = Folder::new();
+    let text = folder.run(&format!("{SURVEY} --target 0.05 --records 5000")).ok().stdout;
+    for part in ["component 2", "recoverable from 2,084 reports on", "1 of 3 components cannot be told from noise"] {
+        assert!(text.contains(part), "'{part}' is not in:\n{text}");
+    }
+    let tied = folder.run("plan --dimension 20 --rank 1 --spectrum 0.3,0.3 --epsilon 2 --target 0.1").ok().stdout;
+    assert!(tied.contains("no number of reports reaches it"), "{tied}");
+}
+
+/// The synthetic setting of Wang & Xu: a random subspace is all that 100,000 reports give.
+#[test]
+fn the_published_setting_is_far_below_the_threshold() {
+    let folder = Folder::new();
+    let line = "plan --dimension 40 --rank 3 --spectrum 0.005,0.005,0.005 --bulk 0.0025 --mechanism gaussian-paper";
+    let plan = folder.run(&format!("{line} --delta 1e-4 --epsilon 0.5 --records 100000 --json")).json();
+    let (error, guess) = (&plan["predicted"]["sin_theta_squared"], &plan["uninformed"]);
+    assert!(error.as_f64().unwrap() > 0.98 * guess.as_f64().unwrap(), "{plan}");
+    assert!((guess.as_f64().unwrap() - 3.0 * (1.0 - 3.0 / 40.0)).abs() < 1e-12);
+    assert!(plan["threshold_records"].as_u64().unwrap() > 100_000_000, "{plan}");
+}
+
+#[test]
+fn bounds_and_rates_are_labelled_and_stand_apart() {
+    let folder = Folder::new();
+    let line = "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 0.5 --target 0.001 --records 10000 --sparsity 5";
+    let plan = folder.run(&format!("{line} --json")).json();
+    let bounds = plan["bounds"].as_array().unwrap();
+    let of = |name: &str| bounds.iter().find(|bound| bound["name"] == name).unwrap_or_else(|| panic!("{name}: {plan}"));
+    for name in ["ppca", "any-central", "mod-sulq"] {
+        assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"bound".into(), &"central".into()));
+        assert!(of(name)["value"].is_number());
+    }
+    for name in ["wang-xu-1", "wang-xu-2", "wang-xu-3", "wang-xu-4", "wang-xu-5"] {
+        assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"rate".into(), &"local".into()));
+    }
+    // k is not of the order of d.
+    assert_eq!(of("wang-xu-1")["value"], Value::Null);
+    let text = folder.run(line).ok().stdout;
+    let (bound, rate) = (text.find("published bounds").unwrap(), text.find("published rates").unwrap());
+    assert!(bound < rate && text[rate..].contains("Wang & Xu 2019, Theorem 2"), "{text}");
+}
+
+#[test]
+fn shuffled_reports_are_fewer_and_say_more_each() {
+    let folder = Folder::new();
+    let line = "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --target 0.1 --records 20000 --shuffled 1e-8";
+    let plan = folder.run(&format!("{line} --json")).json();
+    let shuffled = &plan["shuffled"];
+    assert!(shuffled["records_for_target"].as_u64() < plan["records_for_target"].as_u64(), "{plan}");
+    assert!(
+        shuffled["local_epsilon"].as_f64().unwrap() > 1.0 && shuffled["epsilon_for_target"].as_f64().unwrap() < 1.0
+    );
+    let text = folder.run(line).ok().stdout;
+    assert!(text.contains("shuffled, so that the batch has (1, 0.00000001)"), "{text}");
+    // The usual delta where none is named.
+    let usual = folder.run("plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 2000 --shuffled --json");
+    assert_eq!(usual.json()["shuffled"]["delta"].as_f64(), Some(1e-6));
+}
+
+#[test]
+fn another_collection_is_planned_from_what_was_collected() {
+    let folder = Folder::new();
+    let records: String = (0..3000)
+        .map(|row| {
+            let phase = f64::from(row * 37 % 101) / 101.0 - 0.5;
+            let (y, z) = (f64::from(row * 53 % 89) / 89.0 - 0.5, f64::from(row * 29 % 97) / 97.0 - 0.5);
+            format!("{},{},{},{}\n", 4.0 * phase, 3.0 * phase, 0.5 * y, 0.4 * z)
+        })
+        .collect();
+    folder.write("records.csv", format!("w,x,y,z\n{records}"));
+    folder.run("schema infer records.csv --scaling none -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 4 -o task.json").ok();
+    folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 5").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    let line = "plan --aggregate a.ldpa --task task.json --rank 1";
+    let plan = folder.run(&format!("{line} --records 3000 --target 0.001 --json")).json();
+    let recovered = folder.run("recover a.ldpa --task task.json --rank 1 --json").json();
+    assert_eq!(plan["predicted"]["sin_theta_squared"], recovered["predicted"]["sin_theta_squared"]);
+    assert!(plan["signals"][0].as_f64().unwrap() > 0.5 && plan["records_for_target"].is_u64(), "{plan}");
+    folder.run(&format!("{line} --epsilon 2")).refused(2, &["--epsilon"]);
+    folder.run(&format!("{line} --spectrum 0.5")).refused(2, &["--spectrum"]);
+    folder.run("plan --aggregate a.ldpa --rank 1").refused(2, &["--task"]);
+    folder.run("plan --aggregate records.csv --task task.json --rank 1").refused(1, &["records.csv"]);
+}
+
+#[test]
+fn the_picture_has_the_curve_the_thresholds_and_the_target() {
+    let folder = Folder::new();
+    folder.run(&format!("{SURVEY} --target 0.05 --records 100000 --plot plan.svg")).ok();
+    let picture = folder.read_text("plan.svg");
+    for part in ["component 3 from 8,376", "target 0.05", "a random subspace", "100,000 reports", "<desc"] {
+        assert!(picture.contains(part), "{part}");
+    }
+    assert!(!picture.contains("NaN") && !picture.contains("inf"));
+    folder.run(&format!("{SURVEY} --plot plan.png")).refused(2, &["plan.png", ".svg"]);
+    assert_eq!(folder.names(), ["plan.svg"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_wrong_usage_with_its_value_and_the_remedy() {
+    let folder = Folder::new();
+    let base = "plan --rank 2 --epsilon 2 --target 0.1";
+    for (arguments, parts) in [
+        ("--dimension 10 --spectrum 0.9,0.3", &["sum to 1.2", "shares"][..]),
+        ("--dimension 10 --spectrum=-0.5,0.3", &["entry 1 is -0.5", "at least 0"]),
+        ("--dimension 10 --spectrum 0.5,NaN", &["entry 2 is NaN"]),
+        ("--dimension 10 --spectrum 0.5,inf", &["entry 2 is inf"]),
+        ("--dimension 10 --spectrum 0.5;0.3", &["'0.5;0.3' is not a number", "commas"]),
+        ("--dimension 10 --spectrum 0.5,,0.3", &["entry 2"]),
+        ("--dimension 2 --spectrum 0.5", &["rank 2", "dimension 2"]),
+        ("--dimension 3 --spectrum 0.3,0.3,0.4", &["fewer signals than features"]),
+        ("--dimension 10 --spectrum 0.05", &["0.05", "bulk"]),
+        ("--dimension 10 --spectrum 0.5 --bulk -1", &["-1", "bulk"]),
+        ("--dimension 0 --spectrum 0.5", &["--dimension is 0", "between 1 and"]),
+        ("--dimension 10 --spectrum 0.5 --records 0", &["--records is 0"]),
+        ("--dimension 10 --spectrum 0.5 --delta 1e-6", &["--delta does not go with double-cap"]),
+        ("--dimension 10 --spectrum 0.5 --mechanism gaussian --cap 3", &["double-cap only"]),
+        ("--dimension 10 --spectrum 0.5 --candidates 8 --cap 8", &["cap of 8"]),
+        ("--dimension 10 --spectrum 0.5 --shuffled 2", &["delta is 2"]),
+        ("--dimension 10 --epsilon 2", &["--spectrum"]),
+        ("--spectrum 0.5", &["--dimension"]),
+    ] {
+        let base = if arguments.contains("--epsilon") { "plan --rank 2" } else { base };
+        folder.run(&format!("{base} {arguments}")).refused(2, parts);
+    }
+    for target in ["0", "-1", "1.6", "NaN"] {
+        let line = format!("plan --rank 2 --epsilon 2 --dimension 10 --spectrum 0.5 --target {target}");
+        folder.run(&line).refused(2, &["target error is", "below 1.6"]);
+    }
+    folder.run("plan --dimension 10 --spectrum 0.5 --rank 0 --epsilon 1").refused(2, &["rank"]);
+    folder.run("plan --dimension 10 --spectrum 0.5 --rank 1 --epsilon 0").refused(2, &["epsilon is 0"]);
+}

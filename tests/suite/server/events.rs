@@ -1,0 +1,185 @@
+//! Streams of what a task has collected.
+
+use std::io::{BufRead, BufReader, Read};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ldp_pca::server::ServerConfig;
+use serde_json::Value;
+use tempfile::tempdir;
+
+use super::harness::{Running, agent, bytes_of, config, path, reports, task};
+
+/// One who listens.
+struct Listener {
+    lines: BufReader<Box<dyn Read>>,
+}
+
+#[derive(Debug)]
+struct Told {
+    name: String,
+    data: Value,
+    retry: Option<String>,
+}
+
+impl Listener {
+    fn open(server: &Running, rank: usize) -> Self {
+        let url = format!("http://{}{}", server.address, path(&task(), &format!("/events?rank={rank}")));
+        let response = agent().get(url).call().unwrap();
+        assert_eq!(response.status(), 200);
+        let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(header("content-type").as_deref(), Some("text/event-stream"));
+        assert_eq!(header("access-control-allow-origin").as_deref(), Some("*"));
+        assert_eq!(header("content-length"), None);
+        Self { lines: BufReader::new(Box::new(response.into_body().into_reader())) }
+    }
+
+    /// The next event; `None` at the end of the stream.
+    fn next(&mut self) -> Option<Told> {
+        let mut told = Told { name: String::new(), data: Value::Null, retry: None };
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some(("event", name)) => told.name = name.to_owned(),
+                Some(("data", data)) => told.data = serde_json::from_str(data).unwrap(),
+                Some(("retry", milliseconds)) => told.retry = Some(milliseconds.to_owned()),
+                None if line == "\n" && !told.name.is_empty() => return Some(told),
+                // A comment of the heartbeat, and its end.
+                None => {}
+                Some(other) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// The next event, which must have this name and be of so many reports.
+    fn expect(&mut self, name: &str, records: u64) -> Told {
+        let told = self.next().unwrap();
+        assert_eq!((told.name.as_str(), told.data["records"].as_u64()), (name, Some(records)), "{told:?}");
+        told
+    }
+}
+
+#[test]
+fn all_listeners_hear_of_every_change_first_of_the_present_state() {
+    let data = tempdir().unwrap();
+    let server = Running::start(ServerConfig { minimum_batch: 5, ..config(data.path()) }, &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 9));
+    server.send(&task(), &body[..2 * 35]);
+    // The server tells what was counted within a second.
+    thread::sleep(Duration::from_millis(1100));
+    let mut listeners = [Listener::open(&server, 1), Listener::open(&server, 2), Listener::open(&server, 1)];
+    for listener in &mut listeners {
+        let status = listener.expect("status", 2);
+        assert_eq!(status.retry.as_deref(), Some("2000"));
+        assert_eq!(status.data, server.get(&path(&task(), "/status")).json());
+        let problem = listener.expect("problem", 2).data;
+        assert_eq!(problem, server.get(&path(&task(), "/recovery?rank=1")).json());
+        assert_eq!((&problem["status"], &problem["minimum_batch"]), (&409.into(), &5.into()));
+    }
+    server.send(&task(), &body[2 * 35..]);
+    for (listener, rank) in listeners.iter_mut().zip([1, 2, 1]) {
+        assert_eq!(listener.expect("status", 9).retry, None);
+        let expected = server.get(&path(&task(), &format!("/recovery?rank={rank}"))).json();
+        assert_eq!(listener.expect("recovery", 9).data, expected);
+    }
+    // Duplicates change the status alone.
+    server.send(&task(), &body[..35]);
+    server.send(&task(), &bytes_of(&reports(&task(), 2, 1)));
+    let mut names = vec![];
+    loop {
+        let told = listeners[0].next().unwrap();
+        names.push(told.name.clone());
+        if told.name == "recovery" {
+            assert_eq!(told.data["records"], 10);
+            break;
+        }
+        assert_eq!((told.name.as_str(), &told.data["duplicates"]), ("status", &1.into()));
+    }
+    assert!(names.len() <= 3, "{names:?}");
+}
+
+#[test]
+fn there_is_at_most_one_state_a_second_and_the_last_one_is_told() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let start = Instant::now();
+    let mut listener = Listener::open(&server, 1);
+    let body = bytes_of(&reports(&task(), 3, 60));
+    let mut states = vec![];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for report in body.chunks(35) {
+                assert_eq!(server.send(&task(), report).status, 200);
+                thread::sleep(Duration::from_millis(30));
+            }
+        });
+        while states.last().is_none_or(|records| *records < 60) {
+            let told = listener.next().unwrap();
+            if told.name == "status" {
+                states.push(told.data["records"].as_u64().unwrap());
+            }
+        }
+    });
+    assert!(states.is_sorted_by(|before, after| before < after), "{states:?}");
+    // The present one at first, another at once, and then one for every second that has gone by.
+    assert!(states.len() as f64 <= 2.0 + start.elapsed().as_secs_f64(), "{states:?} in {:?}", start.elapsed());
+    assert_eq!(listener.expect("recovery", 60).data, server.get(&path(&task(), "/recovery?rank=1")).json());
+}
+
+#[test]
+fn streams_end_when_the_server_stops() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    server.send(&task(), &bytes_of(&reports(&task(), 4, 3)));
+    let mut listeners = [Listener::open(&server, 1), Listener::open(&server, 4)];
+    for listener in &mut listeners {
+        assert_eq!(listener.next().unwrap().name, "status");
+    }
+    let start = Instant::now();
+    server.shut_down();
+    // Long before the ten seconds after which open requests are cut off.
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    for mut listener in listeners {
+        // A clean end of the body: one that is cut off is an error of the client.
+        while listener.next().is_some() {}
+    }
+}
+
+#[test]
+fn there_are_no_more_streams_than_allowed_and_a_closed_one_makes_room() {
+    let data = tempdir().unwrap();
+    let server = Running::start(ServerConfig { max_event_streams: 1, ..config(data.path()) }, &[task()]);
+    let address = path(&task(), "/events?rank=1");
+    let mut listener = Listener::open(&server, 1);
+    listener.expect("status", 0);
+    let refused = server.get(&address);
+    refused.assert_problem(503, "too-many-streams", &["ask again later"]);
+    assert_eq!((refused.header("retry-after"), refused.header("access-control-allow-origin")), ("5", "*"));
+    drop(listener);
+    let body = bytes_of(&reports(&task(), 5, 100));
+    let made_room = body.chunks(35).any(|report| {
+        // A connection that is gone is noticed when something is written to it, if not before.
+        server.send(&task(), report);
+        thread::sleep(Duration::from_millis(100));
+        let url = format!("http://{}{address}", server.address);
+        agent().get(url).call().unwrap().status() == 200
+    });
+    assert!(made_room);
+}
+
+#[test]
+fn streams_of_what_is_not_there_are_refused() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    server.get(&format!("/tasks/{}/events?rank=1", "0".repeat(64))).assert_problem(404, "unknown-task", &["000"]);
+    let refused = |query: &str| server.get(&path(&task(), &format!("/events{query}")));
+    for rank in ["0", "5", "-1", "two", ""] {
+        refused(&format!("?rank={rank}")).assert_problem(400, "bad-rank", &[&format!("'{rank}'"), "from 1 to 4"]);
+    }
+    refused("").assert_problem(400, "bad-query", &["?rank=k"]);
+    refused("?rank=1&since=3").assert_problem(400, "bad-query", &["2 parameters"]);
+    server.post(&path(&task(), "/events?rank=1"), "text/plain", b"").assert_problem(405, "method-not-allowed", &[]);
+}

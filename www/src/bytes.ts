@@ -1,0 +1,50 @@
+// The bytes of a report, with the names of their parts (docs/wire-format.md).
+
+import { counted, hex } from "./format.js";
+
+interface Part {
+  readonly name: string;
+  readonly bytes: number;
+  readonly says: string;
+}
+
+/** What is before the payload, and after it. */
+const BEFORE: readonly Part[] = [
+  { name: "format", bytes: 5, says: "this is a report, version 1" },
+  { name: "collection", bytes: 8, says: "which collection it is for" },
+  { name: "id", bytes: 16, says: "drawn anew for every report, so that one sent twice counts once" },
+];
+const AFTER: Part = { name: "checksum", bytes: 4, says: "finds mistakes of the network" };
+/** Payloads beyond this are a number of pixels that nobody looks at. */
+const SHOWN_PAYLOAD = 400;
+
+/** Shows all of a report, part by part, and the key to the parts in `key`. */
+export function showBytes(bytes: Uint8Array, shown: HTMLElement, key: HTMLElement): void {
+  const fixed = BEFORE.reduce((sum, part) => sum + part.bytes, AFTER.bytes);
+  const payload = { name: "payload", bytes: bytes.length - fixed, says: "the record, randomized" };
+  const parts = [...BEFORE, payload, AFTER];
+  let start = 0;
+  const pieces: Node[] = [];
+  const entries: Node[] = [];
+  for (const part of parts) {
+    const own = bytes.subarray(start, start + part.bytes);
+    start += part.bytes;
+    const piece = document.createElement("span");
+    piece.className = `part ${part.name}`;
+    piece.textContent = shortened(own);
+    pieces.push(...(pieces.length > 0 ? [document.createTextNode(" "), piece] : [piece]));
+    const entry = document.createElement("li");
+    const name = document.createElement("span");
+    name.className = `part ${part.name}`;
+    name.textContent = part.name;
+    entry.append(name, `, ${counted(part.bytes, "byte")}: ${part.says}`);
+    entries.push(entry);
+  }
+  shown.replaceChildren(...pieces);
+  key.replaceChildren(...entries);
+}
+
+function shortened(bytes: Uint8Array): string {
+  if (bytes.length <= SHOWN_PAYLOAD) return hex(bytes);
+  return `${hex(bytes.subarray(0, SHOWN_PAYLOAD))} … and ${counted(bytes.length - SHOWN_PAYLOAD, "byte")} more`;
+}

@@ -1,0 +1,206 @@
+// A chart in its figure: the plot with a cursor for hand and keys, a legend, words, a table, and files to take along.
+
+import "./chart.css";
+
+import { describe, valuesAt } from "./describe.js";
+import { file, FORMATS, type Format } from "./file.js";
+import { legend } from "./legend.js";
+import { type ChartData, places } from "./model.js";
+import { Screen } from "./screen.js";
+import { chartTable } from "./table.js";
+import { number } from "../format.js";
+
+const DRAW_MS = 100;
+/** Texts that many changes in a row would have read aloud are renewed this often. */
+const DESCRIBE_MS = 1000;
+
+export class Chart {
+  readonly #plot = make("div", "plot");
+  readonly #cursor = make("div", "plot-cursor");
+  readonly #readout = make("p", "readout");
+  readonly #legend = make("ul", "legend");
+  readonly #table = make("table", "numbers series");
+  readonly #details = document.createElement("details");
+  readonly #screen: Screen;
+  readonly #name: string;
+  #data: ChartData | undefined;
+  #at: number | undefined;
+  readonly #marks: string[] = [];
+  #drawn = -Infinity;
+  #drawing: ReturnType<typeof setTimeout> | undefined;
+  #described = -Infinity;
+  #describing: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param figure - Gets the chart. @param name - Of its files: `name.svg`. */
+  constructor(figure: HTMLElement, name: string) {
+    this.#name = name;
+    const stage = make("div", "stage");
+    this.#plot.setAttribute("role", "img");
+    this.#cursor.hidden = true;
+    this.#makeSlider(stage);
+    stage.append(this.#plot, this.#cursor);
+    const summary = document.createElement("summary");
+    summary.textContent = "The numbers as a table";
+    const scroller = make("div", "scroller");
+    scroller.tabIndex = 0;
+    scroller.setAttribute("role", "region");
+    scroller.setAttribute("aria-label", `${figure.querySelector("h3")!.textContent}, as a table`);
+    scroller.append(this.#table);
+    this.#details.append(summary, scroller);
+    this.#details.addEventListener("toggle", () => this.#tabulate());
+    figure.append(this.#legend, stage, this.#readout, this.#files(), this.#details);
+    this.#screen = new Screen(this.#plot);
+    new ResizeObserver(() => this.#point(this.#at)).observe(stage);
+    this.#stage = stage;
+  }
+
+  readonly #stage: HTMLElement;
+
+  /**
+   * Shows `data` with one of the next frames: what comes faster than it can be seen is not drawn. The browser's timeline
+   * gets `mark` when it is there.
+   */
+  show(data: ChartData, mark?: string): void {
+    this.#data = data;
+    if (mark !== undefined) this.#marks.push(mark);
+    const wait = Math.max(0, this.#drawn + DRAW_MS - performance.now());
+    this.#drawing ??= setTimeout(() => {
+      requestAnimationFrame(() => {
+        this.#drawing = undefined;
+        this.#drawn = performance.now();
+        this.#draw();
+        for (const mark of this.#marks.splice(0)) performance.mark(mark);
+      });
+    }, wait);
+  }
+
+  #draw(): void {
+    const data = this.#data!;
+    this.#screen.show(data);
+    legend(this.#legend, data);
+    this.#tabulate();
+    this.#point(this.#at);
+    const wait = Math.max(0, this.#described + DESCRIBE_MS - performance.now());
+    this.#describing ??= setTimeout(() => {
+      this.#describing = undefined;
+      this.#described = performance.now();
+      this.#plot.setAttribute("aria-label", `${this.#data!.title}. ${describe(this.#data!)}`);
+    }, wait);
+  }
+
+  /** The stage is a slider over the places of the x-axis, which screen readers and keys know how to move. */
+  #makeSlider(stage: HTMLElement): void {
+    stage.tabIndex = 0;
+    stage.setAttribute("role", "slider");
+    stage.setAttribute("aria-valuemin", "0");
+    const nearest = (event: PointerEvent) => {
+      if (!this.#data) return;
+      const value = this.#screen.value(event.clientX - stage.getBoundingClientRect().left);
+      const distance = (x: number) => Math.abs(this.#data!.x.log ? Math.log(x / value) : x - value);
+      const all = this.#places();
+      this.#point(all.reduce((best, x) => (distance(x) < distance(best) ? x : best), all[0]!));
+    };
+    stage.addEventListener("pointermove", nearest);
+    stage.addEventListener("pointerdown", nearest);
+    stage.addEventListener("pointerleave", (event) => {
+      // A finger that is lifted leaves its values to be read.
+      if (event.pointerType === "mouse" && document.activeElement !== stage) this.#point(undefined);
+    });
+    stage.addEventListener("keydown", (event) => this.#key(event));
+    stage.addEventListener("focus", () => this.#point(this.#at ?? this.#places()[0]));
+    stage.addEventListener("blur", () => this.#point(undefined));
+  }
+
+  #key(event: KeyboardEvent): void {
+    const all = this.#places();
+    const here = all.indexOf(this.#at ?? NaN);
+    const to = {
+      ArrowRight: here + 1,
+      ArrowUp: here + 1,
+      ArrowLeft: here - 1,
+      ArrowDown: here - 1,
+      Home: 0,
+      End: all.length - 1,
+    }[event.key];
+    if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.#point(all[Math.min(all.length - 1, Math.max(0, to))]);
+  }
+
+  /** Puts the cursor on a place of the x-axis, and says what is there. */
+  #point(x: number | undefined): void {
+    this.#at = x;
+    const data = this.#data;
+    this.#cursor.hidden = x === undefined;
+    const all = this.#places();
+    this.#stage.setAttribute("aria-label", data ? `${data.title}: move along the ${data.x.label}` : "");
+    this.#stage.setAttribute("aria-valuemax", String(Math.max(0, all.length - 1)));
+    if (!data || x === undefined) {
+      this.#readout.replaceChildren(item(HINT, "hint"));
+      this.#stage.setAttribute("aria-valuenow", "0");
+      this.#stage.setAttribute("aria-valuetext", "no place chosen");
+      return;
+    }
+    const { left, top, height } = this.#screen.place(x);
+    this.#cursor.style.transform = `translate(${left}px, ${top}px)`;
+    this.#cursor.style.height = `${height}px`;
+    const values = valuesAt(data, x);
+    const where = `${data.x.symbol} = ${number(x)}`;
+    this.#readout.replaceChildren(
+      item(where, "where"),
+      ...values.map(({ series, text }) => item(`${series.name} ${text}`, series.style)),
+    );
+    this.#stage.setAttribute("aria-valuenow", String(Math.max(0, all.indexOf(x))));
+    const spoken = values.map(({ series, text }) => `${series.name} ${text}`);
+    this.#stage.setAttribute("aria-valuetext", `${where}: ${spoken.join("; ")}`);
+  }
+
+  /** Where the cursor can be: where something was measured, or else predicted. */
+  #places(): number[] {
+    if (!this.#data) return [];
+    const measured = places(this.#data);
+    return measured.length > 0 ? measured : places(this.#data, false);
+  }
+
+  #tabulate(): void {
+    if (this.#details.open && this.#data) chartTable(this.#table, this.#data);
+  }
+
+  #files(): HTMLElement {
+    const row = make("p", "files");
+    row.append("Save as ");
+    for (const format of FORMATS) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "small";
+      button.textContent = format;
+      button.addEventListener("click", () => void this.#save(format));
+      row.append(button);
+    }
+    return row;
+  }
+
+  async #save(format: Format): Promise<void> {
+    if (!this.#data) return;
+    const url = URL.createObjectURL(await file(this.#data, format));
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = `${this.#name}.${format.toLowerCase()}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  }
+}
+
+const HINT = "Point at the chart, or move along it with the arrow keys, to read its numbers.";
+
+function item(text: string, name: string): HTMLElement {
+  const made = make("span", name);
+  made.textContent = text;
+  return made;
+}
+
+function make(tag: string, name: string): HTMLElement {
+  const made = document.createElement(tag);
+  made.className = name;
+  return made;
+}

@@ -1,0 +1,89 @@
+// What a chart shows: measured points with bands, predicted curves over them, and where noise drowns the components.
+
+/** How a series looks: its colour, its marks and its dashes tell it apart, each on its own. */
+export type Style = "blue" | "orange" | "purple" | "grey";
+
+export interface Axis {
+  readonly label: string;
+  /** As in "at ε = 2". */
+  readonly symbol: string;
+  readonly log: boolean;
+  readonly range: readonly [number, number];
+}
+
+/** Trials at one place: their median and quartiles. */
+export interface Measured {
+  readonly x: number;
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  readonly trials: number;
+}
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Series {
+  readonly name: string;
+  readonly style: Style;
+  readonly measured: readonly Measured[];
+  readonly predicted: readonly Point[];
+}
+
+/** Up to `x` noise drowns the components of a series: from the left end of the axis to the threshold. */
+export interface Limit {
+  readonly name: string;
+  readonly style: Style;
+  readonly x: number;
+}
+
+/** A horizontal line, such as what knowing nothing gives. */
+export interface Level {
+  readonly name: string;
+  readonly y: number;
+}
+
+/** The level of a subspace that has nothing to do with the records. */
+export const KNOWING_NOTHING = "knowing nothing";
+
+export interface ChartData {
+  readonly title: string;
+  readonly x: Axis;
+  readonly y: Axis;
+  readonly series: readonly Series[];
+  readonly limits: readonly Limit[];
+  readonly levels: readonly Level[];
+  /** What the series share, for exported files: "40 features, 3 components, …". */
+  readonly setting: string;
+}
+
+/** All the places of points on the x-axis, ascending. */
+export function places(data: ChartData, measured = true): number[] {
+  const found = data.series.flatMap((series) => (measured ? series.measured : series.predicted).map(({ x }) => x));
+  return [...new Set(found)].sort((a, b) => a - b);
+}
+
+/** The end of the axis that keeps every number of `values` inside: the next of 1, 2, 5, 10, …, below or above. */
+export function roundedRange(values: Iterable<number>): [number, number] {
+  let [least, most] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (!(value > 0 && value < Infinity)) continue;
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  if (least > most) return [0.01, 1];
+  return [rounded(least, Math.floor), rounded(most, Math.ceil)];
+}
+
+function rounded(value: number, way: (value: number) => number): number {
+  const decade = 10 ** Math.floor(Math.log10(value));
+  const steps = [1, 2, 5, 10];
+  const share = value / decade;
+  const step =
+    way === Math.floor
+      ? steps.findLast((step) => step <= share * 1.0001)
+      : steps.find((step) => step >= share * 0.9999);
+  return (step ?? 1) * decade;
+}

@@ -1,0 +1,25 @@
+// What every section of the page gets to work with.
+
+import type { Pool } from "./engine/pool.js";
+import type { State } from "./state.js";
+
+export interface Context {
+  /** Workers that compute: `pool.run("simulate", options, { signal })`. */
+  readonly pool: Pool;
+  /** What controls hold, in the address: `state.section("planner", fields, check)`. */
+  readonly state: State;
+  /** Tells those who hear the page instead of seeing it. Not for what a live region of the section says already. */
+  announce(text: string): void;
+  /** The lab on this thread, for what takes microseconds: tasks, records, reports. The module is the workers' own. */
+  lab(): Promise<typeof import("./engine/lab-here.js")>;
+}
+
+/** How a section begins its work; its markup is in the page already. */
+export type Start = (root: HTMLElement, context: Context) => void | Promise<void>;
+
+/** The element of this id, which the markup has. */
+export function element<E extends HTMLElement = HTMLElement>(id: string): E {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found as E;
+}

@@ -1,0 +1,19 @@
+// The lab's module: fetched and compiled once, for the page and all its workers.
+
+import moduleUrl from "ldp-pca/ldp_pca_lab_bg.wasm?url";
+
+/** Compiles away from the main thread while the module arrives. Rejects with a reason to show. */
+export async function compile(): Promise<WebAssembly.Module> {
+  const answer = await fetch(moduleUrl);
+  if (!answer.ok) throw new Error(`the host answers ${answer.status} for the computing module`);
+  // A host that does not know the type sends another one.
+  const known = /^application\/wasm\b/i.test(answer.headers.get("content-type") ?? "");
+  return known ? WebAssembly.compileStreaming(answer) : WebAssembly.compile(await answer.arrayBuffer());
+}
+
+/** The lab on this thread, for what takes microseconds. */
+export async function start(module: Promise<WebAssembly.Module>): Promise<typeof import("./lab-here.js")> {
+  const lab = await import("./lab-here.js");
+  await lab.init(await module);
+  return lab;
+}

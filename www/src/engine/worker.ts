@@ -1,0 +1,45 @@
+// A worker: the lab, ready for jobs, which are names of its functions with their options.
+
+import { drawCollection, init, plan, population, predict, simulate } from "ldp-pca/lab";
+
+import type { Failure, JobName, ObjectName, Request, Response } from "./protocol.js";
+
+/** Options come from the page, where they were typed: see protocol.ts. */
+type Call = (options: never) => unknown;
+
+const functions: Record<JobName | ObjectName, Call> = { drawCollection, plan, population, predict, simulate };
+let started: Promise<void> | undefined;
+/** The object that this worker was asked to make, if any. */
+let made: Record<string, Call> | undefined;
+
+addEventListener("message", ({ data }: MessageEvent<Request>) => {
+  if ("module" in data) started = init(data.module);
+  else void answer(data);
+});
+
+async function answer(request: Exclude<Request, { module: unknown }>): Promise<void> {
+  const { id } = request;
+  try {
+    await started;
+    reply({ id, result: await perform(request) });
+  } catch (error) {
+    reply({ id, error: failure(error) });
+  }
+}
+
+async function perform(request: Exclude<Request, { module: unknown }>): Promise<unknown> {
+  const options = request.options as never;
+  if ("job" in request) return functions[request.job](options);
+  if ("method" in request) return made![request.method]!(options);
+  made = (await functions[request.make](options)) as Record<string, Call>;
+  return undefined;
+}
+
+function reply(response: Response): void {
+  postMessage(response);
+}
+
+function failure(error: unknown): Failure {
+  const { name = "Error", code = "worker", message = String(error) } = Object(error) as Partial<Failure>;
+  return { name, code, message };
+}

@@ -1,0 +1,138 @@
+// The error against epsilon and against the number of users: simulated as the visitor watches, and predicted.
+
+import { Chart } from "../charts/chart.js";
+import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
+import { counted, number } from "../format.js";
+import { type Context, element } from "../context.js";
+import { bindControls } from "../controls.js";
+import { plain } from "../fields.js";
+import { NAMES, STYLES } from "../mechanisms.js";
+import { type Axis, Results } from "./error/plan.js";
+import { type Curves, predictCurves } from "./error/prediction.js";
+import { run } from "./error/run.js";
+import { check, EPSILONS, FIELDS, population, RECORDS, type Settings } from "./error/settings.js";
+
+const AXES = ["epsilon", "records"] as const;
+const NOT_PRIVATE = "Not private";
+
+export function start(_root: HTMLElement, context: Context): void {
+  const section = context.state.section("error", FIELDS, check);
+  const charts: Record<Axis, Chart> = {
+    epsilon: new Chart(element("error-epsilon-chart"), "error-against-epsilon"),
+    records: new Chart(element("error-records-chart"), "error-against-users"),
+  };
+  const cancel = element<HTMLButtonElement>("error-cancel");
+  const again = element<HTMLButtonElement>("error-run");
+  const bar = element<HTMLProgressElement>("error-progress");
+  const status = element("error-status");
+  const failure = element("error-failure");
+  /** The charts that have had predictions. */
+  const shown = new Set<Axis>();
+  let current: AbortController | undefined;
+
+  async function restart(): Promise<void> {
+    current?.abort();
+    const own = new AbortController();
+    current = own;
+    const settings = section.values;
+    const results = new Results();
+    const curves: Partial<Record<Axis, Curves>> = {};
+    const draw = (axis: Axis, mark?: string) => {
+      charts[axis].show(chartData(axis, settings, results, curves[axis]), mark);
+      if (curves[axis]) shown.add(axis);
+    };
+    for (const axis of AXES) element(`error-${axis}-caption`).textContent = caption(axis, settings);
+    failure.hidden = true;
+    running(true);
+    bar.value = 0;
+    status.textContent = "Starting…";
+    try {
+      await Promise.all([
+        ...AXES.map(async (axis) => {
+          curves[axis] = await predictCurves(context.pool, settings, axis, own.signal);
+          draw(axis);
+        }),
+        run(context.pool, settings, results, own.signal, (axis, progress) => {
+          bar.value = progress.done / progress.total;
+          status.textContent = progress.text;
+          // Until there is a prediction the chart of the settings before stays, if there is one.
+          if (!curves[axis] && shown.has(axis)) return;
+          // Marks for whoever measures how long it takes: benches/page.js does.
+          const mark = progress.complete
+            ? `error: all of ${axis}`
+            : progress.done === 1
+              ? "error: first point"
+              : undefined;
+          draw(axis, mark);
+        }),
+      ]);
+      const { trials, seed } = settings;
+      status.textContent = `Done: ${trials} ${trials === 1 ? "trial" : "trials"} with seed ${seed}.`;
+      context.announce("The simulation is done.");
+      running(false);
+    } catch (error) {
+      if (own !== current) return;
+      if (own.signal.aborted) {
+        status.textContent = `Cancelled. ${status.textContent}`;
+      } else {
+        own.abort();
+        status.textContent = "";
+        failure.textContent = `The simulation stopped: ${(error as Error).message}. The chart has what was done before.`;
+        failure.hidden = false;
+      }
+      running(false);
+    }
+  }
+
+  function running(active: boolean): void {
+    const held = active ? again : cancel;
+    const focused = document.activeElement === held;
+    cancel.hidden = !active;
+    again.hidden = active;
+    bar.hidden = !active;
+    // The button that takes the place of another takes the keyboard too.
+    if (focused) (active ? cancel : again).focus();
+  }
+
+  cancel.addEventListener("click", () => current?.abort());
+  again.addEventListener("click", () => void restart());
+  bindControls(element<HTMLFormElement>("error-form"), section, () => void restart());
+  void restart();
+}
+
+function chartData(axis: Axis, settings: Settings, results: Results, curves: Curves | undefined): ChartData {
+  const series: Series[] = settings.mechanisms.map((name) => ({
+    name: NAMES[name],
+    style: STYLES[name],
+    measured: results.measured(axis, name),
+    predicted: curves?.byMechanism.get(name)?.points ?? [],
+  }));
+  series.push({ name: NOT_PRIVATE, style: "grey", measured: results.measured(axis, "not private"), predicted: [] });
+  const limits = settings.mechanisms.flatMap((name) => curves?.byMechanism.get(name)?.limit ?? []);
+  const heights = series.flatMap(({ measured, predicted }) => [
+    ...measured.flatMap(({ low, high }) => [low, high]),
+    ...predicted.map(({ y }) => y),
+  ]);
+  // With room for the words above the highest line.
+  const [lowest, highest] = roundedRange([...heights, 1.4 * (curves?.uninformed ?? NaN)]);
+  const places = axis === "epsilon" ? EPSILONS : RECORDS;
+  const range = [places[0]!, places.at(-1)!] as const;
+  return {
+    title: axis === "epsilon" ? "Error against ε" : "Error against the number of users",
+    x:
+      axis === "epsilon"
+        ? { label: "ε of one report", symbol: "ε", log: true, range }
+        : { label: "users n", symbol: "n", log: true, range },
+    y: { label: "error ‖sin Θ‖²", symbol: "error", log: true, range: [lowest, highest] as const },
+    series,
+    limits,
+    levels: curves ? [{ name: KNOWING_NOTHING, y: curves.uninformed }] : [],
+    setting: caption(axis, settings),
+  };
+}
+
+function caption(axis: Axis, settings: Settings): string {
+  const { records, epsilon, delta, seed } = settings;
+  const fixed = axis === "epsilon" ? counted(records, "user") : `ε = ${number(epsilon)}`;
+  return `${population(settings)}; ${fixed}; δ = ${plain(delta)} for Gaussian noise; seed ${seed}.`;
+}

@@ -1,0 +1,72 @@
+// The predicted curves of the two charts, by the lab.
+
+import type { Prediction } from "ldp-pca/lab";
+
+import type { Limit, Point } from "../../charts/model.js";
+import type { Pool } from "../../engine/pool.js";
+import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
+import type { Axis } from "./plan.js";
+import { EPSILONS, RECORDS, type Settings } from "./settings.js";
+
+export interface Curve {
+  readonly points: readonly Point[];
+  readonly limit: Limit | undefined;
+}
+
+/** What is predicted for one chart. */
+export interface Curves {
+  readonly byMechanism: ReadonlyMap<MechanismName, Curve>;
+  /** The error of a subspace that knows nothing. */
+  readonly uninformed: number;
+}
+
+/** Between two places of the axis the curve has this many points more. */
+const BETWEEN = 8;
+
+/** The places of the axis, and the ones between. */
+function dense(places: readonly number[], whole: boolean): number[] {
+  return places.flatMap((from, index) => {
+    const to = places[index + 1];
+    if (to === undefined) return [from];
+    return Array.from({ length: BETWEEN }, (_, step) => {
+      const value = from * (to / from) ** (step / BETWEEN);
+      return whole ? Math.round(value) : value;
+    });
+  });
+}
+
+export async function predictCurves(pool: Pool, settings: Settings, axis: Axis, signal: AbortSignal): Promise<Curves> {
+  const { dimension, rank, sparsity, signal: strength, delta } = settings;
+  const population = await pool.run(
+    "population",
+    { dimension, rank, signal: strength, sparsity },
+    { signal, urgent: true },
+  );
+  const along = axis === "epsilon" ? dense(EPSILONS, false) : dense(RECORDS, true);
+  const curves = settings.mechanisms.map(async (name): Promise<[MechanismName, Curve, number]> => {
+    const predictions = await Promise.all(
+      along.map((x) => {
+        const [epsilon, records] = axis === "epsilon" ? [x, settings.records] : [settings.epsilon, x];
+        const asked = { dimension, rank, ...population, mechanism: mechanism(name, epsilon, delta), records };
+        return pool.run("predict", asked, { signal, urgent: true });
+      }),
+    );
+    const points = predictions.map(({ sinThetaSquared }, index) => ({ x: along[index]!, y: sinThetaSquared }));
+    const threshold = axis === "epsilon" ? firstRecoverable(points, predictions) : await thresholdRecords(name);
+    const limit = threshold <= along[0]! ? undefined : { name: NAMES[name], style: STYLES[name], x: threshold };
+    return [name, { points, limit }, predictions[0]!.uninformed];
+  });
+  async function thresholdRecords(name: MechanismName): Promise<number> {
+    const asked = { dimension, rank, ...population, mechanism: mechanism(name, settings.epsilon, delta) };
+    return (await pool.run("plan", asked, { signal, urgent: true })).thresholdRecords ?? Infinity;
+  }
+
+  const found = await Promise.all(curves);
+  return { byMechanism: new Map(found.map(([name, curve]) => [name, curve])), uninformed: found[0]![2] };
+}
+
+/** The first place of the curve at which a component can be recovered. */
+function firstRecoverable(points: readonly Point[], predictions: readonly Prediction[]): number {
+  const first = predictions.findIndex(({ components }) => components.some(({ recoverable }) => recoverable));
+  return points[first]?.x ?? Infinity;
+}

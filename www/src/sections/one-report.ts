@@ -1,0 +1,202 @@
+// One report: a made-up record, what is randomized, and the bytes that would leave.
+
+import type { Aggregate, Randomizer, Report, Task } from "ldp-pca/lab";
+
+import { showBytes } from "../bytes.js";
+import { type Context, element } from "../context.js";
+import { bindControls } from "../controls.js";
+import { choice, real, type Values } from "../fields.js";
+import { counted } from "../format.js";
+import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
+import { guaranteeInWords } from "../words.js";
+
+type Lab = Awaited<ReturnType<Context["lab"]>>;
+
+const ACTIVITIES = ["running", "cycling", "gaming", "streaming", "reading"] as const;
+const LIKING = { least: -5, most: 5 };
+const FIELDS = {
+  running: real(4, LIKING),
+  cycling: real(5, LIKING),
+  gaming: real(-3, LIKING),
+  streaming: real(-1, LIKING),
+  reading: real(1.5, LIKING),
+  mechanism: choice("double-cap", ["double-cap", "gaussian"]),
+  epsilon: real(2, { least: 0.25, most: 8 }),
+};
+type Choice = Values<typeof FIELDS>;
+
+const NOTES = {
+  "double-cap":
+    "Random directions are drawn in public, and the report names one of them: more likely one that the record lies along.",
+  gaussian: "Noise of a normal law is added to every number. With a small probability δ the promise may fail.",
+};
+const MANY = 2000;
+/** Milliseconds at a time for many reports, so that the page stays smooth. */
+const SLICE_MS = 12;
+
+export async function start(_root: HTMLElement, { lab: loaded, state }: Context): Promise<void> {
+  const section = state.section("one-report", FIELDS, (values) =>
+    ACTIVITIES.every((name) => values[name] === 0)
+      ? [{ name: "running", message: "Like something, or dislike it: a record of zeros has no direction to hide." }]
+      : [],
+  );
+  const form = element<HTMLFormElement>("one-report-form");
+  element("one-report-record").append(...ACTIVITIES.map(slider));
+  const show = (): void => showValues(form);
+  form.addEventListener("input", show);
+
+  const lab = await loaded();
+  const view = new View(lab);
+  const changed = (values: Choice): void => {
+    show();
+    view.take(values);
+  };
+  bindControls(form, section, changed);
+  element("one-report-again").addEventListener("click", () => view.randomize(true));
+  element("one-report-other").addEventListener("click", () => {
+    for (const name of ACTIVITIES) form.querySelector<HTMLInputElement>(`[name=${name}]`)!.value = randomLiking();
+    form.dispatchEvent(new Event("change"));
+  });
+  element("one-report-many").addEventListener("click", () => void view.repeat());
+  element("one-report-stop").addEventListener("click", () => view.stop());
+  changed(section.values);
+}
+
+/** The record, its report, and what both look like. */
+class View {
+  readonly #lab: Lab;
+  readonly #own = new HeatMap(element("one-report-own"), "The record");
+  readonly #read = new HeatMap(element("one-report-read"), "What a collector reads from the report");
+  readonly #mean = new HeatMap(element("one-report-mean"), "The mean of many reports");
+  readonly #scales = ["own", "read", "mean"].map(
+    (name) => new ColorScale(document.querySelector<HTMLElement>(`#one-report-${name} .scale`)!),
+  );
+  #values: Choice | undefined;
+  #task: Task | undefined;
+  #randomizer: Randomizer | undefined;
+  /** Changes with every record, so that a run of reports of an earlier one ends. */
+  #run = 0;
+
+  constructor(lab: Lab) {
+    this.#lab = lab;
+    HeatMap.link([this.#own, this.#read, this.#mean]);
+  }
+
+  /** Shows another record or mechanism, and a report of it. */
+  take(values: Choice): void {
+    this.stop();
+    this.#values = values;
+    element("one-report-mean").hidden = true;
+    element("one-report-mechanism-note").textContent = NOTES[values.mechanism];
+    this.#free();
+    this.#task = this.#lab.Task.parse(taskOf(this.#lab, values));
+    this.#randomizer = new this.#lab.Randomizer(this.#task, { maxEpsilon: FIELDS.epsilon.read("8") });
+    const { contribution } = this.#lab.encode(this.#task, recordOf(values));
+    this.#own.show(
+      contribution,
+      ACTIVITIES,
+      "Each square is the product of two answers, all answers scaled to length 1: everything about the record that patterns " +
+        "depend on.",
+    );
+    this.#scales[0]!.show({ largest: largestSize(contribution) });
+    element("one-report-guarantee").replaceChildren(...guaranteeInWords(this.#lab.consent(this.#task)));
+    this.randomize(false);
+  }
+
+  randomize(asked: boolean): void {
+    if (!this.#task || !this.#randomizer || !this.#values) return;
+    const report: Report = this.#randomizer.randomize(recordOf(this.#values));
+    const read = this.#lab.debiasedContribution(this.#task, report);
+    this.#read.show(
+      read,
+      ACTIVITIES,
+      "Right on average and wrong by far each time: mind the scale, and look for the record in it. Then randomize again.",
+    );
+    this.#scales[1]!.show({ largest: largestSize(read) });
+    const { bytes } = report;
+    showBytes(bytes, element("one-report-bytes"), element("one-report-key"));
+    element("one-report-bytes-title").textContent = `All that leaves: ${counted(bytes.length, "byte")}`;
+    if (asked) element("one-report-said").textContent = "A new report, with new randomness.";
+  }
+
+  /** Makes many reports of the record and shows their mean while it settles. */
+  async repeat(): Promise<void> {
+    if (!this.#task || !this.#randomizer || !this.#values) return;
+    this.stop();
+    const run = this.#run;
+    const record = recordOf(this.#values);
+    const sum = new this.#lab.Aggregate(this.#task);
+    const [task, randomizer] = [this.#task, this.#randomizer];
+    element("one-report-mean").hidden = false;
+    element("one-report-stop").hidden = false;
+    while (this.#run === run && sum.records < MANY) {
+      const until = performance.now() + SLICE_MS;
+      while (sum.records < MANY && performance.now() < until) sum.add(randomizer.randomize(record));
+      this.#showMean(sum, task);
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+    sum.free();
+    if (this.#run === run) this.stop();
+  }
+
+  stop(): void {
+    this.#run += 1;
+    element("one-report-stop").hidden = true;
+  }
+
+  #showMean(sum: Aggregate, task: Task): void {
+    const mean = sum.secondMoment();
+    const { epsilon } = task.guarantee;
+    this.#mean.show(
+      mean,
+      ACTIVITIES,
+      `The mean of ${counted(sum.records, "report")} of the same record: compare it with the record above. Each of them promises ` +
+        `ε = ${epsilon}; what they reveal adds up, and together they promise as good as nothing.`,
+    );
+    this.#scales[2]!.show({ largest: largestSize(mean) });
+  }
+
+  #free(): void {
+    this.#randomizer?.free();
+    this.#task?.free();
+  }
+}
+
+/** The public parameters of a collection of these answers. */
+function taskOf(lab: Lab, { mechanism, epsilon }: Choice): Parameters<Lab["Task"]["parse"]>[0] {
+  return JSON.stringify({
+    version: 1,
+    schema: { columns: ACTIVITIES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING.most })) },
+    bounding: { type: "unit-norm" },
+    mechanism: lab.recommendedMechanism({ type: mechanism, epsilon }),
+    folds: 1,
+  });
+}
+
+function recordOf(values: Choice): number[] {
+  return ACTIVITIES.map((name) => values[name]);
+}
+
+function slider(name: string): HTMLElement {
+  const row = document.createElement("div");
+  row.className = "slider";
+  const label = document.createElement("label");
+  const input = document.createElement("input");
+  const output = document.createElement("output");
+  label.htmlFor = input.id = `one-report-${name}`;
+  label.textContent = name;
+  Object.assign(input, { name, type: "range", min: LIKING.least, max: LIKING.most, step: 0.5 });
+  output.htmlFor.add(input.id);
+  row.append(label, input, output);
+  return row;
+}
+
+function showValues(form: HTMLFormElement): void {
+  for (const input of form.querySelectorAll<HTMLInputElement>("input[type=range]")) {
+    input.parentElement!.querySelector("output")!.textContent = input.value.replace("-", "−");
+  }
+}
+
+function randomLiking(): string {
+  return String(Math.round(20 * Math.random() - 10) / 2);
+}

@@ -1,0 +1,125 @@
+// The planner: how many users a goal takes, and what some number of users gives.
+
+import type { Plan } from "ldp-pca/lab";
+
+import { Chart } from "../charts/chart.js";
+import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
+import { about } from "../charts/ticks.js";
+import { number } from "../format.js";
+import { type Context, element } from "../context.js";
+import { bindControls } from "../controls.js";
+import { plain } from "../fields.js";
+import { mechanism, NAMES, STYLES } from "../mechanisms.js";
+import { near } from "../near.js";
+import { fillTable } from "../tables.js";
+import { check as checkCharts, FIELDS as CHART_FIELDS } from "./error/settings.js";
+import { BOUND_HEADS, boundRows, COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
+import { ofCharts, own, type Population } from "./planner/population.js";
+import { check, FIELDS, type Settings } from "./planner/settings.js";
+
+const POINTS = 49;
+
+export async function start(root: HTMLElement, { pool, state }: Context): Promise<void> {
+  const section = state.section("planner", FIELDS, check);
+  const charts = state.section("error", CHART_FIELDS, checkCharts);
+  const chart = new Chart(element("planner-chart"), "planned-users");
+  const answer = element("planner-answer");
+  const failure = element("planner-failure");
+  let current: AbortController | undefined;
+  let seen = false;
+
+  async function renew(): Promise<void> {
+    for (const field of root.querySelectorAll<HTMLElement>(".own")) field.hidden = section.values.source !== "own";
+    if (!seen) return;
+    current?.abort();
+    const own = new AbortController();
+    current = own;
+    const settings = section.values;
+    try {
+      await answerAll(settings, own.signal);
+      failure.hidden = true;
+    } catch (error) {
+      if (own.signal.aborted) return;
+      failure.textContent = `No answer: ${(error as Error).message}. What you see is the answer before.`;
+      failure.hidden = false;
+    }
+  }
+
+  async function answerAll(settings: Settings, signal: AbortSignal): Promise<void> {
+    const options = { signal, urgent: true };
+    const population = settings.source === "own" ? own(settings) : await ofCharts(pool, charts.values, options);
+    const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
+    const { target, records, delta } = settings;
+    const plan = await pool.run("plan", { ...asked, target, records, shuffled: { delta } }, options);
+    const shown = records ?? plan.recordsForTarget ?? undefined;
+    const at =
+      records === undefined && shown !== undefined
+        ? await pool.run("plan", { ...asked, records: shown }, options)
+        : plan;
+    const along = counts(plan, shown);
+    const predictions = await Promise.all(
+      along.map((count) => pool.run("predict", { ...asked, records: count }, options)),
+    );
+    answer.replaceChildren(...paragraphs(sentences(settings, plan)));
+    element("planner-caption").textContent = setting(settings, population);
+    const heads =
+      shown === undefined ? COMPONENT_HEADS : COMPONENT_HEADS.with(-1, `missed by ${about(shown, 3)} users`);
+    fillTable(element("planner-components"), heads, componentRows(plan, shown === undefined ? undefined : at));
+    fillTable(element("planner-bounds"), BOUND_HEADS, boundRows(plan.bounds));
+    const curve = predictions.map(({ sinThetaSquared }, index) => ({ x: along[index]!, y: sinThetaSquared }));
+    chart.show(chartData(settings, population, plan, curve));
+  }
+
+  bindControls(element<HTMLFormElement>("planner-form"), section, () => void renew());
+  charts.onChange(() => section.values.source === "charts" && void renew());
+  await renew();
+  await near(root);
+  seen = true;
+  await renew();
+}
+
+/** The numbers of users that the chart spans: from below the threshold to well above what is asked about. */
+function counts({ thresholdRecords, recordsForTarget }: Plan, shown: number | undefined): number[] {
+  const known = [thresholdRecords, recordsForTarget, shown].filter((count) => count != null);
+  const [from, to] = roundedRange(known.length > 0 ? [Math.min(...known) / 2, Math.max(...known) * 3] : [1000, 1e6]);
+  return Array.from({ length: POINTS }, (_, index) => Math.round(from * (to / from) ** (index / (POINTS - 1))));
+}
+
+function chartData(
+  settings: Settings,
+  population: Population,
+  plan: Plan,
+  curve: { x: number; y: number }[],
+): ChartData {
+  const { mechanism, target } = settings;
+  const [name, style] = [NAMES[mechanism], STYLES[mechanism]];
+  const heights = [...curve.map(({ y }) => y), target, 1.4 * plan.uninformed];
+  return {
+    title: "Predicted error against the number of users",
+    x: { label: "users n", symbol: "n", log: true, range: [curve[0]!.x, curve.at(-1)!.x] },
+    y: { label: "error ‖sin Θ‖²", symbol: "error", log: true, range: roundedRange(heights) },
+    series: [{ name, style, measured: [], predicted: curve }],
+    limits: [{ name, style, x: plan.thresholdRecords ?? Infinity }],
+    levels: [
+      { name: KNOWING_NOTHING, y: plan.uninformed },
+      { name: "the goal", y: target },
+    ],
+    setting: setting(settings, population),
+  };
+}
+
+function setting({ mechanism, epsilon, delta }: Settings, { dimension, rank, signals }: Population): string {
+  const shares = signals.slice(0, 6).map((signal) => number(signal));
+  const promise = mechanism === "double-cap" ? `ε = ${number(epsilon)}` : `ε = ${number(epsilon)}, δ = ${plain(delta)}`;
+  const listed = `${shares.join(", ")}${signals.length > shares.length ? ", …" : ""}`;
+  const components = rank === 1 ? "1 component" : `${rank} components`;
+  return `${dimension} features, ${components}, shares of variance ${listed}; ${promise}.`;
+}
+
+function paragraphs(texts: readonly string[]): HTMLElement[] {
+  return texts.map((text) => {
+    const made = document.createElement("p");
+    made.textContent = text;
+    return made;
+  });
+}

@@ -1,0 +1,98 @@
+// The planner's answers in sentences and tables.
+
+import type { Plan, PublishedBound } from "ldp-pca/lab";
+
+import { about } from "../../charts/ticks.js";
+import { counted, number } from "../../format.js";
+import { NAMES } from "../../mechanisms.js";
+import type { Settings } from "./settings.js";
+
+/** The answer, the most important sentence first. */
+export function sentences(settings: Settings, plan: Plan): string[] {
+  const { epsilon, target, mechanism } = settings;
+  const promise = `${NAMES[mechanism]} at ε = ${number(epsilon)}`;
+  const goal = `an error of at most ${number(target)}`;
+  const { recordsForTarget, thresholdRecords, uninformed, shuffled } = plan;
+  const first =
+    recordsForTarget == null
+      ? `No number of users reaches ${goal} with ${promise}: some component does not stand out from the rest.`
+      : `${users(recordsForTarget)} reach ${goal} with ${promise}. Knowing nothing has ${number(uninformed)}.`;
+  const threshold =
+    thresholdRecords === null
+      ? "With any number of users noise drowns the components."
+      : `With fewer than ${about(thresholdRecords, 3)} noise drowns the components.`;
+  const mixed =
+    shuffled?.recordsForTarget == null || shuffled.localEpsilonForTarget == null
+      ? ""
+      : `If somebody trusted shuffles the reports before anybody else sees them, ε = ${number(epsilon)} can be a promise ` +
+        `about the whole batch: then ${users(shuffled.recordsForTarget)} are enough, each with a report of ` +
+        `ε = ${number(shuffled.localEpsilonForTarget)}.`;
+  const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
+  // An equation stays on its line.
+  return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
+}
+
+/** What the users that there are give. */
+function withRecords({ records, target }: Settings, { predicted, epsilonForTarget, shuffled }: Plan): string[] {
+  if (records === undefined || !predicted) return [];
+  const asked = counted(records, "user");
+  const reached = `From ${asked} expect an error of ${number(predicted.sinThetaSquared)}.`;
+  const needed =
+    epsilonForTarget == null
+      ? `No ε up to 16 lets them reach ${number(target)}.`
+      : `To reach ${number(target)} they need ε = ${number(epsilonForTarget)}.`;
+  const mixed = shuffled?.predicted ? `Shuffled, an error of ${number(shuffled.predicted.sinThetaSquared)}.` : "";
+  return [reached, needed, mixed];
+}
+
+export const COMPONENT_HEADS = ["component", "share of variance", "recoverable from", "missed"];
+
+/** One row for each component. `at` is the plan for the number of users that the last column is about. */
+export function componentRows(plan: Plan, at: Plan | undefined): string[][] {
+  return plan.components.map(({ eigenvalue, thresholdRecords }, index) => {
+    const missed = at?.predicted?.components[index];
+    return [
+      String(index + 1),
+      number(eigenvalue),
+      thresholdRecords === null ? "no number of users" : users(thresholdRecords),
+      !missed ? "" : missed.recoverable ? percent(missed.sinSquared) : "all: below the threshold",
+    ];
+  });
+}
+
+export const BOUND_HEADS = ["source", "kind", "who sees the records", "what it says"];
+
+export function boundRows(bounds: readonly PublishedBound[]): string[][] {
+  return bounds.map(({ source, kind, model, quantity, direction, value }) => {
+    const seen = model === "central" ? "a trusted curator" : "nobody";
+    return [
+      source,
+      kind,
+      seen,
+      value === null ? "nothing here: its conditions do not hold" : statement(quantity, direction, kind, value),
+    ];
+  });
+}
+
+function statement(
+  quantity: PublishedBound["quantity"],
+  direction: PublishedBound["direction"],
+  kind: PublishedBound["kind"],
+  value: number,
+): string {
+  const amount =
+    kind === "rate" ? `a constant times ${number(value)}` : quantity === "records" ? about(value, 3) : number(value);
+  if (quantity === "records")
+    return direction === "upper" ? `${amount} users suffice` : `fewer than ${amount} users do not suffice`;
+  const what = quantity === "correlation" ? "correlation" : "error";
+  return direction === "upper" ? `${what} at most ${amount}` : `${what} at least ${amount}`;
+}
+
+/** A number of users, not to the last one. */
+function users(count: number): string {
+  return `${about(count, 3)} ${count === 1 ? "user" : "users"}`;
+}
+
+function percent(share: number): string {
+  return share.toLocaleString("en", { style: "percent", maximumSignificantDigits: 2 });
+}

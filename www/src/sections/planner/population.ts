@@ -1,0 +1,23 @@
+// Whose components are planned for: the records of the charts, or a spectrum that the visitor gives.
+
+import type { PopulationInput } from "ldp-pca/lab";
+
+import type { Pool, RunOptions } from "../../engine/pool.js";
+import type { Settings as ChartSettings } from "../error/settings.js";
+import type { Settings } from "./settings.js";
+
+/** A spectrum, and how many of its components are wanted. */
+export interface Population extends Omit<PopulationInput, "mechanism"> {
+  readonly rank: number;
+}
+
+/** The spectrum of the records that the charts simulate. */
+export async function ofCharts(pool: Pool, charts: ChartSettings, options: RunOptions): Promise<Population> {
+  const { dimension, rank, sparsity, signal } = charts;
+  return { dimension, rank, ...(await pool.run("population", { dimension, rank, signal, sparsity }, options)) };
+}
+
+/** The spectrum that the visitor gave. */
+export function own({ dimension, rank, spectrum }: Settings): Population {
+  return { dimension, rank, signals: spectrum.toSorted((a, b) => b - a) };
+}

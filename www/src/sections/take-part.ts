@@ -1,0 +1,231 @@
+// Take part: a record is filled in and randomized here, its report is sent, and what all reports show comes back live.
+
+import type { Randomizer, Report, Task } from "ldp-pca/lab";
+
+import { Away, follow, type Listener, listTasks, NoAggregator, PATIENCE_MS, type Recovery } from "../aggregator.js";
+import { showBytes } from "../bytes.js";
+import { componentLists } from "../components.js";
+import { type Context, element } from "../context.js";
+import { EmptyField, RecordForm } from "../form.js";
+import { counted, number } from "../format.js";
+import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
+import { guaranteeInWords } from "../words.js";
+
+type Lab = Awaited<ReturnType<Context["lab"]>>;
+
+const LOOK_AGAIN_MS = 3000;
+const LARGEST_RANK = 5;
+const FIRST_RANK = 3;
+
+/** An element of this section. */
+function part<E extends HTMLElement>(name: string): E {
+  return element<E>(`take-part-${name}`);
+}
+
+/** The collection that is shown, and the report that was made for it. */
+interface Shown {
+  readonly task: Task;
+  readonly randomizer: Randomizer;
+  readonly form: RecordForm;
+  readonly names: readonly string[];
+  report?: Report;
+}
+
+export async function start(_root: HTMLElement, { lab }: Context): Promise<void> {
+  await new TakePart(await lab()).look();
+}
+
+class TakePart implements Listener {
+  readonly #lab: Lab;
+  readonly #own = new HeatMap(part("own"), "Your record");
+  readonly #read = new HeatMap(part("read"), "What the aggregator reads from your report");
+  readonly #ownScale = new ColorScale(part("own").querySelector<HTMLElement>(".scale")!);
+  readonly #readScale = new ColorScale(part("read").querySelector<HTMLElement>(".scale")!);
+  #shown: Shown | undefined;
+  #unfollow: (() => void) | undefined;
+  #lastSeen: Date | undefined;
+
+  constructor(lab: Lab) {
+    this.#lab = lab;
+    HeatMap.link([this.#own, this.#read]);
+    part("look").addEventListener("click", () => void this.look());
+    part("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.#randomize()) part("report").scrollIntoView({ block: "nearest" });
+    });
+    part("form").addEventListener("input", () => this.#showOwnRecord());
+    part("example").addEventListener("click", () => {
+      this.#shown?.form.fillWithExample();
+      this.#showOwnRecord();
+    });
+    part("again").addEventListener("click", () => this.#randomize());
+    part("send").addEventListener("click", () => void this.#send());
+    part("task").addEventListener("change", () => void this.#open(part<HTMLSelectElement>("task").value));
+    part("rank").addEventListener("change", () => this.#follow());
+  }
+
+  /** Finds the aggregator's collections, however long it takes, unless there is none to wait for. */
+  async look(): Promise<void> {
+    part("none").hidden = true;
+    this.#say("status", "Looking for an aggregator…", "connection");
+    try {
+      const ids = await listTasks();
+      if (ids.length === 0) throw new Away("it has no collection yet");
+      part("task").replaceChildren(...ids.map((id) => new Option(`${id.slice(0, 12)}…`, id)));
+      part("choice").hidden = ids.length === 1;
+      await this.#open(ids[0]!);
+    } catch (error) {
+      if (error instanceof NoAggregator) {
+        part("none").hidden = false;
+        this.#say("status", "No aggregator here.", "connection");
+      } else {
+        this.#notThere((error as Error).message);
+        setTimeout(() => void this.look(), LOOK_AGAIN_MS);
+      }
+    }
+  }
+
+  status({ records }: { readonly records: number }): void {
+    this.#say("status", `The aggregator is here: ${counted(records, "report")} so far.`, "connection here");
+    this.#lastSeen = new Date();
+  }
+
+  recovery(recovery: Recovery): void {
+    this.#say(
+      "summary",
+      "The strongest patterns in all reports so far. Bars on the same side: features that are large together; on opposite " +
+        "sides: one is large where the other is small. Which side is which has no meaning. The noise of all reports " +
+        `together leaves each entry of their common matrix uncertain by about ±${number(recovery.noise_deviation)}.`,
+    );
+    part("components").replaceChildren(...componentLists(recovery));
+  }
+
+  problem({ detail }: { readonly detail: string }): void {
+    part("components").replaceChildren();
+    this.#say("summary", `Not yet: ${detail}.`);
+  }
+
+  away(): void {
+    this.#notThere("the connection is lost");
+  }
+
+  /** Shows the collection `id`. Throws when it does not come. */
+  async #open(id: string): Promise<void> {
+    const { consent, Randomizer, Task } = this.#lab;
+    const task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(PATIENCE_MS) });
+    this.#shown?.randomizer.free();
+    this.#shown?.task.free();
+    const form = new RecordForm(
+      task.toJSON().schema.columns,
+      part("fields"),
+      part<HTMLDetailsElement>("more"),
+      part("more-fields"),
+    );
+    // Whatever a task asks for is shown here before anything is sent; a page of your own sets a limit.
+    const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
+    this.#shown = { task, randomizer, form, names: task.featureNames };
+    const ranks = Math.min(LARGEST_RANK, task.dimension);
+    part("rank").replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
+    part<HTMLSelectElement>("rank").value = String(Math.min(FIRST_RANK, ranks));
+    part("guarantee").replaceChildren(...guaranteeInWords(consent(task)));
+    for (const name of ["record", "report", "recovery"]) part(name).hidden = false;
+    this.#showOwnRecord();
+    this.#follow();
+  }
+
+  #follow(): void {
+    this.#unfollow?.();
+    if (!this.#shown) return;
+    this.#unfollow = follow(this.#shown.task.digest, Number(part<HTMLSelectElement>("rank").value), this);
+  }
+
+  /** Shows the record's own map, and drops the report: it was made of another record. */
+  #showOwnRecord(): void {
+    if (!this.#shown) return;
+    const { form, names, task } = this.#shown;
+    this.#setReport(undefined);
+    try {
+      const { contribution } = this.#lab.encode(task, form.read());
+      this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
+      this.#ownScale.show({ largest: largestSize(contribution) });
+      this.#showProblem(undefined);
+    } catch (error) {
+      this.#own.show(undefined, names, "Appears when the record is complete.");
+      this.#ownScale.show(undefined);
+      this.#showProblem(error);
+    }
+  }
+
+  /** Makes a new report; says whether it could be made. */
+  #randomize(): boolean {
+    if (!this.#shown) return false;
+    const { form, randomizer } = this.#shown;
+    try {
+      this.#setReport(randomizer.randomize(form.read()));
+      this.#showProblem(undefined);
+      return true;
+    } catch (error) {
+      this.#showProblem(error);
+      if (error instanceof EmptyField) form.focus(error.input);
+      return false;
+    }
+  }
+
+  #setReport(report: Report | undefined): void {
+    if (!this.#shown) return;
+    const { names, task } = this.#shown;
+    if (report) this.#shown.report = report;
+    else delete this.#shown.report;
+    const read = report && this.#lab.debiasedContribution(task, report);
+    const caption = read
+      ? "One report is mostly noise: mind the scale, look for your record in it, then randomize again and compare."
+      : "Appears when you randomize the record.";
+    this.#read.show(read, names, caption);
+    this.#readScale.show(read && { largest: largestSize(read) });
+    if (report) {
+      showBytes(report.bytes, part("bytes"), part("key"));
+    } else {
+      part("bytes").textContent = `${task.reportBytes} bytes, once you randomize the record`;
+      part("key").replaceChildren();
+    }
+    part("bytes-title").textContent = report ? `The report, all ${report.bytes.length} bytes of it` : "The report";
+    part<HTMLButtonElement>("send").disabled = report === undefined;
+    part<HTMLButtonElement>("again").disabled = report === undefined;
+    this.#say("sent", "");
+  }
+
+  async #send(): Promise<void> {
+    const report = this.#shown?.report;
+    if (!report) return;
+    const button = part<HTMLButtonElement>("send");
+    button.disabled = true;
+    this.#say("sent", "Sending…");
+    try {
+      await this.#lab.submit(report, { url: ".", retries: 2 });
+      if (this.#shown?.report !== report) return;
+      this.#say("sent", "Counted. A further report from you would spend the privacy promise once more.");
+    } catch (error) {
+      if (this.#shown?.report !== report) return;
+      // The same bytes are counted once, however often they arrive.
+      button.disabled = false;
+      this.#say("sent", `Not sent: ${(error as Error).message}. Your report is kept; try again.`, "message");
+    }
+  }
+
+  #notThere(reason: string): void {
+    const kept = this.#lastSeen ? ` What you see is from ${this.#lastSeen.toLocaleTimeString("en")}.` : "";
+    this.#say("status", `No good answer from the aggregator: ${reason}.${kept} Trying again.`, "connection away");
+  }
+
+  #showProblem(error: unknown): void {
+    part("problem").hidden = error === undefined;
+    part("problem").textContent = error === undefined ? "" : `${(error as Error).message}.`;
+  }
+
+  /** Changes a text only when it differs, so that it is not announced again and again. */
+  #say(name: string, text: string, style = ""): void {
+    const target = part(name);
+    if (target.textContent !== text) target.textContent = text;
+    target.className = style;
+  }
+}

@@ -1,0 +1,103 @@
+// Trust models on one chart: the error that the same promise costs, by whom it is kept.
+
+import { Chart } from "../charts/chart.js";
+import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
+import { counted, number } from "../format.js";
+import { type Context, element } from "../context.js";
+import { bindControls } from "../controls.js";
+import { choice, plain, real, type Values, whole } from "../fields.js";
+import { mechanism, NAMES } from "../mechanisms.js";
+import { near } from "../near.js";
+import { check as checkCharts, FIELDS as CHART_FIELDS, population as inWords } from "./error/settings.js";
+import { ofCharts } from "./planner/population.js";
+import { MODELS, type Outcome } from "./trust/models.js";
+
+const FIELDS = {
+  mechanism: choice("double-cap", ["double-cap", "gaussian"]),
+  records: whole(20_000, { least: 100, most: 1_000_000_000 }),
+  delta: real(1e-6, { least: 1e-15, most: 0.1 }),
+};
+type Settings = Values<typeof FIELDS>;
+
+const EPSILONS = [0.1, 0.125, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.63, 0.8, 1, 1.25, 1.6, 2, 2.5, 3.2, 4];
+/** The promise that the table gives as an example. */
+const EXAMPLE = 1;
+
+export async function start(root: HTMLElement, { pool, state }: Context): Promise<void> {
+  const section = state.section("trust", FIELDS);
+  const charts = state.section("error", CHART_FIELDS, checkCharts);
+  const chart = new Chart(element("trust-chart"), "trust-models");
+  const failure = element("trust-failure");
+  let current: AbortController | undefined;
+  let seen = false;
+
+  async function renew(): Promise<void> {
+    if (!seen) return;
+    current?.abort();
+    const own = new AbortController();
+    current = own;
+    try {
+      await show(section.values, own.signal);
+      failure.hidden = true;
+    } catch (error) {
+      if (own.signal.aborted) return;
+      failure.textContent = `No answer: ${(error as Error).message}. What you see is the answer before.`;
+      failure.hidden = false;
+    }
+  }
+
+  async function show(settings: Settings, signal: AbortSignal): Promise<void> {
+    const options = { signal, urgent: true };
+    const { records, delta } = settings;
+    const population = await ofCharts(pool, charts.values, options);
+    const collection = (epsilon: number) => {
+      return { ...population, records, delta, mechanism: mechanism(settings.mechanism, epsilon, delta) };
+    };
+    const outcomes = await Promise.all(
+      MODELS.map((model) => Promise.all(EPSILONS.map((epsilon) => model.outcome(pool, collection(epsilon), options)))),
+    );
+    const { uninformed } = await pool.run("plan", { ...population, mechanism: collection(EXAMPLE).mechanism }, options);
+    const name = NAMES[settings.mechanism];
+    const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
+    element("trust-caption").textContent = setting;
+    element("trust-local").textContent = example(outcomes, records);
+    chart.show(chartData(outcomes, uninformed, setting));
+  }
+
+  bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
+  charts.onChange(() => void renew());
+  await near(root);
+  seen = true;
+  await renew();
+}
+
+function chartData(outcomes: readonly (readonly Outcome[])[], uninformed: number, setting: string): ChartData {
+  const series = MODELS.map(({ name, style }, index): Series => {
+    const predicted = outcomes[index]!.flatMap(({ error }, place) =>
+      error === undefined ? [] : [{ x: EPSILONS[place]!, y: error }],
+    );
+    return { name, style, measured: [], predicted };
+  });
+  return {
+    title: "Predicted error against the ε of what the outside sees",
+    x: { label: "ε of what the outside sees", symbol: "ε", log: true, range: [EPSILONS[0]!, EPSILONS.at(-1)!] },
+    y: {
+      label: "error ‖sin Θ‖²",
+      symbol: "error",
+      log: true,
+      range: roundedRange([...series.flatMap(({ predicted }) => predicted.map(({ y }) => y)), 1.4 * uninformed]),
+    },
+    series,
+    limits: [],
+    levels: [{ name: KNOWING_NOTHING, y: uninformed }],
+    setting,
+  };
+}
+
+/** What a broken promise leaves, for one of the places on the chart. */
+function example(outcomes: readonly (readonly Outcome[])[], records: number): string {
+  const shuffled = outcomes[MODELS.findIndex(({ name }) => name === "Shuffled")]!;
+  const local = shuffled[EPSILONS.indexOf(EXAMPLE)]?.localEpsilon;
+  if (local === undefined) return "";
+  return `With ${counted(records, "user")}, reports of ε = ${number(local)} make a batch of ε = ${EXAMPLE}.`;
+}

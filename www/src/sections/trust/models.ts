@@ -1,0 +1,46 @@
+// The trust models that can be compared, and what each predicts for the same promise to the outside.
+
+import type { PopulationInput } from "ldp-pca/lab";
+
+import type { Style } from "../../charts/model.js";
+import type { Pool, RunOptions } from "../../engine/pool.js";
+
+/** A collection whose promise, the epsilon of the mechanism, is about what the outside sees. */
+export interface Collection extends PopulationInput {
+  readonly rank: number;
+  readonly records: number;
+  /** The delta of what the outside sees. */
+  readonly delta: number;
+}
+
+export interface Outcome {
+  /** Predicted error; `undefined` where the model cannot keep the promise. */
+  readonly error: number | undefined;
+  /** The epsilon of the single report. */
+  readonly localEpsilon: number | undefined;
+}
+
+export interface TrustModel {
+  readonly name: string;
+  readonly style: Style;
+  outcome(pool: Pool, collection: Collection, options: RunOptions): Promise<Outcome>;
+}
+
+export const MODELS: readonly TrustModel[] = [
+  {
+    name: "Local",
+    style: "blue",
+    async outcome(pool, { delta: _, ...collection }, options) {
+      const { sinThetaSquared } = await pool.run("predict", collection, options);
+      return { error: sinThetaSquared, localEpsilon: collection.mechanism.epsilon };
+    },
+  },
+  {
+    name: "Shuffled",
+    style: "orange",
+    async outcome(pool, { delta, ...collection }, options) {
+      const { shuffled } = await pool.run("plan", { ...collection, shuffled: { delta } }, options);
+      return { error: shuffled?.predicted?.sinThetaSquared, localEpsilon: shuffled?.localEpsilon ?? undefined };
+    },
+  },
+];

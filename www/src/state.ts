@@ -1,0 +1,162 @@
+// The state of the page, in its address after `#`: the section in view and what the controls hold, as in
+// `#error&error.dimension=60`. A link shows what its sender saw. What holds its fallback is left out.
+
+import { type Fields, Refused, type Values } from "./fields.js";
+
+/** What is wrong with a value, and with which. */
+export interface Problem<F extends Fields> {
+  readonly name: keyof F & string;
+  readonly message: string;
+}
+
+/** Says what is impossible about values that are possible each on its own. */
+export type Check<F extends Fields> = (values: Values<F>) => Problem<F>[];
+
+/** Browsers refuse too many changes of the address in a short time. */
+const WRITE_MS = 250;
+
+export class State {
+  readonly #sections = new Map<string, SectionState<Fields>>();
+  #text: URLSearchParams;
+  #place: string;
+  #writing: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    [this.#place, this.#text] = readHash();
+    addEventListener("hashchange", () => {
+      [this.#place, this.#text] = readHash();
+      for (const section of this.#sections.values()) section.load(this.#text);
+    });
+    addEventListener("pagehide", () => this.#write());
+  }
+
+  /** The section that the address names, or "". */
+  get place(): string {
+    return this.#place;
+  }
+
+  /** The values of a section's controls, as the address has them. Who asks again gets the same object. */
+  section<F extends Fields>(name: string, fields: F, check: Check<F> = () => []): SectionState<F> {
+    const known = this.#sections.get(name) as unknown as SectionState<F> | undefined;
+    if (known) return known;
+    const section = new SectionState(name, fields, check, () => {
+      this.#writing ??= setTimeout(() => this.#write(), WRITE_MS);
+    });
+    section.load(this.#text);
+    this.#sections.set(name, section as unknown as SectionState<Fields>);
+    return section;
+  }
+
+  /** The address of a section with the present state. */
+  link(place = this.#place): string {
+    const text = new URLSearchParams();
+    for (const section of this.#sections.values()) section.save(text);
+    const parameters = text.toString().replaceAll("%2C", ",");
+    return `#${[place, parameters].filter((part) => part !== "").join("&")}`;
+  }
+
+  /** Makes `place` the section in view: a step in the browser's history. */
+  go(place: string): void {
+    this.#write();
+    this.#place = place;
+    history.pushState(null, "", this.link());
+  }
+
+  #write(): void {
+    clearTimeout(this.#writing);
+    if (this.#writing !== undefined) history.replaceState(null, "", this.link());
+    this.#writing = undefined;
+  }
+}
+
+/** The values of one section. They are always possible together: the last good ones stay. */
+export class SectionState<F extends Fields> {
+  readonly fields: F;
+  readonly #name: string;
+  readonly #check: Check<F>;
+  readonly #changed: () => void;
+  readonly #onLoad: (() => void)[] = [];
+  readonly #onChange: (() => void)[] = [];
+  #values: Values<F>;
+  #refused: Problem<F>[] = [];
+
+  constructor(name: string, fields: F, check: Check<F>, changed: () => void) {
+    this.fields = fields;
+    this.#name = name;
+    this.#check = check;
+    this.#changed = changed;
+    this.#values = this.#fallbacks();
+  }
+
+  get values(): Values<F> {
+    return this.#values;
+  }
+
+  /** What the address asked for and cannot be; these controls have their fallbacks instead. */
+  get refused(): readonly Problem<F>[] {
+    return this.#refused;
+  }
+
+  /** Takes new values, unless they are impossible: then says why, and keeps the ones before. */
+  update(changes: Partial<Values<F>>): Problem<F>[] {
+    const values = { ...this.#values, ...changes };
+    const problems = this.#check(values);
+    if (problems.length > 0) return problems;
+    this.#values = values;
+    this.#refused = [];
+    this.#changed();
+    for (const listener of this.#onChange) listener();
+    return [];
+  }
+
+  /** Calls when the values come from a new address, as by the browser's back button. */
+  onLoad(listener: () => void): void {
+    this.#onLoad.push(listener);
+  }
+
+  /** Calls whenever there are new values, from the address or the controls: for sections that follow another. */
+  onChange(listener: () => void): void {
+    this.#onChange.push(listener);
+  }
+
+  load(text: URLSearchParams): void {
+    const values: Record<string, unknown> = this.#fallbacks();
+    const problems: Problem<F>[] = [];
+    for (const name of Object.keys(this.fields)) {
+      const given = text.get(`${this.#name}.${name}`);
+      if (given === null) continue;
+      try {
+        values[name] = this.fields[name]!.read(given);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        problems.push({ name, message: `The link has “${given}” here. ${error.message}` });
+      }
+    }
+    // Of values that do not go together those give way that the section names, and then all.
+    for (const { name, message } of this.#check(values as Values<F>)) {
+      problems.push({ name, message: `The link has “${this.fields[name]!.write(values[name])}” here. ${message}` });
+      values[name] = this.fields[name]!.fallback;
+    }
+    const possible = this.#check(values as Values<F>).length === 0;
+    this.#values = possible ? (values as Values<F>) : this.#fallbacks();
+    this.#refused = problems;
+    for (const listener of [...this.#onLoad, ...this.#onChange]) listener();
+  }
+
+  save(text: URLSearchParams): void {
+    for (const [name, field] of Object.entries(this.fields)) {
+      const written = field.write(this.#values[name]);
+      if (written !== field.write(field.fallback)) text.set(`${this.#name}.${name}`, written);
+    }
+  }
+
+  #fallbacks(): Values<F> {
+    return Object.fromEntries(Object.entries(this.fields).map(([name, { fallback }]) => [name, fallback])) as Values<F>;
+  }
+}
+
+function readHash(): [place: string, text: URLSearchParams] {
+  const hash = location.hash.slice(1);
+  const [place = "", ...rest] = hash.split("&");
+  return place.includes("=") ? ["", new URLSearchParams(hash)] : [place, new URLSearchParams(rest.join("&"))];
+}

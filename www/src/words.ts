@@ -1,0 +1,12 @@
+// What the library says of a task, in the page's words.
+
+import type { ConsentStatement } from "ldp-pca/lab";
+
+/** The promise of one report, and its terms. */
+export function guaranteeInWords({ guarantee, promise, scope, stays }: ConsentStatement): Node[] {
+  const { epsilon, delta } = guarantee;
+  const strong = document.createElement("strong");
+  strong.textContent = "The promise: ";
+  const terms = `local differential privacy, ε\u00a0=\u00a0${epsilon}, δ\u00a0=\u00a0${delta}`;
+  return [strong, document.createTextNode(`${stays} ${promise} ${scope} (In technical terms: ${terms}.)`)];
+}
