@@ -13,8 +13,8 @@ mod product;
 mod symmetric;
 
 pub(crate) use anderson::Anderson;
-pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below};
 pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
+pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below};
 pub use krylov::{Krylov, lanczos};
 pub(crate) use order::{sort_descending, sorted_descending};
 pub(crate) use partial::improve_leading_pairs;
