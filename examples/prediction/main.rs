@@ -47,6 +47,9 @@ struct Arguments {
     /// Leave out what takes long: 300,000 reports and more, and all but 4 trials around the threshold
     #[arg(long)]
     quick: bool,
+    /// Leave out the grid
+    #[arg(long, conflicts_with = "plot")]
+    threshold_only: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,9 +109,11 @@ struct Transition {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let cells = grid(arguments.quick)?;
-    print_grid(&cells);
-    print_check(&check()?);
+    let cells = if arguments.threshold_only { vec![] } else { grid(arguments.quick)? };
+    if !arguments.threshold_only {
+        print_grid(&cells);
+        print_check(&check()?);
+    }
     let transitions = transitions(arguments.quick)?;
     print_transitions(&transitions);
     if let Some(path) = &arguments.plot {
@@ -368,13 +373,11 @@ fn print_transitions(transitions: &[Transition]) {
     }
 }
 
-/// Where `d^(1/3)` times the mean squared cosine above that of a random direction is the same for both numbers of features, in
-/// units of the predicted threshold.
+/// Where `d^(1/3)` times the mean squared cosine is the same for both numbers of features, in units of the predicted threshold.
 fn crossing(small: &Transition, large: &Transition) -> Option<f64> {
-    let scaled = |transition: &Transition| -> Vec<f64> {
-        let d = transition.dimension as f64;
-        let random = transition.rank as f64 / d;
-        transition.simulated.iter().map(|cosine| d.cbrt() * (cosine - random)).collect()
+    let scaled = |transition: &Transition| {
+        let factor = (transition.dimension as f64).cbrt();
+        transition.simulated.iter().map(move |cosine| factor * cosine).collect::<Vec<f64>>()
     };
     let differences: Vec<f64> = scaled(large).iter().zip(scaled(small)).map(|(large, small)| large - small).collect();
     first_rise(&differences, 0.0)
