@@ -394,8 +394,8 @@ export interface SimulateOptions extends PopulationOptions {
   readonly trials?: number;
   /** The number of the first one, 0 by default. Trials do not depend on each other: any split of them gives the same numbers. */
   readonly firstTrial?: number;
-  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. The records of a trial are
-   * the same ones for all mechanisms, and the first n of more. */
+  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. Where reports are drawn, the
+   * records of a trial are the same ones whatever the mechanisms, and the first n of more. */
   readonly seed?: number;
 }
 

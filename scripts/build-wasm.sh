@@ -22,19 +22,22 @@ main() {
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
-# Where this machine keeps the sources of dependencies is no part of a package: messages of panics would have it.
-unplaced() {
+# What the compiler is told for NAME. Where this machine keeps the sources of dependencies is no part of a package:
+# messages of panics would have it.
+flags() {
     local folder flags=
     for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
         flags+="'--remap-path-prefix=$folder=registry',"
     done
+    # Copies of functions within others are a tenth of the lab, and buy next to nothing.
+    if [ "$1" = lab ]; then flags+="'-Cllvm-args=-inline-threshold=100',"; fi
     echo "target.$TARGET.rustflags=[$flags]"
 }
 
 # build NAME PROFILE FEATURE
 build() {
     local out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/ldp_pca.wasm
-    cargo build --quiet --lib --profile "$2" --target $TARGET --no-default-features --features "$3" --config "$(unplaced)"
+    cargo build --quiet --lib --profile "$2" --target $TARGET --no-default-features --features "$3" --config "$(flags "$1")"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
@@ -43,7 +46,7 @@ build() {
     wasm-bindgen --target bundler --no-typescript --out-dir "$out" --out-name ldp_pca "$module"
     mv "$out/ldp_pca_bg.js" "$out/ldp_pca.js"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes.
-    wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
+    wasm-opt -Oz --converge --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
         --enable-reference-types --enable-sign-ext --enable-simd --strip-debug --strip-producers --strip-target-features \
         "$out/ldp_pca_bg.wasm" --output "$out/ldp_pca_bg.wasm"
     if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi

@@ -1,6 +1,6 @@
 //! The spiked model: a few directions stand out of isotropic noise.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVectorView};
 use rand::seq::index;
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -64,8 +64,8 @@ impl SpikedModel {
             record.iter_mut().zip(&component).for_each(|(value, loading)| *value += factor * loading);
         }
         record.iter_mut().for_each(|value| *value += rng.sample::<f64, _>(StandardNormal));
-        let shrink = 1.0 / record.iter().map(|value| value * value).sum::<f64>().sqrt();
-        record.iter_mut().for_each(|value| *value *= shrink);
+        let norm = DVectorView::from_slice(record, record.len()).norm();
+        record.iter_mut().for_each(|value| *value /= norm);
     }
 
     /// The eigenvalues of `E[x x^T]`, which normalising changes: see [`SpikedSpectrum`].

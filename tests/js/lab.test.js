@@ -355,11 +355,12 @@ describe("what to expect", () => {
         assert.equal(one.nonPrivate.values[0], found.nonPrivate.values[trial]);
       }
       const alone = await simulate({ ...options, mechanism: mechanisms[0], reports });
-      assert.deepEqual(alone.nonPrivate, found.nonPrivate);
-      assert.deepEqual(alone.methods, found.methods);
+      if (reports === "drawn") {
+        assert.deepEqual([alone.nonPrivate, alone.methods], [found.nonPrivate, found.methods]);
+      }
       const line = ["simulate", "--epsilon", "4", "--delta", "1e-4", "--mechanism", "gaussian-paper", "--reports", reports];
       const rest = ["--dimension", "12", "--rank", "2", "--records", "300", "--trials", "3", "--seed", "9"];
-      near(values(found)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);
+      near(values(alone)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);
     }
   });
 
@@ -443,6 +444,9 @@ describe("what to expect", () => {
     const above = (type) => predict({ ...population, mechanism: { type, epsilon: 2 } }).threshold - 0.34 / 37;
     near([above("gaussian") / above("wang-xu")], [Math.sqrt(9.95 / 2 / ((2 * Math.log(1.25 / 1e-6)) / 4))], 0.01);
     throws(() => predict({ ...population, mechanism: { type: "laplace" } }), "argument", /laplace/);
+    throws(() => predict({ ...population, mechanism: { ...mechanism, delta: 1e-6 } }), "argument", /'delta'/);
+    throws(() => predict({ ...population, mechanism: { type: "wang-xu", epsilon: 1, cap: 3 } }), "argument", /'cap'/);
+    throws(() => predict({ ...population, mechanism: { ...mechanism, scale: 3 } }), "argument", /scale/);
     throws(() => predict({ ...population, mechanism: { type: "gaussian", epsilon: -1 } }), "argument", /epsilon is -1/);
     throws(() => predict({ ...population, mechanism: { ...mechanism, cap: 128 } }), "argument", /cap of 128/);
     throws(() => predict({ ...population, mechanism, signals: [2, "x"] }), "argument", /signals is x/);

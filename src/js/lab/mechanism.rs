@@ -12,24 +12,25 @@ use crate::record::Bounding;
 /// The usual delta of mechanisms that have one.
 const DEFAULT_DELTA: f64 = 1e-6;
 
-/// A mechanism with its parameters, the best ones where they are left out.
+/// A mechanism with its parameters, the best ones where they are left out. (One struct for all: an enum tagged by its
+/// `type` would be some ten kilobytes of the lab.)
 #[derive(Clone, Copy, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum MechanismOption {
-    DoubleCap {
-        epsilon: Epsilon,
-        candidates: Option<u32>,
-        cap: Option<u32>,
-    },
-    Gaussian {
-        epsilon: Epsilon,
-        delta: Option<Delta>,
-    },
+#[serde(deny_unknown_fields)]
+pub(super) struct MechanismOption {
+    r#type: MechanismName,
+    epsilon: Epsilon,
+    candidates: Option<u32>,
+    cap: Option<u32>,
+    delta: Option<Delta>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MechanismName {
+    DoubleCap,
+    Gaussian,
     /// As printed in the paper, at any epsilon: its guarantee is what it really gives.
-    WangXu {
-        epsilon: Epsilon,
-        delta: Option<Delta>,
-    },
+    WangXu,
 }
 
 impl MechanismOption {
@@ -40,25 +41,27 @@ impl MechanismOption {
 
     /// The mechanism but for epsilon.
     pub(super) fn family(self) -> Result<MechanismFamily, JsValue> {
-        Ok(match self {
-            Self::DoubleCap { candidates, cap, .. } => MechanismFamily::DoubleCap { candidates, cap },
-            Self::Gaussian { delta, .. } => MechanismFamily::Gaussian { delta: or_default(delta)? },
-            Self::WangXu { delta, .. } => MechanismFamily::WangXu { delta: or_default(delta)? },
-        })
+        let Self { candidates, cap, delta, .. } = self;
+        match self.r#type {
+            MechanismName::DoubleCap if delta.is_some() => {
+                Err(failure("argument", &"there is 'delta', which double-cap has not: it is 0"))
+            }
+            MechanismName::DoubleCap => Ok(MechanismFamily::DoubleCap { candidates, cap }),
+            _ if candidates.or(cap).is_some() => {
+                Err(failure("argument", &"there is 'candidates' or 'cap', which only double-cap has: leave them out"))
+            }
+            MechanismName::Gaussian => Ok(MechanismFamily::Gaussian { delta: or_default(delta)? }),
+            MechanismName::WangXu => Ok(MechanismFamily::WangXu { delta: or_default(delta)? }),
+        }
     }
 
     pub(super) fn epsilon(self) -> Epsilon {
-        match self {
-            Self::DoubleCap { epsilon, .. } | Self::Gaussian { epsilon, .. } | Self::WangXu { epsilon, .. } => epsilon,
-        }
+        self.epsilon
     }
 
     /// Its delta, or the usual one.
     pub(super) fn delta(self) -> Result<Delta, JsValue> {
-        match self {
-            Self::DoubleCap { .. } => or_default(None),
-            Self::Gaussian { delta, .. } | Self::WangXu { delta, .. } => or_default(delta),
-        }
+        or_default(self.delta)
     }
 }
 
