@@ -36,7 +36,7 @@ enum MechanismName {
 impl MechanismOption {
     /// The mechanism for unit-norm records of `dimension` features.
     pub(super) fn build(self, dimension: usize) -> Result<Mechanism, JsValue> {
-        self.family()?.build(self.epsilon, dimension, Bounding::UnitNorm).map_err(thrown)
+        self.family()?.build(self.epsilon(), dimension, Bounding::UnitNorm).map_err(thrown)
     }
 
     /// The mechanism but for epsilon.
