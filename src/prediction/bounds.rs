@@ -31,7 +31,7 @@ const FAILURE: f64 = 0.05;
 /// A statement of the literature, evaluated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Published {
-    /// A short name, as in [the table](self).
+    /// A short name, as in docs/prediction.md.
     pub name: &'static str,
     /// Paper and theorem.
     pub source: &'static str,
