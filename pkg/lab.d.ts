@@ -371,7 +371,7 @@ export function population(options: PopulationOptions): { readonly signals: numb
 
 /**
  * How the reports of a simulation come about. `randomized`: every record is randomized, as on a user's device. `drawn`: the sums
- * of reports are drawn from their law, in O(d^2) operations a record, some thirty times faster and with other random numbers;
+ * of reports are drawn from their law, in O(d^2) operations a record, many times faster and with other random numbers;
  * what is done with the sums is the same.
  */
 export type ReportsInput = "randomized" | "drawn";
