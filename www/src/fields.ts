@@ -23,12 +23,13 @@ export interface Range {
 
 /** A whole number. */
 export function whole(fallback: number, { least, most }: Range): Field<number> {
-  const wanted = `Give a whole number from ${shown(least)} to ${shown(most)}.`;
   return {
     fallback,
     read: (text) => {
       const value = parsed(text);
-      if (!Number.isSafeInteger(value) || value < least || value > most) throw new Refused(wanted);
+      if (!Number.isSafeInteger(value) || value < least || value > most) {
+        throw new Refused(`Give a whole number from ${shown(least)} to ${shown(most)}.`);
+      }
       return value;
     },
     write: String,
@@ -37,12 +38,13 @@ export function whole(fallback: number, { least, most }: Range): Field<number> {
 
 /** A number. */
 export function real(fallback: number, { least, most }: Range): Field<number> {
-  const wanted = `Give a number from ${shown(least)} to ${shown(most)}.`;
   return {
     fallback,
     read: (text) => {
       const value = parsed(text);
-      if (!(value >= least && value <= most)) throw new Refused(wanted);
+      if (!(value >= least && value <= most)) {
+        throw new Refused(`Give a number from ${shown(least)} to ${shown(most)}.`);
+      }
       return value;
     },
     write: plain,
