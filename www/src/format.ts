@@ -1,8 +1,8 @@
 // Numbers in words and digits, everywhere alike.
 
-// Made once: a format takes far longer to make than to use.
-const THREE_DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-const ALL_DIGITS = new Intl.NumberFormat("en");
+// Made once, and not before there is a number: a format takes far longer to make than to use.
+let threeDigits: Intl.NumberFormat | undefined;
+let allDigits: Intl.NumberFormat | undefined;
 
 /** Three digits, with a real minus sign: 0.0123, 12,300, 1.23 × 10⁻⁶. */
 export function number(value: number): string {
@@ -10,12 +10,14 @@ export function number(value: number): string {
     const [digits, exponent] = value.toExponential(2).split("e-");
     return `${digits!.replace("-", "−")} × 10⁻${exponent!.replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]!)}`;
   }
-  return THREE_DIGITS.format(value).replace("-", "−");
+  threeDigits ??= new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+  return threeDigits.format(value).replace("-", "−");
 }
 
 /** "1 report", "2,000 reports". */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${ALL_DIGITS.format(count)} ${count === 1 ? one : many}`;
+  allDigits ??= new Intl.NumberFormat("en");
+  return `${allDigits.format(count)} ${count === 1 ? one : many}`;
 }
 
 /** Two hexadecimal digits a byte. */

@@ -1,5 +1,6 @@
 // The page: starts its sections, and moves between them.
 
+import { loadPlots } from "./charts/screen.js";
 import { type Context, element, type Start } from "./context.js";
 import { compile, start as startLab } from "./engine/lab.js";
 import { Pool } from "./engine/pool.js";
@@ -33,8 +34,11 @@ function main(): void {
 
 /** Each section in a task of its own, so that the page answers between them. */
 async function beginAll(context: Context): Promise<void> {
+  const plots = loadPlots();
   for (const [id, start] of Object.entries(SECTIONS)) {
     await new Promise((resolve) => setTimeout(resolve));
+    // Where it does not load, the sections with charts say so.
+    if (id !== "one-report") await plots.catch(() => undefined);
     void begin(id, start, context);
   }
   // What has begun may have moved the section that was asked for.

@@ -1,6 +1,6 @@
 // A chart on the screen, by uPlot: bands, lines and axes are its own, the rest is drawn over them.
 
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { BAND_OPACITY, type Frame, levels, limits, limitsHeight, marks } from "./layers.js";
@@ -15,6 +15,13 @@ const LABEL_FONT = `13px ${FONT}`;
 /** Pixels from one label to the next, at least. */
 const X_ROOM = 62;
 const Y_ROOM = 34;
+
+let Plot: typeof uPlot;
+
+/** Loads uPlot, before there is a chart: apart from the other scripts, so that the page answers between them. */
+export async function loadPlots(): Promise<void> {
+  Plot = (await import("uplot")).default;
+}
 
 export class Screen {
   readonly #holder: HTMLElement;
@@ -41,7 +48,7 @@ export class Screen {
     if (shape !== this.#shape) {
       this.#shape = shape;
       this.#plot?.destroy();
-      this.#plot = new uPlot(this.#options(data), aligned(data), this.#holder);
+      this.#plot = new Plot(this.#options(data), aligned(data), this.#holder);
     } else {
       this.#plot!.setData(aligned(data), false);
       this.#plot!.redraw(true, false);
@@ -137,7 +144,7 @@ export class Screen {
 
   #paint(plot: uPlot, shapes: (frame: Frame) => Parameters<typeof paint>[1]): void {
     const { ctx, bbox } = plot;
-    const ratio = uPlot.pxRatio;
+    const ratio = Plot.pxRatio;
     const frame: Frame = {
       left: bbox.left / ratio,
       top: bbox.top / ratio,
