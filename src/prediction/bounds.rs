@@ -47,6 +47,14 @@ pub struct Published {
     pub value: Option<f64>,
 }
 
+impl Published {
+    /// `bound` or `rate`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        if self.is_bound { "bound" } else { "rate" }
+    }
+}
+
 /// Who sees the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
@@ -54,6 +62,17 @@ pub enum Model {
     Central,
     /// Nobody.
     Local,
+}
+
+impl Model {
+    /// `central` or `local`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Central => "central",
+            Self::Local => "local",
+        }
+    }
 }
 
 /// What a statement is about.
@@ -67,6 +86,18 @@ pub enum Quantity {
     SinThetaSquared,
 }
 
+impl Quantity {
+    /// `records`, `correlation` or `sin_theta_squared`, as keys of the command line's JSON are written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Correlation => "correlation",
+            Self::SinThetaSquared => "sin_theta_squared",
+        }
+    }
+}
+
 /// On which side of the truth a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -74,6 +105,17 @@ pub enum Direction {
     Upper,
     /// With fewer records, or below this error, nobody does on all data.
     Lower,
+}
+
+impl Direction {
+    /// `upper` or `lower`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Upper => "upper",
+            Self::Lower => "lower",
+        }
+    }
 }
 
 /// All the statements for a spectrum and a rank at `epsilon` (and `delta` where they have one): those on numbers of
@@ -313,6 +355,21 @@ mod tests {
         assert!(at(1000, 10_000) < at(50, 10_000));
         // Its Figure 1 starts a little above three quarters.
         assert!((0.75..0.85).contains(&at(1000, 100)), "{}", at(1000, 100));
+    }
+
+    /// They are keys and values of public JSON.
+    #[test]
+    fn statements_say_in_words_what_they_are() {
+        let spectrum = Spectrum::new(10, vec![0.5], 0.05).unwrap();
+        let all =
+            published(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(1e-6), Some(1000), Some(0.1), Some(4));
+        let words = |name: &str| {
+            let statement = all.iter().find(|statement| statement.name == name).unwrap();
+            [statement.kind(), statement.model.name(), statement.quantity.name(), statement.direction.name()]
+        };
+        assert_eq!(words("any-central"), ["bound", "central", "records", "lower"]);
+        assert_eq!(words("mod-sulq"), ["bound", "central", "correlation", "upper"]);
+        assert_eq!(words("wang-xu-2"), ["rate", "local", "sin_theta_squared", "upper"]);
     }
 
     #[test]

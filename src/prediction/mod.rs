@@ -11,8 +11,8 @@
 //! [`NoiseLaw::cross_variance`] `= v` for components beyond the rank asked for; and nothing can be recovered below
 //! [`NoiseBulk::threshold`]. In finitely many dimensions the transition there is gradual, components repel each other, and
 //! a random direction has a cosine too: [`predict`] has all of that, from the noise among the components (averaged over) and
-//! from the tridiagonal form of the noise in the bulk. [`Planner`] turns it around. docs/prediction.md compares it with
-//! simulations.
+//! from the tridiagonal form of the noise in the bulk. [`Planner`] turns it around, question by question or all at once
+//! ([`Planner::answer`]). docs/prediction.md compares it with simulations.
 //!
 //! ```
 //! use ldp_pca::{mechanism::{DoubleCap, Mechanism}, noise::NoiseLaw, prediction::{Spectrum, predict}};
@@ -31,11 +31,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod answer;
 mod bounds;
 mod finite;
 mod plan;
 mod shuffled;
 
+pub use answer::{Plan, Question, ShuffledPlan};
 pub use bounds::{Direction, Model, Published, Quantity, published};
 pub use plan::{MechanismFamily, Planner};
 pub use shuffled::ShuffledRecords;

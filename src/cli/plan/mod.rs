@@ -9,13 +9,13 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::LocalRandomizer;
-use ldp_pca::prediction::{MechanismFamily, Planner, PredictionError, Spectrum, published};
+use ldp_pca::prediction::{MechanismFamily, Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
 
-use self::result::{PlanResult, ShuffledResult};
+use self::result::PlanResult;
 use super::error::{CliError, Result};
 use super::output::{Format, spinner};
 use super::parameters::{self, DEFAULT_DELTA, MechanismName};
@@ -183,43 +183,11 @@ impl Plan {
 
     fn result(&self, setting: &Setting) -> Result<PlanResult> {
         let Setting { planner, epsilon, delta } = setting;
-        let at = |epsilon, records| planner.predict(epsilon, records).map_err(refused);
-        let both = self.records.zip(self.target);
-        let thresholds = planner.threshold_records(*epsilon).map_err(refused)?;
-        let mut result = PlanResult::new(planner, *epsilon, planner.mechanism(*epsilon).map_err(refused)?.guarantee());
-        result.threshold_records = thresholds.first().copied().flatten();
-        result.threshold_records_per_component = thresholds;
-        result.records = self.records;
-        result.target = self.target;
-        result.predicted = self.records.map(|records| at(*epsilon, records)).transpose()?.as_ref().map(Into::into);
-        result.records_for_target =
-            self.target.map(|target| planner.records_for(*epsilon, target).map_err(refused)).transpose()?;
-        result.epsilon_for_target =
-            both.map(|(records, target)| planner.epsilon_for(records, target).map_err(refused)).transpose()?;
-        result.shuffled = self.shuffled.map(|delta| self.shuffled(planner, *epsilon, delta)).transpose()?;
-        let spectrum = planner.spectrum();
-        let bounds = published(spectrum, self.rank, *epsilon, *delta, self.records, self.target, self.sparsity);
-        result.bounds = bounds.iter().map(Into::into).collect();
-        Ok(result)
-    }
-
-    fn shuffled(&self, planner: &Planner, central: Epsilon, delta: Delta) -> Result<ShuffledResult> {
-        let local = self.records.map(|records| planner.local_epsilon(central, delta, records).map_err(refused));
-        let local = local.transpose()?;
-        let predicted = self.records.zip(local.flatten()).map(|(records, local)| planner.predict(local, records));
-        let found = self.target.map(|target| planner.shuffled_records_for(central, delta, target).map_err(refused));
-        let found = found.transpose()?;
-        let batch = self.records.zip(self.target);
-        let batch = batch.map(|(records, target)| planner.shuffled_epsilon_for(records, delta, target));
-        Ok(ShuffledResult {
-            epsilon: central,
-            delta,
-            local_epsilon: local,
-            predicted: predicted.transpose().map_err(refused)?.as_ref().map(Into::into),
-            records_for_target: found.map(|found| found.map(|found| found.records)),
-            local_epsilon_for_target: found.map(|found| found.map(|found| found.local_epsilon)),
-            epsilon_for_target: batch.transpose().map_err(refused)?.map(|batch| batch.map(|batch| batch.epsilon)),
-        })
+        let question =
+            Question { records: self.records, target: self.target, shuffled: self.shuffled, sparsity: self.sparsity };
+        let plan = planner.answer(*epsilon, *delta, &question).map_err(refused)?;
+        let guarantee = planner.mechanism(*epsilon).map_err(refused)?.guarantee();
+        Ok(PlanResult::new(planner, *epsilon, guarantee, &question, &plan))
     }
 
     /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all answers.

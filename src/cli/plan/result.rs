@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ldp_pca::prediction::{Direction, Model, Planner, Prediction, Published, Quantity};
+use ldp_pca::prediction::{Plan, Planner, Prediction, Published, Question, ShuffledPlan};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use serde::Serialize;
 
@@ -20,22 +20,22 @@ pub(super) struct PlanResult {
     guarantee: Guarantee,
     /// What a random subspace has.
     uninformed: f64,
-    pub(super) threshold_records: Option<u64>,
+    threshold_records: Option<u64>,
     pub(super) threshold_records_per_component: Vec<Option<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) records: Option<u64>,
+    records: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) target: Option<f64>,
+    target: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) predicted: Option<PredictedResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) records_for_target: Option<Option<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) epsilon_for_target: Option<Option<Epsilon>>,
+    epsilon_for_target: Option<Option<Epsilon>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) shuffled: Option<ShuffledResult>,
+    shuffled: Option<ShuffledResult>,
     /// What the literature states: beside the prediction, never part of it.
-    pub(super) bounds: Vec<BoundResult>,
+    bounds: Vec<BoundResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) plot: Option<PathBuf>,
 }
@@ -51,23 +51,23 @@ pub(super) struct PredictedResult {
 
 /// The same for an anonymised batch that keeps `epsilon` with `delta`.
 #[derive(Serialize)]
-pub(super) struct ShuffledResult {
-    pub(super) epsilon: Epsilon,
-    pub(super) delta: Delta,
+struct ShuffledResult {
+    epsilon: Epsilon,
+    delta: Delta,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) local_epsilon: Option<Option<Epsilon>>,
+    local_epsilon: Option<Option<Epsilon>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) predicted: Option<PredictedResult>,
+    predicted: Option<PredictedResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) records_for_target: Option<Option<u64>>,
+    records_for_target: Option<Option<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) local_epsilon_for_target: Option<Option<Epsilon>>,
+    local_epsilon_for_target: Option<Option<Epsilon>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) epsilon_for_target: Option<Option<Epsilon>>,
+    epsilon_for_target: Option<Option<Epsilon>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct BoundResult {
+struct BoundResult {
     name: &'static str,
     source: &'static str,
     /// A bound holds as it stands; a rate leaves a constant open.
@@ -94,27 +94,23 @@ impl From<&Published> for BoundResult {
         Self {
             name: published.name,
             source: published.source,
-            kind: if published.is_bound { "bound" } else { "rate" },
-            model: match published.model {
-                Model::Central => "central",
-                Model::Local => "local",
-            },
-            quantity: match published.quantity {
-                Quantity::Records => "records",
-                Quantity::Correlation => "correlation",
-                Quantity::SinThetaSquared => "sin_theta_squared",
-            },
-            direction: match published.direction {
-                Direction::Upper => "upper",
-                Direction::Lower => "lower",
-            },
+            kind: published.kind(),
+            model: published.model.name(),
+            quantity: published.quantity.name(),
+            direction: published.direction.name(),
             value: published.value,
         }
     }
 }
 
 impl PlanResult {
-    pub(super) fn new(planner: &Planner, epsilon: Epsilon, guarantee: Guarantee) -> Self {
+    pub(super) fn new(
+        planner: &Planner,
+        epsilon: Epsilon,
+        guarantee: Guarantee,
+        question: &Question,
+        plan: &Plan,
+    ) -> Self {
         let spectrum = planner.spectrum();
         Self {
             dimension: spectrum.dimension(),
@@ -124,15 +120,15 @@ impl PlanResult {
             epsilon,
             guarantee,
             uninformed: planner.uninformed(),
-            threshold_records: None,
-            threshold_records_per_component: vec![],
-            records: None,
-            target: None,
-            predicted: None,
-            records_for_target: None,
-            epsilon_for_target: None,
-            shuffled: None,
-            bounds: vec![],
+            threshold_records: plan.threshold_records.first().copied().flatten(),
+            threshold_records_per_component: plan.threshold_records.clone(),
+            records: question.records,
+            target: question.target,
+            predicted: plan.predicted.as_ref().map(Into::into),
+            records_for_target: plan.records_for_target,
+            epsilon_for_target: plan.epsilon_for_target,
+            shuffled: plan.shuffled.as_ref().map(|shuffled| ShuffledResult::of(shuffled, epsilon)),
+            bounds: plan.bounds.iter().map(Into::into).collect(),
             plot: None,
         }
     }
@@ -201,6 +197,18 @@ fn predicted_text(what: &str, predicted: Option<&PredictedResult>, uninformed: f
 }
 
 impl ShuffledResult {
+    fn of(plan: &ShuffledPlan, epsilon: Epsilon) -> Self {
+        Self {
+            epsilon,
+            delta: plan.delta,
+            local_epsilon: plan.local_epsilon,
+            predicted: plan.predicted.as_ref().map(Into::into),
+            records_for_target: plan.records_for_target,
+            local_epsilon_for_target: plan.local_epsilon_for_target,
+            epsilon_for_target: plan.epsilon_for_target,
+        }
+    }
+
     fn text(&self, plan: &PlanResult) -> String {
         let mut text = format!(
             "shuffled, so that the batch has ({}, {}) against whoever sees it without its senders:\n",

@@ -7,9 +7,7 @@ use super::mechanism::{MechanismOption, default_delta};
 use super::recover::{PredictionFacts, json, prediction_json};
 use super::{Aggregate, options, thrown};
 use crate::noise::NoiseLaw;
-use crate::prediction::{
-    Direction, Model, Planner, PredictionError, Published, Quantity, Spectrum, predict, published,
-};
+use crate::prediction::{Plan, Planner, Published, Quantity, Question, ShuffledPlan, Spectrum, predict};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 use crate::recovery::Rank;
@@ -136,60 +134,49 @@ impl Aggregate {
 }
 
 fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions) -> Result<String, JsValue> {
-    facts(planner, epsilon, delta, wanted).map_err(thrown).and_then(|facts| json(&facts))
+    let question = Question {
+        records: wanted.records,
+        target: wanted.target,
+        shuffled: wanted.shuffled.as_ref().map(|shuffled| shuffled.delta),
+        sparsity: wanted.sparsity,
+    };
+    let plan = planner.answer(epsilon, delta, &question).map_err(thrown)?;
+    json(&PlanFacts::of(planner, &plan))
 }
 
-fn facts(
-    planner: &Planner,
-    epsilon: Epsilon,
-    delta: Delta,
-    wanted: &PlanOptions,
-) -> Result<PlanFacts, PredictionError> {
-    let spectrum = planner.spectrum();
-    let thresholds = planner.threshold_records(epsilon)?;
-    let eigenvalue = |index| spectrum.signals().get(index).copied().unwrap_or(spectrum.bulk());
-    let predicted = |epsilon, records| planner.predict(epsilon, records).map(|it| PredictionFacts::from(&it));
-    let both = wanted.records.zip(wanted.target);
-    Ok(PlanFacts {
-        threshold_records: thresholds.first().copied().flatten(),
-        components: thresholds
-            .iter()
-            .enumerate()
-            .map(|(index, &threshold_records)| ThresholdFacts { eigenvalue: eigenvalue(index), threshold_records })
-            .collect(),
-        bulk: spectrum.bulk(),
-        uninformed: planner.uninformed(),
-        predicted: wanted.records.map(|records| predicted(epsilon, records)).transpose()?,
-        records_for_target: wanted.target.map(|target| planner.records_for(epsilon, target)).transpose()?,
-        epsilon_for_target: both.map(|(records, target)| planner.epsilon_for(records, target)).transpose()?,
-        shuffled: wanted
-            .shuffled
-            .as_ref()
-            .map(|&ShuffledOptions { delta }| {
-                let local = wanted.records.map(|records| planner.local_epsilon(epsilon, delta, records)).transpose()?;
-                let found =
-                    wanted.target.map(|target| planner.shuffled_records_for(epsilon, delta, target)).transpose()?;
-                Ok::<_, PredictionError>(ShuffledFacts {
-                    local_epsilon: local,
-                    predicted: wanted
-                        .records
-                        .zip(local.flatten())
-                        .map(|(records, local)| predicted(local, records))
-                        .transpose()?,
-                    records_for_target: found.map(|found| found.map(|found| found.records)),
-                    local_epsilon_for_target: found.map(|found| found.map(|found| found.local_epsilon)),
-                    epsilon_for_target: both
-                        .map(|(records, target)| planner.shuffled_epsilon_for(records, delta, target))
-                        .transpose()?
-                        .map(|batch| batch.map(|batch| batch.epsilon)),
-                })
-            })
-            .transpose()?,
-        bounds: published(spectrum, planner.rank(), epsilon, delta, wanted.records, wanted.target, wanted.sparsity)
-            .iter()
-            .map(BoundFacts::from)
-            .collect(),
-    })
+impl PlanFacts {
+    fn of(planner: &Planner, plan: &Plan) -> Self {
+        let spectrum = planner.spectrum();
+        let eigenvalue = |index| spectrum.signals().get(index).copied().unwrap_or(spectrum.bulk());
+        let thresholds = &plan.threshold_records;
+        Self {
+            threshold_records: thresholds.first().copied().flatten(),
+            components: thresholds
+                .iter()
+                .enumerate()
+                .map(|(index, &threshold_records)| ThresholdFacts { eigenvalue: eigenvalue(index), threshold_records })
+                .collect(),
+            bulk: spectrum.bulk(),
+            uninformed: planner.uninformed(),
+            predicted: plan.predicted.as_ref().map(Into::into),
+            records_for_target: plan.records_for_target,
+            epsilon_for_target: plan.epsilon_for_target,
+            shuffled: plan.shuffled.as_ref().map(Into::into),
+            bounds: plan.bounds.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<&ShuffledPlan> for ShuffledFacts {
+    fn from(plan: &ShuffledPlan) -> Self {
+        Self {
+            local_epsilon: plan.local_epsilon,
+            predicted: plan.predicted.as_ref().map(Into::into),
+            records_for_target: plan.records_for_target,
+            local_epsilon_for_target: plan.local_epsilon_for_target,
+            epsilon_for_target: plan.epsilon_for_target,
+        }
+    }
 }
 
 impl From<&Published> for BoundFacts {
@@ -197,20 +184,14 @@ impl From<&Published> for BoundFacts {
         Self {
             name: published.name,
             source: published.source,
-            kind: if published.is_bound { "bound" } else { "rate" },
-            model: match published.model {
-                Model::Central => "central",
-                Model::Local => "local",
-            },
+            kind: published.kind(),
+            model: published.model.name(),
             quantity: match published.quantity {
-                Quantity::Records => "records",
-                Quantity::Correlation => "correlation",
+                // As keys are written in JavaScript.
                 Quantity::SinThetaSquared => "sinThetaSquared",
+                other => other.name(),
             },
-            direction: match published.direction {
-                Direction::Upper => "upper",
-                Direction::Lower => "lower",
-            },
+            direction: published.direction.name(),
             value: published.value,
         }
     }

@@ -1,0 +1,193 @@
+//! All answers about one collection at once: what `plan` says on the command line and in JavaScript.
+
+use super::{Planner, Prediction, PredictionError, Published, published};
+use crate::privacy::{Delta, Epsilon};
+
+/// What is asked about a collection, beside what its [`Planner`] knows. Nothing has to be: thresholds are always told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Question {
+    /// A number of reports: what will they give?
+    pub records: Option<u64>,
+    /// An error `||sin Theta||_F^2`: how many reports does it take? And with `records`: which epsilon?
+    pub target: Option<f64>,
+    /// The same for reports that are shuffled before anybody sees them: epsilon is then that of the batch, with this
+    /// delta.
+    pub shuffled: Option<Delta>,
+    /// The number of features that the components live on, for the published rates on sparse components.
+    pub sparsity: Option<usize>,
+}
+
+/// The answers to a [`Question`]. What was not asked for is `None`, and what nothing finite answers is `Some(None)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// [`Planner::threshold_records`], for each of the leading components.
+    pub threshold_records: Vec<Option<u64>>,
+    /// [`Planner::predict`], for the `records`.
+    pub predicted: Option<Prediction>,
+    /// [`Planner::records_for`], for the `target`.
+    pub records_for_target: Option<Option<u64>>,
+    /// [`Planner::epsilon_for`], for the `records` and the `target`.
+    pub epsilon_for_target: Option<Option<Epsilon>>,
+    /// The same for an anonymised batch.
+    pub shuffled: Option<ShuffledPlan>,
+    /// What the literature states: beside the prediction, never part of it.
+    pub bounds: Vec<Published>,
+}
+
+/// The answers for a batch of shuffled reports that keeps epsilon with `delta`, `None` and `Some(None)` as in [`Plan`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShuffledPlan {
+    /// The delta of the batch.
+    pub delta: Delta,
+    /// [`Planner::local_epsilon`], for the `records`.
+    pub local_epsilon: Option<Option<Epsilon>>,
+    /// [`Planner::predict`], for the `records` at that epsilon; `None` too where there is no such epsilon.
+    pub predicted: Option<Prediction>,
+    /// [`Planner::shuffled_records_for`], for the `target`: the number of reports.
+    pub records_for_target: Option<Option<u64>>,
+    /// And the local epsilon of each of them.
+    pub local_epsilon_for_target: Option<Option<Epsilon>>,
+    /// [`Planner::shuffled_epsilon_for`], for the `records` and the `target`: the epsilon of the batch.
+    pub epsilon_for_target: Option<Option<Epsilon>>,
+}
+
+impl Planner {
+    /// Answers the question for reports at `epsilon`. The [`published`] statements are evaluated at `delta`: that of the
+    /// mechanism or, where it has none, of one to compare it with.
+    ///
+    /// # Errors
+    /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Noise`]
+    /// without records, [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
+    pub fn answer(&self, epsilon: Epsilon, delta: Delta, question: &Question) -> Result<Plan, PredictionError> {
+        let &Question { records, target, shuffled, sparsity } = question;
+        Ok(Plan {
+            threshold_records: self.threshold_records(epsilon)?,
+            predicted: records.map(|records| self.predict(epsilon, records)).transpose()?,
+            records_for_target: target.map(|target| self.records_for(epsilon, target)).transpose()?,
+            epsilon_for_target: (records.zip(target))
+                .map(|(records, target)| self.epsilon_for(records, target))
+                .transpose()?,
+            shuffled: shuffled.map(|delta| self.answer_shuffled(epsilon, delta, question)).transpose()?,
+            bounds: published(self.spectrum(), self.rank(), epsilon, delta, records, target, sparsity),
+        })
+    }
+
+    fn answer_shuffled(
+        &self,
+        central: Epsilon,
+        delta: Delta,
+        &Question { records, target, .. }: &Question,
+    ) -> Result<ShuffledPlan, PredictionError> {
+        let local = records.map(|records| self.local_epsilon(central, delta, records)).transpose()?;
+        let found = target.map(|target| self.shuffled_records_for(central, delta, target)).transpose()?;
+        let predicted = records.zip(local.flatten()).map(|(records, local)| self.predict(local, records));
+        let batch = records.zip(target).map(|(records, target)| self.shuffled_epsilon_for(records, delta, target));
+        Ok(ShuffledPlan {
+            delta,
+            local_epsilon: local,
+            predicted: predicted.transpose()?,
+            records_for_target: found.map(|found| found.map(|found| found.records)),
+            local_epsilon_for_target: found.map(|found| found.map(|found| found.local_epsilon)),
+            epsilon_for_target: batch.transpose()?.map(|batch| batch.map(|batch| batch.epsilon)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prediction::{MechanismFamily, Spectrum};
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::record::Bounding;
+    use crate::recovery::Rank;
+
+    const DOUBLE_CAP: MechanismFamily = MechanismFamily::DoubleCap { candidates: None, cap: None };
+
+    fn planner(signals: Vec<f64>, family: MechanismFamily) -> Planner {
+        let spectrum = Spectrum::of_unit_trace(40, signals).unwrap();
+        Planner::new(spectrum, Rank::new(1).unwrap(), family, Bounding::UnitNorm).unwrap()
+    }
+
+    #[test]
+    fn every_answer_is_that_of_the_method_it_names() {
+        let planner = planner(vec![0.3], DOUBLE_CAP);
+        let (epsilon, batch) = (epsilon(1.0), delta(1e-8));
+        let question = Question { records: Some(20_000), target: Some(0.1), shuffled: Some(batch), sparsity: Some(5) };
+        let plan = planner.answer(epsilon, delta(1e-6), &question).unwrap();
+        let local = planner.local_epsilon(epsilon, batch, 20_000).unwrap();
+        let found = planner.shuffled_records_for(epsilon, batch, 0.1).unwrap().unwrap();
+        let kept = planner.shuffled_epsilon_for(20_000, batch, 0.1).unwrap().unwrap();
+        let expected = Plan {
+            threshold_records: planner.threshold_records(epsilon).unwrap(),
+            predicted: Some(planner.predict(epsilon, 20_000).unwrap()),
+            records_for_target: Some(planner.records_for(epsilon, 0.1).unwrap()),
+            epsilon_for_target: Some(planner.epsilon_for(20_000, 0.1).unwrap()),
+            shuffled: Some(ShuffledPlan {
+                delta: batch,
+                local_epsilon: Some(local),
+                predicted: Some(planner.predict(local.unwrap(), 20_000).unwrap()),
+                records_for_target: Some(Some(found.records)),
+                local_epsilon_for_target: Some(Some(found.local_epsilon)),
+                epsilon_for_target: Some(Some(kept.epsilon)),
+            }),
+            bounds: published(
+                planner.spectrum(),
+                planner.rank(),
+                epsilon,
+                delta(1e-6),
+                Some(20_000),
+                Some(0.1),
+                Some(5),
+            ),
+        };
+        assert_eq!(plan, expected);
+        // None of them is another's.
+        let shuffled = plan.shuffled.unwrap();
+        assert!(shuffled.predicted.unwrap().sin_theta_squared < plan.predicted.unwrap().sin_theta_squared);
+        assert!(shuffled.records_for_target < plan.records_for_target);
+        assert!(shuffled.epsilon_for_target.flatten().unwrap().value() < epsilon.value());
+    }
+
+    #[test]
+    fn what_is_not_asked_is_not_answered_and_what_nothing_answers_is_said_so() {
+        let tied = planner(vec![0.3, 0.3], DOUBLE_CAP);
+        let answer = |question| tied.answer(epsilon(1.0), delta(1e-6), &question).unwrap();
+        let nothing = answer(Question::default());
+        assert_eq!(nothing.threshold_records.len(), 1);
+        assert_eq!((nothing.predicted, nothing.shuffled), (None, None));
+        assert_eq!((nothing.records_for_target, nothing.epsilon_for_target), (None, None));
+        assert_eq!(nothing.bounds, []);
+        // Without a number of reports there is no epsilon to look for, and half of either component is all there is.
+        let question = Question { target: Some(0.1), shuffled: Some(delta(1e-6)), ..Question::default() };
+        let plan = answer(question);
+        assert_eq!((plan.records_for_target, plan.epsilon_for_target), (Some(None), None));
+        let shuffled = plan.shuffled.unwrap();
+        assert_eq!((shuffled.local_epsilon, shuffled.predicted), (None, None));
+        assert_eq!((shuffled.records_for_target, shuffled.local_epsilon_for_target), (Some(None), Some(None)));
+        assert_eq!(shuffled.epsilon_for_target, None);
+        let plan = answer(Question { records: Some(1000), ..question });
+        assert_eq!(plan.epsilon_for_target, Some(None));
+        assert_eq!(plan.shuffled.unwrap().epsilon_for_target, Some(None));
+    }
+
+    #[test]
+    fn a_batch_that_no_local_epsilon_suits_has_no_prediction() {
+        // One report hides among no others, and has a larger delta than the batch may have.
+        let planner = planner(vec![0.3], MechanismFamily::Gaussian { delta: delta(1e-4) });
+        let question = Question { records: Some(1), shuffled: Some(delta(1e-9)), ..Question::default() };
+        let plan = planner.answer(epsilon(1.0), delta(1e-4), &question).unwrap();
+        let shuffled = plan.shuffled.unwrap();
+        assert_eq!((shuffled.local_epsilon, shuffled.predicted), (Some(None), None));
+        assert!(plan.predicted.is_some());
+    }
+
+    #[test]
+    fn questions_that_make_no_sense_are_refused() {
+        let planner = planner(vec![0.3], DOUBLE_CAP);
+        let refused = |question| planner.answer(epsilon(1.0), delta(1e-6), &question).unwrap_err();
+        let question = Question { target: Some(0.0), ..Question::default() };
+        assert!(matches!(refused(question), PredictionError::Target { .. }));
+        let question = Question { records: Some(0), ..Question::default() };
+        assert!(matches!(refused(question), PredictionError::Noise(_)));
+    }
+}
