@@ -6,7 +6,8 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::ProgressBar;
 use ldp_pca::audit::{self, AuditError, Confidence, Event, Job, Tally};
-use ldp_pca::mechanism::{Gaussian, LocalRandomizer, Mechanism};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
+use ldp_pca::prediction::MechanismFamily;
 use ldp_pca::privacy::{Delta, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::sampling::EntropyError;
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
-use super::parameters::{self, MechanismArguments, MechanismName};
+use super::parameters::{self, MechanismArguments};
 
 /// Test a randomizer's guarantee on worst-case pairs of records
 ///
@@ -117,13 +118,13 @@ impl Audit {
 
     /// The mechanism, and the delta of the paper where that is not the one it gives.
     fn mechanism(&self) -> Result<(Mechanism, Option<Delta>)> {
-        let spec = self.mechanism.spec()?;
-        if self.mechanism.mechanism != MechanismName::GaussianPaper {
-            return Ok((spec.build(self.dimension, self.bounding)?, None));
-        }
-        let delta = self.mechanism.delta_or_default()?;
-        let mechanism = Gaussian::paper_as_printed(self.dimension, self.mechanism.epsilon, delta)?;
-        Ok((Mechanism::Gaussian(mechanism), Some(delta)))
+        let family = self.mechanism.family()?;
+        let mechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?;
+        let printed = match family {
+            MechanismFamily::WangXu { delta } => Some(delta),
+            _ => None,
+        };
+        Ok((mechanism, printed))
     }
 
     /// All jobs, over the available cores. Each has a random stream of its own and counts add in any order, so that the

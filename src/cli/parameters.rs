@@ -5,7 +5,8 @@ use std::str::FromStr;
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec};
+use ldp_pca::mechanism::{Calibration, MechanismSpec};
+use ldp_pca::prediction::MechanismFamily;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -83,48 +84,111 @@ pub(super) enum MechanismName {
 pub(super) struct MechanismArguments {
     /// How records are randomized
     #[arg(long, value_enum, default_value_t = MechanismName::DoubleCap)]
-    pub(super) mechanism: MechanismName,
+    mechanism: MechanismName,
     /// Privacy parameter epsilon, of one report
     #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
     pub(super) epsilon: Epsilon,
-    /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
-    #[arg(long, value_parser = delta, allow_hyphen_values = true)]
-    pub(super) delta: Option<Delta>,
-    /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
-    #[arg(long, value_name = "J", value_parser = candidates())]
-    pub(super) candidates: Option<u32>,
-    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
-    #[arg(long, value_name = "L")]
-    pub(super) cap: Option<u32>,
+    #[command(flatten)]
+    parameters: MechanismParameters,
 }
 
 impl MechanismArguments {
+    /// The mechanism but for epsilon.
+    pub(super) fn family(&self) -> Result<MechanismFamily> {
+        self.parameters.family(self.mechanism)
+    }
+
     /// The mechanism as a task states it.
     pub(super) fn spec(&self) -> Result<MechanismSpec> {
-        match self.mechanism {
-            MechanismName::DoubleCap => {
-                if self.delta.is_some() {
-                    return Err(CliError::Usage("--delta does not go with double-cap: its delta is 0".into()));
-                }
-                let candidates = self.candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(self.epsilon));
-                let cap = self.cap.unwrap_or_else(|| DoubleCap::best_cap(candidates, self.epsilon));
-                Ok(MechanismSpec::DoubleCap { epsilon: self.epsilon, candidates, cap })
-            }
-            MechanismName::Gaussian | MechanismName::GaussianPaper => {
-                if self.candidates.is_some() || self.cap.is_some() {
-                    return Err(CliError::Usage("--candidates and --cap go with double-cap only".into()));
-                }
-                let calibration = match self.mechanism {
-                    MechanismName::Gaussian => Calibration::Analytic,
-                    _ => Calibration::Paper,
-                };
-                Ok(MechanismSpec::Gaussian { epsilon: self.epsilon, delta: self.delta_or_default()?, calibration })
-            }
+        let (epsilon, delta) = (self.epsilon, self.parameters.delta_or_default()?);
+        // The paper's family is the mechanism as printed, which has no spec; a task takes it up to epsilon = 1.
+        let paper = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper };
+        Ok(self.family()?.spec(epsilon).unwrap_or(paper))
+    }
+}
+
+/// What a mechanism has beside epsilon, for the commands that name mechanisms in ways of their own.
+#[derive(Args, Clone)]
+pub(super) struct MechanismParameters {
+    /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
+    #[arg(long, value_parser = delta, allow_hyphen_values = true)]
+    delta: Option<Delta>,
+    /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
+    #[arg(long, value_name = "J", value_parser = candidates())]
+    candidates: Option<u32>,
+    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
+    #[arg(long, value_name = "L")]
+    cap: Option<u32>,
+}
+
+impl MechanismParameters {
+    /// The mechanism of this name but for epsilon. Parameters that it does not have are wrong usage.
+    pub(super) fn family(&self, mechanism: MechanismName) -> Result<MechanismFamily> {
+        let double_cap = mechanism == MechanismName::DoubleCap;
+        if double_cap && self.delta.is_some() {
+            return Err(CliError::Usage("--delta does not go with double-cap: its delta is 0".into()));
         }
+        if !double_cap && (self.candidates.is_some() || self.cap.is_some()) {
+            return Err(CliError::Usage("--candidates and --cap go with double-cap only".into()));
+        }
+        Ok(match mechanism {
+            MechanismName::DoubleCap => MechanismFamily::DoubleCap { candidates: self.candidates, cap: self.cap },
+            MechanismName::Gaussian => MechanismFamily::Gaussian { delta: self.delta_or_default()? },
+            MechanismName::GaussianPaper => MechanismFamily::WangXu { delta: self.delta_or_default()? },
+        })
     }
 
     /// Delta, or the default for the mechanisms that have one.
     pub(super) fn delta_or_default(&self) -> Result<Delta> {
         Ok(self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [MechanismName; 3] = [MechanismName::DoubleCap, MechanismName::Gaussian, MechanismName::GaussianPaper];
+
+    fn refusal(parameters: &MechanismParameters, mechanism: MechanismName) -> Option<String> {
+        parameters.family(mechanism).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_mechanism_takes_its_own_parameters_and_no_others() {
+        let none = MechanismParameters { delta: None, candidates: None, cap: None };
+        assert_eq!(NAMES.map(|name| refusal(&none, name)), [None, None, None]);
+
+        let delta = MechanismParameters { delta: Some(Delta::new(1e-4).unwrap()), ..none.clone() };
+        let [double_cap, others @ ..] = NAMES.map(|name| refusal(&delta, name));
+        assert!(double_cap.unwrap().contains("--delta does not go with double-cap"));
+        assert_eq!(others, [None, None]);
+
+        for (candidates, cap) in [(Some(16), None), (None, Some(3))] {
+            let parameters = MechanismParameters { candidates, cap, ..none.clone() };
+            let family = parameters.family(MechanismName::DoubleCap).unwrap();
+            assert_eq!(family, MechanismFamily::DoubleCap { candidates, cap });
+            for name in [MechanismName::Gaussian, MechanismName::GaussianPaper] {
+                assert!(refusal(&parameters, name).unwrap().contains("go with double-cap only"), "{name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_delta_of_the_gaussian_mechanisms_has_a_default() {
+        let epsilon = Epsilon::new(0.5).unwrap();
+        let arguments = |mechanism, delta| {
+            let parameters = MechanismParameters { delta, candidates: None, cap: None };
+            MechanismArguments { mechanism, epsilon, parameters }
+        };
+        let own = Delta::new(1e-4).unwrap();
+        for (given, delta) in [(None, Delta::new(DEFAULT_DELTA).unwrap()), (Some(own), own)] {
+            for (name, calibration) in
+                [(MechanismName::Gaussian, Calibration::Analytic), (MechanismName::GaussianPaper, Calibration::Paper)]
+            {
+                let expected = MechanismSpec::Gaussian { epsilon, delta, calibration };
+                assert_eq!(arguments(name, given).spec().unwrap(), expected);
+            }
+        }
     }
 }

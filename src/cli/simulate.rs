@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
-use super::parameters::{self, MechanismArguments, MechanismName};
+use super::parameters::{self, MechanismName, MechanismParameters};
 
 /// Measure the error to expect, on synthetic records
 ///
@@ -33,15 +33,8 @@ pub(super) struct Simulate {
     /// Privacy parameter epsilon, of one report [not for --mechanism none]
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
-    /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
-    #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
-    delta: Option<Delta>,
-    /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
-    #[arg(long, value_name = "J", value_parser = parameters::candidates())]
-    candidates: Option<u32>,
-    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
-    #[arg(long, value_name = "L")]
-    cap: Option<u32>,
+    #[command(flatten)]
+    parameters: MechanismParameters,
     /// Number of features, d
     #[arg(long, default_value_t = 40)]
     dimension: usize,
@@ -208,21 +201,14 @@ impl Simulate {
         };
         let epsilon =
             self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
-        let arguments = MechanismArguments {
-            mechanism: name,
-            epsilon,
-            delta: self.delta,
-            candidates: self.candidates,
-            cap: self.cap,
-        };
         if name == MechanismName::GaussianPaper {
-            let claimed = arguments.delta_or_default()?;
+            let claimed = self.parameters.delta_or_default()?;
             let mechanism =
                 Gaussian::paper_as_printed(self.dimension, epsilon, claimed).map_err(CliError::wrong_mechanism)?;
             return Ok((Some(Mechanism::Gaussian(mechanism)), Some(claimed)));
         }
-        let mechanism =
-            arguments.spec()?.build(self.dimension, Bounding::UnitNorm).map_err(CliError::wrong_mechanism)?;
+        let family = self.parameters.family(name)?;
+        let mechanism = family.build(epsilon, self.dimension, Bounding::UnitNorm).map_err(CliError::wrong_mechanism)?;
         Ok((Some(mechanism), None))
     }
 

@@ -9,7 +9,7 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::LocalRandomizer;
-use ldp_pca::prediction::{MechanismFamily, Planner, PredictionError, Question, Spectrum};
+use ldp_pca::prediction::{Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -18,7 +18,7 @@ use ldp_pca::schema::MAX_DIMENSION;
 use self::result::PlanResult;
 use super::error::{CliError, Result};
 use super::output::{Format, spinner};
-use super::parameters::{self, DEFAULT_DELTA, MechanismName};
+use super::parameters::{self, DEFAULT_DELTA, MechanismName, MechanismParameters};
 use super::plot::{self, ErrorCurve};
 use super::{files, recover};
 
@@ -64,15 +64,8 @@ pub(super) struct Plan {
     /// Privacy parameter epsilon, of one report, or of the anonymised batch where --shuffled plans for one
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true, required_unless_present = "task")]
     epsilon: Option<Epsilon>,
-    /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
-    #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
-    delta: Option<Delta>,
-    /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
-    #[arg(long, value_name = "J", value_parser = parameters::candidates())]
-    candidates: Option<u32>,
-    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
-    #[arg(long, value_name = "L")]
-    cap: Option<u32>,
+    #[command(flatten)]
+    parameters: MechanismParameters,
     /// A number of reports: what will they give?
     #[arg(long, value_name = "N")]
     records: Option<u64>,
@@ -157,28 +150,14 @@ impl Plan {
             let problem = format!("--dimension is {dimension}: it must be between 1 and {MAX_DIMENSION}");
             return Err(CliError::Usage(problem));
         }
-        let delta = self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?;
         let spectrum = match self.bulk {
             Some(bulk) => Spectrum::new(dimension, signals, bulk),
             None => Spectrum::of_unit_trace(dimension, signals),
         };
-        let planner = Planner::new(spectrum.map_err(refused)?, self.rank, self.family(delta)?, Bounding::UnitNorm);
-        Ok(Setting { planner: planner.map_err(refused)?, epsilon, delta })
-    }
-
-    fn family(&self, delta: Delta) -> Result<MechanismFamily> {
-        let double_cap = self.mechanism == MechanismName::DoubleCap;
-        if double_cap && self.delta.is_some() {
-            return Err(CliError::Usage("--delta does not go with double-cap: its delta is 0".into()));
-        }
-        if !double_cap && (self.candidates.is_some() || self.cap.is_some()) {
-            return Err(CliError::Usage("--candidates and --cap go with double-cap only".into()));
-        }
-        Ok(match self.mechanism {
-            MechanismName::DoubleCap => MechanismFamily::DoubleCap { candidates: self.candidates, cap: self.cap },
-            MechanismName::Gaussian => MechanismFamily::Gaussian { delta },
-            MechanismName::GaussianPaper => MechanismFamily::WangXu { delta },
-        })
+        let spectrum = spectrum.map_err(refused)?;
+        let family = self.parameters.family(self.mechanism)?;
+        let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm).map_err(refused)?;
+        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_default()? })
     }
 
     fn result(&self, setting: &Setting) -> Result<PlanResult> {
