@@ -114,7 +114,7 @@ impl WorkingSet {
         let places: Vec<usize> = old.iter().map(place).collect();
         let block = problem.block(&rows);
         let mut dual = clipped(&block, problem.penalty);
-        for (at, row) in rows.iter().enumerate().filter(|(at, _)| !places.contains(at)) {
+        for (at, row) in rows.iter().enumerate().filter(|(_, row)| old.binary_search(row).is_err()) {
             let entries: Vec<f64> = old.iter().map(|column| problem.entry(*column, *row)).collect();
             for (place, entry) in places.iter().zip(multipliers.cancelling(*row, &entries)) {
                 let entry = entry.clamp(-problem.penalty, problem.penalty);
@@ -285,4 +285,57 @@ fn connected_parts(block: &DMatrix<f64>, penalty: f64) -> Vec<Vec<usize>> {
         parts.push(part);
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::laws::{noise, problem};
+
+    #[test]
+    fn rows_that_join_cancel_what_was_seen_and_the_old_ones_stay() {
+        // Two parts, {3, 8} and {9, 20}, which the rows before, between and after them connect.
+        let old = vec![3, 8, 9, 20];
+        let mut matrix = noise(40);
+        for (row, column, entry) in [(3, 8, 0.9), (9, 20, 0.9), (3, 9, 0.2), (3, 20, -0.1), (8, 9, 0.3), (8, 20, 0.1)] {
+            matrix[(row, column)] = entry;
+            matrix[(column, row)] = entry;
+        }
+        let problem = problem(&matrix, 1, 0.5);
+        let scaled = ScaledProblem::new(&problem, 1.0);
+        let stepping = Stepping { relaxation: 1.0, memory: 0 };
+        let mut dual = DMatrix::zeros(4, 4);
+        for (row, column, entry) in [(0, 1, 0.4), (2, 3, -0.3)] {
+            dual[(row, column)] = entry;
+            dual[(column, row)] = entry;
+        }
+        let mut working = WorkingSet { rows: old.clone(), bulk: None };
+        let splitting = split(&scaled, &scaled.block(&old), &DMatrix::zeros(4, 4), &dual, 1.0, stepping);
+        assert_eq!(splitting.parts.len(), 2);
+        let mut multipliers = Multipliers::default();
+        multipliers.turn(&old, &DMatrix::from_element(4, 1, 0.5), 40);
+        (0..40).for_each(|row| multipliers.of(row)[0] = 0.4 + 0.01 * row as f64);
+
+        let grown = working.grow(&scaled, &splitting, &multipliers, &[30, 0, 12]);
+        let rows = [0, 3, 8, 9, 12, 20, 30];
+        assert_eq!((working.rows.as_slice(), grown.parts.len()), (rows.as_slice(), 1));
+        let found = working.assembled(&grown, &grown.dual());
+        let expected = DMatrix::from_fn(7, 7, |i, j| {
+            let (row, column) = (rows[i], rows[j]);
+            let clip = |entry: f64| entry.clamp(-0.5, 0.5);
+            let cancelled = |new: usize| clip(matrix[(row, column)] - 0.5 * (0.4 + 0.01 * new as f64));
+            match (old.contains(&row), old.contains(&column)) {
+                _ if i == j => 0.0,
+                (true, false) => cancelled(column),
+                (false, true) => cancelled(row),
+                (false, false) => clip(matrix[(row, column)]),
+                (true, true) => match (row.min(column), row.max(column)) {
+                    (3, 8) => 0.4,
+                    (9, 20) => -0.3,
+                    _ => matrix[(row, column)],
+                },
+            }
+        });
+        assert!((&found - &expected).amax() < 1e-12, "{found}{expected}");
+    }
 }
