@@ -6,7 +6,8 @@ use std::time::Instant;
 use chacha20::ChaCha12Rng;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use ldp_pca::mechanism::{Gaussian, LocalRandomizer, Mechanism};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
+use ldp_pca::prediction::MechanismFamily;
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
@@ -201,15 +202,13 @@ impl Simulate {
         };
         let epsilon =
             self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
-        if name == MechanismName::GaussianPaper {
-            let claimed = self.parameters.delta_or_default()?;
-            let mechanism =
-                Gaussian::paper_as_printed(self.dimension, epsilon, claimed).map_err(CliError::wrong_mechanism)?;
-            return Ok((Some(Mechanism::Gaussian(mechanism)), Some(claimed)));
-        }
         let family = self.parameters.family(name)?;
         let mechanism = family.build(epsilon, self.dimension, Bounding::UnitNorm).map_err(CliError::wrong_mechanism)?;
-        Ok((Some(mechanism), None))
+        let claimed = match family {
+            MechanismFamily::WangXu { delta } => Some(delta),
+            MechanismFamily::DoubleCap { .. } | MechanismFamily::Gaussian { .. } => None,
+        };
+        Ok((Some(mechanism), claimed))
     }
 
     /// All trials, each with a random stream of its own, so that the result does not depend on the number of cores.

@@ -191,6 +191,10 @@ fn a_simulation_that_makes_no_sense_is_wrong_usage() {
     }
     folder.run("simulate").refused(2, &["--epsilon is missing"]);
     folder.run("simulate --epsilon 2 --delta 1e-6").refused(2, &["--delta does not go with double-cap"]);
+    for mechanism in ["gaussian", "gaussian-paper"] {
+        let line = format!("simulate --epsilon 2 --mechanism {mechanism} --candidates 3");
+        folder.run(&line).refused(2, &["--candidates and --cap go with double-cap only"]);
+    }
 }
 
 #[test]
