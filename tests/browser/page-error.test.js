@@ -26,13 +26,16 @@ after(async () => {
   await server?.close();
 });
 
+/** The page, once its controls are bound to what they change. */
 async function open({ state = SMALL, ...options } = {}) {
-  return openPage(browser, server.url, {
+  const opened = await openPage(browser, server.url, {
     expected: NO_AGGREGATOR,
     hash: `#error&${state}`,
     ...VIEWS.light,
     ...options,
   });
+  await opened.page.locator("#error-status").getByText(/./).waitFor();
+  return opened;
 }
 
 async function done(page) {

@@ -8,6 +8,7 @@ import {
   assertAccessible,
   assertFits,
   closePages,
+  eventually,
   NO_AGGREGATOR,
   openPage,
   QUIET,
@@ -148,6 +149,17 @@ test("with reduced motion nothing moves by itself", async () => {
   assert.deepEqual(moving, []);
   assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).scrollBehavior), "auto");
   assert.deepEqual(trouble, []);
+});
+
+test("sections far from the view are laid out when it comes near, and their text is there before", async () => {
+  const { page } = await open({ viewport: VIEWS.light.viewport });
+  const laidOut = (section) =>
+    page.locator(`#${section} h2`).evaluate((node) => node.checkVisibility({ contentVisibilityAuto: true }));
+  assert.equal(await laidOut("one-report"), true);
+  assert.equal(await laidOut("trust"), false);
+  assert.equal(await page.getByRole("heading", { name: "Whom must you trust?" }).count(), 1, "in the tree that is heard");
+  await page.locator("#trust h2").scrollIntoViewIfNeeded();
+  await eventually(() => laidOut("trust"), Boolean);
 });
 
 test("without JavaScript the page says that it takes it", async () => {
