@@ -2,37 +2,25 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launchChromium } from "./chromium.js";
-import { closePages, eventually, NO_AGGREGATOR, openPage, parsed, servePage, VIEWS } from "./page-tools.js";
+import { eventually, hostPage, parsed, VIEWS } from "./page-tools.js";
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
 const NAMES = ["Double-cap", "Gaussian", "Wang & Xu", "Not private"];
 
-let browser;
-let server;
+const host = hostPage();
 
-before(async () => {
-  server = await servePage();
-  browser = await launchChromium();
-});
-
-afterEach(() => closePages(browser));
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
-
+/** The page, once its controls are bound to what they change. */
 async function open({ state = SMALL, ...options } = {}) {
-  return openPage(browser, server.url, {
-    expected: NO_AGGREGATOR,
+  const opened = await host.open({
     hash: `#error&${state}`,
     ...VIEWS.light,
     ...options,
   });
+  await opened.page.locator("#error-status").getByText(/./).waitFor();
+  return opened;
 }
 
 async function done(page) {
@@ -177,7 +165,7 @@ test("every control changes what is shown, and the address says so", async () =>
     () => page.evaluate(() => location.hash),
     (hash) => hash.includes("mechanisms="),
   );
-  const { page: other } = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...VIEWS.light });
+  const { page: other } = await host.open({ hash, ...VIEWS.light });
   await done(other);
   assert.equal(await other.evaluate(() => location.hash), hash);
   for (const [label, value] of cases)

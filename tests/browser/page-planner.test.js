@@ -1,34 +1,21 @@
 // The page's planner and its trust models: predictions for the page's records, and for the visitor's own.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { init, plan } from "../../pkg/lab-node.js";
-import { launchChromium } from "./chromium.js";
-import { closePages, eventually, NO_AGGREGATOR, openPage, parsed, QUIET, servePage, VIEWS } from "./page-tools.js";
+import { eventually, hostPage, parsed, QUIET, VIEWS } from "./page-tools.js";
 
 const OWN = "planner.source=own&planner.target=0.05";
 /** The planner's own records, as the page begins with them. */
 const POPULATION = { dimension: 116, rank: 3, signals: [0.646, 0.176, 0.088, 0.039] };
 
-let browser;
-let server;
+const host = hostPage();
 
-before(async () => {
-  server = await servePage();
-  browser = await launchChromium();
-  await init();
-});
-
-afterEach(() => closePages(browser));
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+before(() => init());
 
 async function open(hash) {
-  return openPage(browser, server.url, { expected: NO_AGGREGATOR, hash: `${hash}&${QUIET}`, ...VIEWS.light });
+  return host.open({ hash: `${hash}&${QUIET}`, ...VIEWS.light });
 }
 
 async function change(page, label, value) {
@@ -79,7 +66,7 @@ test("the planner answers for one's own spectrum as the library does", async () 
       ["source=own", "epsilon=1", "target=0.2", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
   );
   const said = await page.locator("#planner-answer").textContent();
-  const { page: other } = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...VIEWS.light });
+  const { page: other } = await host.open({ hash, ...VIEWS.light });
   await eventually(
     () => other.locator("#planner-answer").textContent(),
     (text) => text === said,

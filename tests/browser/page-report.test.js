@@ -1,40 +1,14 @@
 // The page's first part: one made-up record, and what would leave of it.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launchChromium } from "./chromium.js";
-import {
-  assertAccessible,
-  assertFits,
-  closePages,
-  colors,
-  eventually,
-  NO_AGGREGATOR,
-  openPage,
-  parsed,
-  QUIET,
-  servePage,
-  slide,
-} from "./page-tools.js";
+import { assertAccessible, assertFits, colors, eventually, hostPage, parsed, QUIET, slide } from "./page-tools.js";
 
-let browser;
-let server;
-
-before(async () => {
-  server = await servePage();
-  browser = await launchChromium();
-});
-
-afterEach(() => closePages(browser));
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const host = hostPage();
 
 async function open(options) {
-  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash: `#&${QUIET}`, ...options });
+  const opened = await host.open({ hash: `#&${QUIET}`, ...options });
   await opened.page.getByRole("img", { name: /^What a collector reads from the report: heat map/ }).waitFor();
   return opened;
 }

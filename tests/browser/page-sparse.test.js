@@ -1,42 +1,16 @@
 // The page's sparse recovery: three methods on the same simulated reports, and the penalty between them.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launchChromium } from "./chromium.js";
-import {
-  assertAccessible,
-  assertFits,
-  closePages,
-  colors,
-  eventually,
-  NO_AGGREGATOR,
-  openPage,
-  parsed,
-  QUIET,
-  servePage,
-  slide,
-} from "./page-tools.js";
+import { assertAccessible, assertFits, colors, eventually, hostPage, parsed, QUIET, slide } from "./page-tools.js";
 
-let browser;
-let server;
-
-before(async () => {
-  server = await servePage();
-  browser = await launchChromium();
-});
-
-afterEach(() => closePages(browser));
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const host = hostPage();
 
 /** The section of the page, with everything in it computed. */
 async function open({ state = "", ...options } = {}) {
   const hash = `#sparse&${QUIET}${state}`;
-  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash, ...options });
+  const opened = await host.open({ hash, ...options });
   await done(opened.page);
   return opened;
 }

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { after, afterEach, before } from "node:test";
 
+import { launchChromium } from "./chromium.js";
 import { ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 
@@ -65,7 +67,34 @@ export async function openPage(browser, url, { hash = "", expected = [], context
 }
 
 /** That a host of files has no aggregator is expected, and the browser logs it. */
-export const NO_AGGREGATOR = ["404 (Not Found)"];
+const NO_AGGREGATOR = ["404 (Not Found)"];
+
+/**
+ * The page on a host of files, and a `browser`, for all tests of a file; what a test leaves open is closed after it.
+ * `open` is {@link openPage} there.
+ */
+export function hostPage() {
+  let browser;
+  let server;
+  before(async () => {
+    server = await servePage();
+    browser = await launchChromium();
+  });
+  afterEach(() => closePages(browser));
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+  return {
+    get browser() {
+      return browser;
+    },
+    get url() {
+      return server.url;
+    },
+    open: (options) => openPage(browser, server.url, { expected: NO_AGGREGATOR, ...options }),
+  };
+}
 
 /** Asserts that axe finds nothing wrong with the page, or with the part of it that `selector` names. */
 export async function assertAccessible(page, selector = "html") {

@@ -1,40 +1,24 @@
 // The whole page, as a host of files serves it: every view, every section, by every way of using it.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launchChromium } from "./chromium.js";
 import {
   assertAccessible,
   assertFits,
-  closePages,
-  NO_AGGREGATOR,
-  openPage,
+  eventually,
+  hostPage,
   QUIET,
   screenshot,
   SECTIONS,
-  servePage,
   VIEWS,
 } from "./page-tools.js";
 
-let browser;
-let server;
-
-before(async () => {
-  server = await servePage();
-  browser = await launchChromium();
-});
-
-afterEach(() => closePages(browser));
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const host = hostPage();
 
 /** The page, once everything in it has come to rest. */
 async function open(options) {
-  const opened = await openPage(browser, server.url, { expected: NO_AGGREGATOR, hash: `#&${QUIET}`, ...options });
+  const opened = await host.open({ hash: `#&${QUIET}`, ...options });
   const { page } = opened;
   await page.locator("#one-report-bytes .payload").waitFor();
   await page.getByText("No aggregator here.").waitFor();
@@ -150,9 +134,20 @@ test("with reduced motion nothing moves by itself", async () => {
   assert.deepEqual(trouble, []);
 });
 
+test("sections far from the view are laid out when it comes near, and their text is there before", async () => {
+  const { page } = await open({ viewport: VIEWS.light.viewport });
+  const laidOut = (section) =>
+    page.locator(`#${section} h2`).evaluate((node) => node.checkVisibility({ contentVisibilityAuto: true }));
+  assert.equal(await laidOut("one-report"), true);
+  assert.equal(await laidOut("trust"), false);
+  assert.equal(await page.getByRole("heading", { name: "Whom must you trust?" }).count(), 1, "in the tree that is heard");
+  await page.locator("#trust h2").scrollIntoViewIfNeeded();
+  await eventually(() => laidOut("trust"), Boolean);
+});
+
 test("without JavaScript the page says that it takes it", async () => {
-  const page = await browser.newPage({ javaScriptEnabled: false });
-  await page.goto(`${server.url}/`);
+  const page = await host.browser.newPage({ javaScriptEnabled: false });
+  await page.goto(`${host.url}/`);
   assert.equal(await page.locator("noscript p").isVisible(), true);
   await page.close();
 });

@@ -116,7 +116,7 @@ export class HeatMap {
     const side = cell * size;
     this.#canvas.width = this.#canvas.height = side;
     this.#canvas.style.width = whole ? `${side / ratio}px` : "100%";
-    const context = this.#canvas.getContext("2d")!;
+    const context = pixelContext(this.#canvas);
     const image = context.createImageData(side, side);
     paintSquares(new Uint32Array(image.data.buffer), this.#matrix, { size, cell, scale: this.#scale, ...colors() });
     context.putImageData(image, 0, 0);
@@ -233,7 +233,7 @@ export class ColorScale {
 
   #paint(): void {
     const { width, height } = this.#canvas;
-    const context = this.#canvas.getContext("2d")!;
+    const context = pixelContext(this.#canvas);
     const image = context.createImageData(width, height);
     const pixels = new Uint32Array(image.data.buffer);
     const palette = colors();
@@ -244,6 +244,11 @@ export class ColorScale {
     }
     context.putImageData(image, 0, 0);
   }
+}
+
+/** For pixels that are computed here: nothing is drawn for which a graphics processor would have to be asked. */
+function pixelContext(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
+  return canvas.getContext("2d", { willReadFrequently: true })!;
 }
 
 interface Palette {

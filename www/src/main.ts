@@ -11,6 +11,7 @@ import { start as startSparse } from "./sections/sparse.js";
 import { start as startTakePart } from "./sections/take-part.js";
 import { start as startTrust } from "./sections/trust.js";
 import { State } from "./state.js";
+import { painted, parsed, turn } from "./turns.js";
 
 const SECTIONS: Readonly<Record<string, Start>> = {
   "one-report": startOneReport,
@@ -21,36 +22,39 @@ const SECTIONS: Readonly<Record<string, Start>> = {
   trust: startTrust,
 };
 
-function main(): void {
+async function main(): Promise<void> {
+  await parsed();
+  const state = new State();
+  navigate(state);
+  // What there is to read comes first: compiling and the work of the sections would take the processors from it.
+  await painted();
   const module = compile();
-  const context = makeContext(module);
+  const context = makeContext(module, state);
   module
     .then(() => context.lab())
     .then((lab) => (element("version").textContent = lab.version()))
     .catch(cannotRun);
-  navigate(context.state);
-  void beginAll(context);
+  await beginAll(context);
 }
 
-/** Each section in a task of its own, so that the page answers between them. */
+/** Each section in a turn of its own, so that the page answers between them. */
 async function beginAll(context: Context): Promise<void> {
-  const plots = loadPlots();
+  // Where it does not load, the sections with charts say so.
+  await loadPlots().catch(() => undefined);
   for (const [id, start] of Object.entries(SECTIONS)) {
-    await new Promise((resolve) => setTimeout(resolve));
-    // Where it does not load, the sections with charts say so.
-    if (id !== "one-report") await plots.catch(() => undefined);
+    await turn();
     void begin(id, start, context);
   }
   // What has begun may have moved the section that was asked for.
   if (context.state.place in SECTIONS) show(context.state.place);
 }
 
-function makeContext(module: Promise<WebAssembly.Module>): Context {
+function makeContext(module: Promise<WebAssembly.Module>, state: State): Context {
   const spoken = element("announcements");
   let lab: ReturnType<Context["lab"]> | undefined;
   return {
     pool: new Pool(module),
-    state: new State(),
+    state,
     announce: (text) => (spoken.textContent = text),
     lab: () => (lab ??= startLab(module)),
   };
@@ -102,4 +106,4 @@ function show(place: string): void {
   heading.closest("section")!.scrollIntoView();
 }
 
-main();
+void main();

@@ -9,6 +9,7 @@ import { type ChartData, places } from "./model.js";
 import { Screen } from "./screen.js";
 import { chartTable } from "./table.js";
 import { number } from "../format.js";
+import { inFrame } from "../turns.js";
 
 const DRAW_MS = 100;
 /** Texts that many changes in a row would have read aloud are renewed this often. */
@@ -65,7 +66,7 @@ export class Chart {
     if (mark !== undefined) this.#marks.push(mark);
     const wait = Math.max(0, this.#drawn + DRAW_MS - performance.now());
     this.#drawing ??= setTimeout(() => {
-      requestAnimationFrame(() => {
+      inFrame(() => {
         this.#drawing = undefined;
         this.#drawn = performance.now();
         this.#draw();

@@ -33,10 +33,10 @@ export class Screen {
 
   constructor(holder: HTMLElement) {
     this.#holder = holder;
-    this.#theme = screenTheme(holder);
+    this.#theme = screenTheme();
     new ResizeObserver(() => this.#fit()).observe(holder);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      this.#theme = screenTheme(holder);
+      this.#theme = screenTheme();
       this.#plot?.redraw(false, true);
     });
   }
@@ -88,6 +88,8 @@ export class Screen {
       class: "uplot-chart",
       legend: { show: false },
       cursor: { show: false },
+      // No axis is one of dates, and to make their formats takes longer than to draw.
+      fmtDate: () => () => "",
       select: { show: false, left: 0, top: 0, width: 0, height: 0 },
       padding: [12 + limitsHeight(data), 28, 4, 2],
       scales: { x: { time: false, ...scale(data.x) }, y: scale(data.y) },

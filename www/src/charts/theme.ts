@@ -20,8 +20,9 @@ export const PAPER: Theme = {
 };
 
 /** The page's present colours. */
-export function screenTheme(element: Element): Theme {
-  const style = getComputedStyle(element);
+export function screenTheme(): Theme {
+  // The root's, for which no section has to be laid out.
+  const style = getComputedStyle(document.documentElement);
   const read = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
     text: read("text"),

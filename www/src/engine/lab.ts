@@ -2,6 +2,8 @@
 
 import moduleUrl from "ldp-pca/ldp_pca_lab_bg.wasm?url";
 
+import { turn } from "../turns.js";
+
 /** Compiles away from the main thread while the module arrives. Rejects with a reason to show. */
 export async function compile(): Promise<WebAssembly.Module> {
   const answer = await fetch(moduleUrl);
@@ -15,5 +17,6 @@ export async function compile(): Promise<WebAssembly.Module> {
 export async function start(module: Promise<WebAssembly.Module>): Promise<typeof import("./lab-here.js")> {
   const lab = await import("./lab-here.js");
   await lab.init(await module);
+  await turn();
   return lab;
 }

@@ -8,6 +8,7 @@ import { bindControls } from "../controls.js";
 import { choice, real, type Values } from "../fields.js";
 import { counted } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
+import { turn } from "../turns.js";
 import { guaranteeInWords } from "../words.js";
 
 type Lab = Awaited<ReturnType<Context["lab"]>>;
@@ -44,14 +45,14 @@ export async function start(_root: HTMLElement, { lab: loaded, state }: Context)
   element("one-report-record").append(...ACTIVITIES.map(slider));
   const show = (): void => showValues(form);
   form.addEventListener("input", show);
+  const view = new View();
 
   const lab = await loaded();
-  const view = new View(lab);
-  const changed = (values: Choice): void => {
+  bindControls(form, section, (values) => {
     show();
-    view.take(values);
-  };
-  bindControls(form, section, changed);
+    view.take(lab, values);
+    view.randomize(false);
+  });
   element("one-report-again").addEventListener("click", () => view.randomize(true));
   element("one-report-other").addEventListener("click", () => {
     for (const name of ACTIVITIES) form.querySelector<HTMLInputElement>(`[name=${name}]`)!.value = randomLiking();
@@ -59,39 +60,45 @@ export async function start(_root: HTMLElement, { lab: loaded, state }: Context)
   });
   element("one-report-many").addEventListener("click", () => void view.repeat());
   element("one-report-stop").addEventListener("click", () => view.stop());
-  changed(section.values);
+  show();
+  // Functions of the lab are compiled when they are first called: some now, and the others in turns of their own.
+  taskOf(lab, section.values);
+  await turn();
+  view.take(lab, section.values);
+  await turn();
+  view.randomize(false);
 }
 
 /** The record, its report, and what both look like. */
 class View {
-  readonly #lab: Lab;
   readonly #own = new HeatMap(element("one-report-own"), "The record");
   readonly #read = new HeatMap(element("one-report-read"), "What a collector reads from the report");
   readonly #mean = new HeatMap(element("one-report-mean"), "The mean of many reports");
   readonly #scales = ["own", "read", "mean"].map(
     (name) => new ColorScale(document.querySelector<HTMLElement>(`#one-report-${name} .scale`)!),
   );
+  #lab: Lab | undefined;
   #values: Choice | undefined;
   #task: Task | undefined;
   #randomizer: Randomizer | undefined;
   /** Changes with every record, so that a run of reports of an earlier one ends. */
   #run = 0;
 
-  constructor(lab: Lab) {
-    this.#lab = lab;
+  constructor() {
     HeatMap.link([this.#own, this.#read, this.#mean]);
   }
 
-  /** Shows another record or mechanism, and a report of it. */
-  take(values: Choice): void {
+  /** Shows another record or mechanism, of which there is no report yet. */
+  take(lab: Lab, values: Choice): void {
     this.stop();
+    this.#lab = lab;
     this.#values = values;
     element("one-report-mean").hidden = true;
     element("one-report-mechanism-note").textContent = NOTES[values.mechanism];
     this.#free();
-    this.#task = this.#lab.Task.parse(taskOf(this.#lab, values));
-    this.#randomizer = new this.#lab.Randomizer(this.#task, { maxEpsilon: FIELDS.epsilon.read("8") });
-    const { contribution } = this.#lab.encode(this.#task, recordOf(values));
+    this.#task = lab.Task.parse(taskOf(lab, values));
+    this.#randomizer = new lab.Randomizer(this.#task, { maxEpsilon: FIELDS.epsilon.read("8") });
+    const { contribution } = lab.encode(this.#task, recordOf(values));
     this.#own.show(
       contribution,
       ACTIVITIES,
@@ -99,12 +106,11 @@ class View {
         "depend on.",
     );
     this.#scales[0]!.show({ largest: largestSize(contribution) });
-    element("one-report-guarantee").replaceChildren(...guaranteeInWords(this.#lab.consent(this.#task)));
-    this.randomize(false);
+    element("one-report-guarantee").replaceChildren(...guaranteeInWords(lab.consent(this.#task)));
   }
 
   randomize(asked: boolean): void {
-    if (!this.#task || !this.#randomizer || !this.#values) return;
+    if (!this.#lab || !this.#task || !this.#randomizer || !this.#values) return;
     const report: Report = this.#randomizer.randomize(recordOf(this.#values));
     const read = this.#lab.debiasedContribution(this.#task, report);
     this.#read.show(
@@ -121,7 +127,7 @@ class View {
 
   /** Makes many reports of the record and shows their mean while it settles. */
   async repeat(): Promise<void> {
-    if (!this.#task || !this.#randomizer || !this.#values) return;
+    if (!this.#lab || !this.#task || !this.#randomizer || !this.#values) return;
     this.stop();
     const run = this.#run;
     const record = recordOf(this.#values);

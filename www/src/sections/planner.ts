@@ -11,6 +11,7 @@ import { bindControls } from "../controls.js";
 import { plain } from "../fields.js";
 import { mechanism, NAMES, STYLES } from "../mechanisms.js";
 import { near } from "../near.js";
+import { newest } from "../newest.js";
 import { fillTable } from "../tables.js";
 import { check as checkCharts, FIELDS as CHART_FIELDS } from "./error/settings.js";
 import { BOUND_HEADS, boundRows, COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
@@ -24,25 +25,12 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
   const charts = state.section("error", CHART_FIELDS, checkCharts);
   const chart = new Chart(element("planner-chart"), "planned-users");
   const answer = element("planner-answer");
-  const failure = element("planner-failure");
-  let current: AbortController | undefined;
+  const ask = newest(element("planner-failure"), (signal) => answerAll(section.values, signal));
   let seen = false;
 
   async function renew(): Promise<void> {
     for (const field of root.querySelectorAll<HTMLElement>(".own")) field.hidden = section.values.source !== "own";
-    if (!seen) return;
-    current?.abort();
-    const own = new AbortController();
-    current = own;
-    const settings = section.values;
-    try {
-      await answerAll(settings, own.signal);
-      failure.hidden = true;
-    } catch (error) {
-      if (own.signal.aborted) return;
-      failure.textContent = `No answer: ${(error as Error).message}. What you see is the answer before.`;
-      failure.hidden = false;
-    }
+    if (seen) await ask();
   }
 
   async function answerAll(settings: Settings, signal: AbortSignal): Promise<void> {

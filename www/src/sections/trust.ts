@@ -8,6 +8,7 @@ import { bindControls } from "../controls.js";
 import { choice, plain, real, type Values, whole } from "../fields.js";
 import { mechanism, NAMES } from "../mechanisms.js";
 import { near } from "../near.js";
+import { newest } from "../newest.js";
 import { check as checkCharts, FIELDS as CHART_FIELDS, population as inWords } from "./error/settings.js";
 import { ofCharts } from "./planner/population.js";
 import { MODELS, type Outcome } from "./trust/models.js";
@@ -27,23 +28,11 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
   const section = state.section("trust", FIELDS);
   const charts = state.section("error", CHART_FIELDS, checkCharts);
   const chart = new Chart(element("trust-chart"), "trust-models");
-  const failure = element("trust-failure");
-  let current: AbortController | undefined;
+  const ask = newest(element("trust-failure"), (signal) => show(section.values, signal));
   let seen = false;
 
   async function renew(): Promise<void> {
-    if (!seen) return;
-    current?.abort();
-    const own = new AbortController();
-    current = own;
-    try {
-      await show(section.values, own.signal);
-      failure.hidden = true;
-    } catch (error) {
-      if (own.signal.aborted) return;
-      failure.textContent = `No answer: ${(error as Error).message}. What you see is the answer before.`;
-      failure.hidden = false;
-    }
+    if (seen) await ask();
   }
 
   async function show(settings: Settings, signal: AbortSignal): Promise<void> {
