@@ -144,9 +144,10 @@ export function parsed(text) {
   return Number(`${digits.replaceAll(",", "").replace("−", "-")}e-${power}`);
 }
 
-/** The colours that a canvas has. */
+/** The colours that a canvas has once what waits for a frame is drawn: a page has fewer maps than this waits frames. */
 export function colors(canvas) {
-  return canvas.evaluate((canvas) => {
+  return canvas.evaluate(async (canvas) => {
+    for (let frame = 0; frame < 10; frame += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return new Set(new Uint32Array(data.buffer)).size;
   });

@@ -3,6 +3,7 @@
 
 import { onColorChange, readColor, type Rgb } from "./colors.js";
 import { number } from "./format.js";
+import { inFrame } from "./turns.js";
 
 const NAMED_ROWS = 16;
 /** Up to so many rows the table has the whole matrix, above only the largest entries. */
@@ -39,6 +40,7 @@ export class HeatMap {
   #names: readonly string[] = [];
   #matrix: Float64Array | undefined;
   #scale: Scale = { largest: 1 };
+  #stale = false;
   #cell: { readonly row: number; readonly column: number } | undefined;
 
   /** @param figure - Has a `.map` for the squares and a `figcaption`. */
@@ -74,8 +76,8 @@ export class HeatMap {
     this.#canvas.addEventListener("pointermove", (event) => this.#point(event));
     this.#canvas.addEventListener("pointerdown", (event) => this.#point(event));
     this.#canvas.addEventListener("pointerleave", () => this.#read(undefined));
-    new ResizeObserver(() => this.#paint()).observe(this.#reader);
-    onColorChange(() => this.#paint());
+    new ResizeObserver(() => this.#repaint()).observe(this.#reader);
+    onColorChange(() => this.#repaint());
   }
 
   /** Maps of matrices of one size: what is read in one of them is read in all. */
@@ -102,8 +104,18 @@ export class HeatMap {
     );
     this.#details.hidden = !matrix;
     this.#tabulate();
-    this.#paint();
+    this.#repaint();
     this.#mark();
+  }
+
+  /** Paints in a frame of its own: several maps that change at once do not hold the page up together. */
+  #repaint(): void {
+    if (this.#stale) return;
+    this.#stale = true;
+    inFrame(() => {
+      this.#stale = false;
+      this.#paint();
+    });
   }
 
   #paint(): void {
