@@ -233,6 +233,22 @@ impl TaskDigest {
         Self(bytes)
     }
 
+    /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = (digit(pair[0])? << 4) | digit(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
     /// All 32 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {

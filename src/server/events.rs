@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use super::problem::Problem;
 use super::router::App;
-use super::store::{Counts, Store, TaskStore};
+use super::store::{Counts, ReportStore, TaskReports};
 use crate::recovery::Rank;
 use crate::task::TaskDigest;
 
@@ -41,10 +41,10 @@ pub(super) struct Events {
 
 impl Events {
     /// For the tasks of `store`; at most `streams` at the same time.
-    pub(super) fn new(store: &Store, streams: usize) -> Self {
-        let pulse = |task: &Arc<TaskStore>| (task.task().digest(), watch::Sender::new(task.counts()));
+    pub(super) fn new(store: &dyn ReportStore, streams: usize) -> Self {
+        let pulse = |task: &Arc<dyn TaskReports>| (task.task().digest(), watch::Sender::new(task.counts()));
         Self {
-            pulses: store.tasks().map(pulse).collect(),
+            pulses: store.tasks().iter().map(pulse).collect(),
             stopping: watch::Sender::new(false),
             room: Arc::new(Semaphore::new(streams.min(Semaphore::MAX_PERMITS))),
         }
@@ -73,7 +73,7 @@ pub(super) fn drive(app: &Arc<App>) -> JoinSet<()> {
 }
 
 /// The stream of a task's states with its `rank` leading components.
-pub(super) fn listen(app: Arc<App>, store: Arc<TaskStore>, rank: Rank) -> Result<Response, Problem> {
+pub(super) fn listen(app: Arc<App>, store: Arc<dyn TaskReports>, rank: Rank) -> Result<Response, Problem> {
     let permit = Arc::clone(&app.events.room).try_acquire_owned().map_err(|_| full())?;
     let Some(pulses) = app.events.pulses.get(&store.task().digest()) else {
         return Err(Problem::internal("the task has no pulse"));
@@ -95,7 +95,7 @@ pub(super) fn listen(app: Arc<App>, store: Arc<TaskStore>, rank: Rank) -> Result
 /// One stream.
 struct Listener {
     app: Arc<App>,
-    store: Arc<TaskStore>,
+    store: Arc<dyn TaskReports>,
     rank: Rank,
     pulses: watch::Receiver<Counts>,
     stopping: watch::Receiver<bool>,
@@ -130,7 +130,7 @@ impl Listener {
 
     fn tell_counts(&mut self) -> Event {
         let counts = *self.pulses.borrow_and_update();
-        let event = event("status", &self.app.status(&self.store, counts));
+        let event = event("status", &self.app.status(&*self.store, counts));
         match self.told.replace((counts, self.told.and_then(|(_, of)| of))) {
             None => event.retry(RETRY),
             Some(_) => event,

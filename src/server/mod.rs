@@ -35,11 +35,11 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use self::router::{App, router};
-use self::store::Store;
+use self::store::{FolderStore, ReportStore, TaskReports};
 use crate::task::{Task, TaskDigest};
 
 pub use config::ServerConfig;
-pub use store::StoreError;
+pub use store::{StoreError, TaskSettings};
 
 /// Ports that are tried when the first is taken.
 const PORTS_TRIED: u16 = 100;
@@ -75,13 +75,14 @@ impl Server {
             return Err(ServerError::Page { path: www.clone() });
         }
         let (root, queue) = (config.data.clone(), config.max_pending_requests);
-        let store = spawn_blocking(move || Store::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
-        if store.tasks().next().is_none() {
+        let store =
+            spawn_blocking(move || FolderStore::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
+        if store.tasks().is_empty() {
             return Err(ServerError::NoTask { data: config.data });
         }
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, &config));
+        let app = Arc::new(App::new(Box::new(store), &config));
         Ok(Self { config, listener, address, app })
     }
 
@@ -94,13 +95,13 @@ impl Server {
     /// The tasks, in the order of their digests.
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskSummary> {
-        let summary = |store: &Arc<store::TaskStore>| TaskSummary {
+        let summary = |store: &Arc<dyn TaskReports>| TaskSummary {
             digest: store.task().digest(),
             records: store.counts().records,
             cut_bytes: store.damage().cut_bytes,
             damaged_reports: store.damage().passed_over,
         };
-        self.app.store.tasks().map(summary).collect()
+        self.app.store.tasks().iter().map(summary).collect()
     }
 
     /// Serves until `shutdown` is ready. Then it takes no more connections, ends event streams, finishes open requests for as long as `drain_timeout` says, and gives

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
 use super::problem::Problem;
-use super::store::TaskStore;
+use super::store::TaskReports;
 use crate::aggregate::Aggregate;
 use crate::covariance::{Covariance, Mean};
 use crate::recovery::{Components, Rank, principal_components};
@@ -58,7 +58,12 @@ impl Recovery {
 impl RecoveryCache {
     /// The `rank` leading components of a state with `records` reports or more; `rank` is at most the dimension and there is
     /// at least one report.
-    pub(super) async fn recover(&self, store: Arc<TaskStore>, rank: Rank, records: u64) -> Result<Recovery, Problem> {
+    pub(super) async fn recover(
+        &self,
+        store: Arc<dyn TaskReports>,
+        rank: Rank,
+        records: u64,
+    ) -> Result<Recovery, Problem> {
         let task = store.task().clone();
         let spectrum = self.spectrum(store, records).await?;
         let Components { vectors, values, .. } = &spectrum.components;
@@ -76,7 +81,7 @@ impl RecoveryCache {
         })
     }
 
-    async fn spectrum(&self, store: Arc<TaskStore>, records: u64) -> Result<Arc<Spectrum>, Problem> {
+    async fn spectrum(&self, store: Arc<dyn TaskReports>, records: u64) -> Result<Arc<Spectrum>, Problem> {
         let mut last = Arc::clone(&self.last).lock_owned().await;
         // Reports are summed before they are counted, so a result can be of a newer state than the count.
         if let Some(spectrum) = last.as_ref().filter(|spectrum| spectrum.records >= records) {
@@ -84,7 +89,8 @@ impl RecoveryCache {
         }
         // The lock goes along: when the request is given up, the result still serves the next one.
         let computed = spawn_blocking(move || {
-            let spectrum = Arc::new(Spectrum::compute(&store.aggregate(), store.task())?);
+            let spectrum =
+                Arc::new(Spectrum::compute(&store.aggregate().map_err(|error| error.to_string())?, store.task())?);
             *last = Some(Arc::clone(&spectrum));
             Ok(spectrum)
         });

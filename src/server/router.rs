@@ -24,7 +24,7 @@ use super::events::{self, Events};
 use super::limits::{Limits, Upload, busy};
 use super::problem::{Problem, report_kind, urn};
 use super::recovery::{Recovery, RecoveryCache};
-use super::store::{Batch, CommitError, Committed, Counts, Store, TaskStore};
+use super::store::{Batch, CommitError, Committed, Counts, ReportStore, TaskReports};
 use crate::privacy::Guarantee;
 use crate::recovery::Rank;
 use crate::report::{Report, ReportError};
@@ -46,7 +46,7 @@ const LISTED_REJECTIONS: usize = 1000;
 
 /// What all requests share.
 pub(super) struct App {
-    pub(super) store: Store,
+    pub(super) store: Box<dyn ReportStore>,
     pub(super) events: Events,
     recoveries: BTreeMap<TaskDigest, RecoveryCache>,
     limits: Limits,
@@ -54,18 +54,18 @@ pub(super) struct App {
 }
 
 impl App {
-    pub(super) fn new(store: Store, config: &ServerConfig) -> Self {
-        let recoveries = store.tasks().map(|task| (task.task().digest(), RecoveryCache::default())).collect();
-        let events = Events::new(&store, config.max_event_streams);
+    pub(super) fn new(store: Box<dyn ReportStore>, config: &ServerConfig) -> Self {
+        let recoveries = store.tasks().iter().map(|task| (task.task().digest(), RecoveryCache::default())).collect();
+        let events = Events::new(&*store, config.max_event_streams);
         Self { store, events, recoveries, limits: Limits::new(config), minimum_batch: config.minimum_batch.max(1) }
     }
 
-    fn find(&self, id: Result<UrlPath<String>, PathRejection>) -> Result<&Arc<TaskStore>, Problem> {
+    fn find(&self, id: Result<UrlPath<String>, PathRejection>) -> Result<Arc<dyn TaskReports>, Problem> {
         let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
-        self.store.task(&id).ok_or_else(|| Problem::unknown_task(&id))
+        TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
     }
 
-    pub(super) fn status(&self, store: &TaskStore, counts: Counts) -> Status {
+    pub(super) fn status(&self, store: &dyn TaskReports, counts: Counts) -> Status {
         Status {
             task: store.task().digest().to_string(),
             records: counts.records,
@@ -78,7 +78,12 @@ impl App {
     }
 
     /// The components of a state with `records` reports or more.
-    pub(super) async fn recover(&self, store: &Arc<TaskStore>, rank: Rank, records: u64) -> Result<Recovery, Problem> {
+    pub(super) async fn recover(
+        &self,
+        store: &Arc<dyn TaskReports>,
+        rank: Rank,
+        records: u64,
+    ) -> Result<Recovery, Problem> {
         if records < self.minimum_batch {
             return Err(below_minimum_batch(records, self.minimum_batch));
         }
@@ -153,7 +158,7 @@ async fn health() -> Response {
 }
 
 async fn list_tasks(State(app): State<Arc<App>>) -> Response {
-    let tasks: Vec<String> = app.store.tasks().map(|task| task.task().digest().to_string()).collect();
+    let tasks: Vec<String> = app.store.tasks().iter().map(|task| task.task().digest().to_string()).collect();
     Json(serde_json::json!({"tasks": tasks})).into_response()
 }
 
@@ -183,7 +188,7 @@ async fn show_status(
     id: Result<UrlPath<String>, PathRejection>,
 ) -> Result<Json<Status>, Problem> {
     let store = app.find(id)?;
-    Ok(Json(app.status(store, store.counts())))
+    Ok(Json(app.status(&*store, store.counts())))
 }
 
 /// What became of the reports of a request.
@@ -216,7 +221,7 @@ async fn take_reports(
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem).await),
     };
     let upload = app.limits.read(&headers, body).await?;
-    check_length(&upload.bytes, store)?;
+    check_length(&upload.bytes, &*store)?;
     let (batch, rejected, rejections) = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, store.task(), store.report_bytes())
     } else {
@@ -251,7 +256,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// A body is one or more whole reports.
-fn check_length(bytes: &[u8], store: &TaskStore) -> Result<(), Problem> {
+fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
     let (found, each) = (bytes.len(), store.report_bytes());
     if found > 0 && found.is_multiple_of(each) {
         return Ok(());
@@ -298,6 +303,12 @@ fn decode(upload: Upload, task: &Task, report_bytes: usize) -> (Batch, u64, Vec<
 fn not_committed(error: &CommitError) -> Problem {
     match error {
         CommitError::Busy => busy(),
+        CommitError::Quota { .. } => Problem::new(
+            StatusCode::FORBIDDEN,
+            "quota",
+            "The task takes no more reports",
+            format!("{error}; none of this request was counted: the operator can raise the limit"),
+        ),
         CommitError::Write(_) | CommitError::Closed => Problem::unavailable(
             "store-unavailable",
             "The reports could not be stored",
@@ -335,7 +346,7 @@ async fn show_recovery(
 ) -> Result<Json<Recovery>, Problem> {
     let store = app.find(id)?;
     let rank = read_rank(query, store.task().dimension())?;
-    app.recover(store, rank, store.counts().records).await.map(Json)
+    app.recover(&store, rank, store.counts().records).await.map(Json)
 }
 
 async fn listen(
@@ -343,7 +354,7 @@ async fn listen(
     id: Result<UrlPath<String>, PathRejection>,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let store = Arc::clone(app.find(id)?);
+    let store = app.find(id)?;
     let rank = read_rank(query, store.task().dimension())?;
     events::listen(app, store, rank)
 }

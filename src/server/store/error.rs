@@ -27,7 +27,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A folder of another release or of something else.
-    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another folder", path.display(), super::FORMAT)]
+    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another folder", path.display(), super::folder::FORMAT)]
     Format {
         /// The file that names the format.
         path: PathBuf,

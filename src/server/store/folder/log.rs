@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::StoreError;
 use crate::report::{Report, report_bytes};
+use crate::server::store::{Damage, StoreError};
 use crate::task::Task;
 
 /// Bytes that are read at a time when a file is replayed.
@@ -17,15 +17,6 @@ pub(super) struct ReportLog<F = File> {
     length: u64,
     /// Whether the file may hold bytes beyond `length`: a write failed, and so did its undoing.
     torn: bool,
-}
-
-/// What a file held when it was opened, beside good reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Damage {
-    /// Bytes at the end that were no whole report and were cut off: a write that was never acknowledged.
-    pub(crate) cut_bytes: u64,
-    /// Damaged reports with good ones behind them; they are passed over and left in place.
-    pub(crate) passed_over: u64,
 }
 
 /// What a log asks of a file. Tests have one that fails on demand.

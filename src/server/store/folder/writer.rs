@@ -3,55 +3,26 @@
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
-use super::StoreError;
-use super::log::{Damage, LogFile, ReportLog};
+use super::log::{LogFile, ReportLog};
 use crate::aggregate::Aggregate;
 use crate::report::{Report, ReportId, report_bytes};
+use crate::server::store::{
+    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings,
+};
 use crate::task::Task;
 
 /// Bytes of reports beyond which no further batch joins those that are written together.
 const GROUP_BYTES: usize = 8 << 20;
 
-/// Good reports of a task that wait to be written.
-pub(crate) struct Batch {
-    /// The reports.
-    pub(crate) reports: Vec<Report>,
-    /// Their bytes, one after the other.
-    pub(crate) bytes: Vec<u8>,
-    /// Their share of the bytes that the server may hold.
-    #[allow(dead_code, reason = "held until the batch is written, then dropped with it")]
-    pub(crate) permit: OwnedSemaphorePermit,
-}
-
-/// What became of a batch. All of it is on the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Committed {
-    /// Reports counted for the first time.
-    pub(crate) accepted: u64,
-    /// Reports whose id was there already; the first one stays.
-    pub(crate) duplicate: u64,
-}
-
-/// Why a batch was not counted, not even in part.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CommitError {
-    #[error("too many batches wait to be written")]
-    Busy,
-    #[error("the store cannot write: {0}")]
-    Write(String),
-    #[error("the store is closed")]
-    Closed,
-}
-
 /// The reports of one task.
-pub(crate) struct TaskStore {
+pub(super) struct FolderTask {
     task: Task,
-    report_bytes: usize,
+    settings: RwLock<Arc<TaskSettings>>,
     damage: Damage,
     totals: Arc<Totals>,
     /// Gone once the store is closed.
@@ -66,22 +37,13 @@ struct Totals {
     aggregate: Mutex<Aggregate>,
 }
 
-/// Reports seen.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    /// Reports in the aggregate.
-    pub(crate) records: u64,
-    /// Reports ignored, since the store was opened, because their id was there already.
-    pub(crate) duplicates: u64,
-}
-
 /// A batch and who waits for it.
 struct Waiting {
     batch: Batch,
     answer: oneshot::Sender<Result<Committed, CommitError>>,
 }
 
-impl TaskStore {
+impl FolderTask {
     /// Replays the file and starts the writer. At most `queue` batches wait for it.
     pub(super) fn open(task: Task, path: &Path, queue: usize) -> Result<Self, StoreError> {
         let mut ids = HashSet::new();
@@ -107,8 +69,8 @@ impl TaskStore {
         let writer = Writer { task: task.clone(), log, ids, totals: Arc::clone(&totals) };
         let thread = thread::Builder::new().name("report-writer".into()).spawn(move || writer.run(receiver))?;
         Ok(Self {
-            report_bytes: report_bytes(&task),
             task,
+            settings: RwLock::default(),
             damage,
             totals,
             queue: Mutex::new(Some(sender)),
@@ -116,43 +78,9 @@ impl TaskStore {
         })
     }
 
-    pub(crate) fn task(&self) -> &Task {
-        &self.task
-    }
-
-    /// The length of one report.
-    pub(crate) fn report_bytes(&self) -> usize {
-        self.report_bytes
-    }
-
-    /// What opening the file repaired.
-    pub(crate) fn damage(&self) -> Damage {
-        self.damage
-    }
-
-    pub(crate) fn counts(&self) -> Counts {
-        *self.totals.counts.borrow()
-    }
-
-    /// The counts as they change.
-    pub(crate) fn watch_counts(&self) -> watch::Receiver<Counts> {
-        self.totals.counts.subscribe()
-    }
-
-    /// A copy of the sums. Waits while reports are summed: not for a request thread.
-    pub(crate) fn aggregate(&self) -> Aggregate {
-        hold(&self.totals.aggregate).clone()
-    }
-
-    /// Hands a batch to the writer and waits until it is on the disk and counted. A caller that stops waiting does not stop the batch.
-    pub(crate) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        let (answer, committed) = oneshot::channel();
-        match hold(&self.queue).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Full(_)) => return Err(CommitError::Busy),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(CommitError::Closed),
-        }
-        committed.await.unwrap_or(Err(CommitError::Closed))
+    /// Gives it other settings.
+    pub(super) fn configure(&self, settings: TaskSettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
     /// Takes no further batch, and returns when those that wait are written.
@@ -165,7 +93,49 @@ impl TaskStore {
     }
 }
 
-impl Drop for TaskStore {
+impl TaskReports for FolderTask {
+    fn task(&self) -> &Task {
+        &self.task
+    }
+
+    fn settings(&self) -> Arc<TaskSettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn damage(&self) -> Damage {
+        self.damage
+    }
+
+    fn counts(&self) -> Counts {
+        *self.totals.counts.borrow()
+    }
+
+    fn watch_counts(&self) -> watch::Receiver<Counts> {
+        self.totals.counts.subscribe()
+    }
+
+    fn queued(&self) -> usize {
+        hold(&self.queue).as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity())
+    }
+
+    fn aggregate(&self) -> Result<Aggregate, StoreError> {
+        Ok(hold(&self.totals.aggregate).clone())
+    }
+
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        Box::pin(async {
+            let (answer, committed) = oneshot::channel();
+            match hold(&self.queue).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(_)) => return Err(CommitError::Busy),
+                Err(mpsc::error::TrySendError::Closed(_)) => return Err(CommitError::Closed),
+            }
+            committed.await.unwrap_or(Err(CommitError::Closed))
+        })
+    }
+}
+
+impl Drop for FolderTask {
     fn drop(&mut self) {
         self.close();
     }
@@ -287,13 +257,13 @@ mod tests {
         }
     }
 
-    fn store(file: &FaultyFile) -> TaskStore {
+    fn store(file: &FaultyFile) -> FolderTask {
         let (task, damage) = (task(), Damage::default());
         let aggregate = Aggregate::empty(&task);
-        TaskStore::start(task, faulty_log(file), damage, HashSet::new(), aggregate, 4).unwrap()
+        FolderTask::start(task, faulty_log(file), damage, HashSet::new(), aggregate, 4).unwrap()
     }
 
-    fn commit(store: &TaskStore, reports: &[Report]) -> Result<Committed, CommitError> {
+    fn commit(store: &FolderTask, reports: &[Report]) -> Result<Committed, CommitError> {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(store.commit(batch(reports)))
     }
 
@@ -308,14 +278,14 @@ mod tests {
             fault.store(true, SeqCst);
             assert!(matches!(commit(&store, &reports[1..]), Err(CommitError::Write(_))));
             assert_eq!((store.counts().records, store.counts().duplicates), (2, 0));
-            assert_eq!(store.aggregate().records(), 2);
+            assert_eq!(store.aggregate().unwrap().records(), 2);
             fault.store(false, SeqCst);
         }
         file.capacity.store(0, SeqCst);
         assert_eq!(commit(&store, &reports[1..]), Ok(Committed { accepted: 4, duplicate: 1 }));
         let mut expected = Aggregate::empty(store.task());
         expected.accumulate(store.task(), &reports).unwrap();
-        assert_eq!(store.aggregate(), expected);
+        assert_eq!(store.aggregate().unwrap(), expected);
         assert_eq!(file.content(), reports.iter().flat_map(Report::to_bytes).collect::<Vec<u8>>());
     }
 
