@@ -17,6 +17,7 @@
 mod config;
 mod events;
 mod limits;
+mod net;
 mod problem;
 mod recovery;
 mod router;
@@ -38,7 +39,8 @@ use self::router::{App, router};
 use self::store::{FolderStore, ReportStore, TaskReports};
 use crate::task::{Task, TaskDigest};
 
-pub use config::ServerConfig;
+pub use config::{RateLimit, ServerConfig, TlsFiles};
+pub use net::{AddressRange, AddressRangeError};
 pub use store::{StoreError, TaskSettings};
 
 /// Ports that are tried when the first is taken.
