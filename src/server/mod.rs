@@ -16,6 +16,7 @@
 
 mod config;
 mod events;
+mod front;
 mod limits;
 mod net;
 mod problem;
@@ -23,24 +24,23 @@ mod recovery;
 mod router;
 mod store;
 
-use std::future::{Future, IntoFuture, pending};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
 
+use self::front::Front;
+use self::net::Tls;
 use self::router::{App, router};
 use self::store::{FolderStore, ReportStore, TaskReports};
 use crate::task::{Task, TaskDigest};
 
 pub use config::{RateLimit, ServerConfig, TlsFiles};
-pub use net::{AddressRange, AddressRangeError};
+pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
 pub use store::{StoreError, TaskSettings};
 
 /// Ports that are tried when the first is taken.
@@ -52,6 +52,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
+    tls: Option<Tls>,
 }
 
 /// A task of a server, and what opening its file found.
@@ -76,6 +77,7 @@ impl Server {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
+        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
         let (root, queue) = (config.data.clone(), config.max_pending_requests);
         let store =
             spawn_blocking(move || FolderStore::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
@@ -85,7 +87,7 @@ impl Server {
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
         let app = Arc::new(App::new(Box::new(store), &config));
-        Ok(Self { config, listener, address, app })
+        Ok(Self { config, listener, address, app, tls })
     }
 
     /// The address that it listens on.
@@ -106,38 +108,25 @@ impl Server {
         self.app.store.tasks().iter().map(summary).collect()
     }
 
-    /// Serves until `shutdown` is ready. Then it takes no more connections, ends event streams, finishes open requests for as long as `drain_timeout` says, and gives
-    /// the folder free.
+    /// Serves until `shutdown` is ready. Then it takes no more connections, closes idle ones, ends event streams, finishes open
+    /// requests for as long as `drain_timeout` says and cuts what is left, and gives the folder free.
     ///
     /// # Errors
-    /// [`ServerError::Io`] when the system lets no more connections in.
+    /// [`ServerError::Io`] when the store's last writes cannot be waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
-        let router = router(Arc::clone(&self.app), self.config.www.as_deref());
-        // Answers are small: they leave at once.
-        let listener = self.listener.tap_io(|connection| drop(connection.set_nodelay(true)));
-        let (stopping, stopped) = oneshot::channel();
-        let pulses = events::drive(&self.app);
-        let app = Arc::clone(&self.app);
-        let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
+        let Self { config, listener, app, tls, .. } = self;
+        let router = router(Arc::clone(&app), config.www.as_deref());
+        let front = Arc::new(Front::new(Arc::clone(&app), router, &config));
+        let pulses = events::drive(&app);
+        let stopped = async {
             shutdown.await;
             // Streams end only when they are told to, and connections are closed only when what they carry has ended.
             app.events.stop();
-            let _ = stopping.send(());
-        });
-        let deadline = async {
-            if stopped.await.is_err() {
-                pending::<()>().await;
-            }
-            sleep(self.config.drain_timeout).await;
         };
-        let served = tokio::select! {
-            served = serving.into_future() => served,
-            () = deadline => Ok(()),
-        };
+        net::serve(listener, &config, tls, |peer| front.answering(peer), stopped).await;
         drop(pulses);
-        let app = self.app;
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
-        Ok(served?)
+        Ok(())
     }
 }
 
@@ -186,6 +175,9 @@ pub enum ServerError {
         /// What the system said.
         source: io::Error,
     },
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The system, while serving.
     #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
     Io(#[from] io::Error),

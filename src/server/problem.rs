@@ -47,6 +47,12 @@ impl Problem {
         Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, kind, title, detail) }
     }
 
+    /// Says when to come back.
+    pub(super) fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
     pub(super) fn unknown_task(id: &str) -> Self {
         let id: String = id.chars().take(80).collect();
         Self::new(

@@ -49,7 +49,7 @@ pub(super) struct App {
     pub(super) store: Box<dyn ReportStore>,
     pub(super) events: Events,
     recoveries: BTreeMap<TaskDigest, RecoveryCache>,
-    limits: Limits,
+    pub(super) limits: Limits,
     minimum_batch: u64,
 }
 

@@ -4,7 +4,11 @@ mod crash;
 mod events;
 mod harness;
 mod limits;
+mod net;
 mod page;
+#[cfg(feature = "cli")]
+mod robustness;
+mod wire;
 
 use std::fs;
 use std::thread;
