@@ -36,7 +36,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use self::router::{App, router};
-use self::store::{FolderStore, ReportStore, TaskReports};
+use self::store::{FolderOptions, FolderStore, ReportStore, TaskReports};
 use crate::task::{Task, TaskDigest};
 
 pub use config::{RateLimit, ServerConfig, TlsFiles};
@@ -76,9 +76,10 @@ impl Server {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
-        let (root, queue) = (config.data.clone(), config.max_pending_requests);
+        let root = config.data.clone();
+        let options = FolderOptions { queue: config.max_pending_requests, ..FolderOptions::default() };
         let store =
-            spawn_blocking(move || FolderStore::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
+            spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
         if store.tasks().is_empty() {
             return Err(ServerError::NoTask { data: config.data });
         }

@@ -4,6 +4,7 @@
 
 mod error;
 mod folder;
+mod metrics;
 mod settings;
 
 use std::fmt;
@@ -18,7 +19,8 @@ use crate::report::{Report, report_bytes};
 use crate::task::{Task, TaskDigest};
 
 pub use error::StoreError;
-pub(super) use folder::FolderStore;
+pub(super) use folder::{FolderOptions, FolderStore};
+pub(super) use metrics::StoreMetrics;
 pub use settings::TaskSettings;
 
 /// A future behind a pointer, so that stores can be trait objects.
