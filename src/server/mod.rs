@@ -39,7 +39,7 @@ use self::store::{FolderOptions, FolderStore, ReportStore, TaskReports};
 use crate::task::{Task, TaskDigest};
 
 pub use config::ServerConfig;
-pub use store::{StoreError, TaskSettings};
+pub use store::{StoreError, TaskSettings, maintenance};
 
 /// Ports that are tried when the first is taken.
 const PORTS_TRIED: u16 = 100;
