@@ -30,6 +30,8 @@ mod writer;
 mod model;
 #[cfg(test)]
 mod simulated;
+#[cfg(test)]
+mod speed;
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
@@ -173,6 +175,8 @@ impl FolderStore {
             for name in names {
                 self.disk.remove(&folder.join(name))?;
             }
+            // Or files might come back without the folder's row in the manifest.
+            self.disk.sync_folder(&folder)?;
             self.disk.remove_folder(&folder)?;
             self.disk.sync_folder(&self.root.join("tasks"))
         };

@@ -114,7 +114,15 @@ pub(super) struct Footer {
     pub(super) page_bytes: u64,
     /// Names and values about the file.
     pub(super) notes: Vec<(String, String)>,
+    /// The release that wrote it.
+    pub(super) writer: String,
 }
+
+/// What the name of the release that wrote a file begins with.
+pub(super) const WRITER: &str = "ldp-pca version ";
+
+/// The most notes that a footer has.
+const MAX_NOTES: usize = 14;
 
 impl Footer {
     /// The footer, up to the end of the file.
@@ -161,7 +169,7 @@ impl Footer {
             writer.text(2, value);
             writer.end();
         }
-        writer.text(6, concat!("ldp-pca version ", env!("CARGO_PKG_VERSION")));
+        writer.text(6, &self.writer);
         let mut bytes = writer.finish();
         let length = bytes.len() as u32;
         bytes.extend(length.to_le_bytes());
@@ -169,9 +177,9 @@ impl Footer {
         bytes
     }
 
-    /// Reads the metadata: a footer without its last [`FOOTER_END`] bytes.
+    /// Reads the metadata: a footer without its last [`FOOTER_END`] bytes; `None` for anything that is not written so.
     pub(super) fn read(metadata: &[u8]) -> Option<Self> {
-        let (mut reports, mut report_bytes, mut page_bytes) = (None, None, None);
+        let (mut reports, mut report_bytes, mut page_bytes, mut writer) = (None, None, None, None);
         let mut notes = Vec::new();
         let mut reader = Reader::new(metadata);
         reader.fields(|reader, field, _| {
@@ -211,12 +219,17 @@ impl Footer {
                         notes.push((key.to_owned(), value.to_owned()));
                     }
                 }
+                6 => writer = Some(reader.text()?.to_owned()),
                 _ => return Some(false),
             }
             Some(true)
         })?;
-        let footer = Self { reports: reports?, report_bytes: report_bytes?, page_bytes: page_bytes?, notes };
-        (reader.position() == metadata.len()).then_some(footer)
+        let footer =
+            Self { reports: reports?, report_bytes: report_bytes?, page_bytes: page_bytes?, notes, writer: writer? };
+        let ours = footer.notes.len() <= MAX_NOTES
+            && footer.to_bytes().strip_suffix(MAGIC)?.get(..metadata.len()) == Some(metadata);
+        let ours = ours && footer.writer.starts_with(WRITER);
+        (ours && reader.position() == metadata.len()).then_some(footer)
     }
 
     /// What a note says.
@@ -259,13 +272,20 @@ mod tests {
     #[test]
     fn footers_survive_their_bytes() {
         let notes = vec![("task".to_owned(), "{\"ü\":1}".to_owned()), ("segment".to_owned(), "3".to_owned())];
-        let footer = Footer { reports: 1 << 33, report_bytes: 35, page_bytes: 1 << 40, notes };
+        let footer =
+            Footer { reports: 1 << 33, report_bytes: 35, page_bytes: 1 << 40, notes, writer: format!("{WRITER}7") };
         let bytes = footer.to_bytes();
         let metadata = &bytes[..bytes.len() - FOOTER_END];
         assert_eq!(bytes[metadata.len()..metadata.len() + 4], (metadata.len() as u32).to_le_bytes());
         assert_eq!(Footer::read(metadata), Some(footer));
         for length in 0..metadata.len() {
             assert_eq!(Footer::read(&metadata[..length]), None, "{length}");
+        }
+        let read = Footer::read(metadata);
+        for bit in 0..8 * metadata.len() {
+            let mut altered = metadata.to_vec();
+            altered[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(Footer::read(&altered), read, "bit {bit}");
         }
     }
 }

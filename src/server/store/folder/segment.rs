@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, DiskFile};
-use super::parquet::{Footer, MAGIC, PAGE_BYTES, PageHeader};
+use super::parquet::{Footer, MAGIC, PAGE_BYTES, PageHeader, WRITER};
 use crate::report::report_bytes;
 use crate::task::Task;
 
@@ -205,5 +205,6 @@ pub(super) fn footer(task: &Task, number: u64, reports: u64, end: u64) -> Footer
         report_bytes: report_bytes(task) as u32,
         page_bytes: end - MAGIC.len() as u64,
         notes: notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+        writer: format!("{WRITER}{}", env!("CARGO_PKG_VERSION")),
     }
 }

@@ -4,6 +4,8 @@ mod export;
 mod merge;
 mod read;
 mod repair;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 pub use export::{Exported, Layout, export};
