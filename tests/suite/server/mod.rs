@@ -7,7 +7,6 @@ mod limits;
 mod page;
 mod store;
 
-use std::fs;
 use std::thread;
 
 use ldp_pca::centring::Centring;

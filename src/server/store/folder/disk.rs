@@ -41,6 +41,8 @@ pub(super) trait DiskFile: Send + 'static {
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all parts, one after the other, from `offset` on.
     fn write_at(&mut self, parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()>;
+    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less than making the file longer.
+    fn reserve(&mut self, length: u64) -> io::Result<()>;
     /// Cuts the file, or fills it with zeros, to this length.
     fn set_length(&mut self, length: u64) -> io::Result<()>;
     /// Waits until content and length are on the disk.
@@ -133,6 +135,16 @@ impl DiskFile for File {
                 Err(error) => return Err(error),
             }
         }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        Ok(rustix::fs::fallocate(&*self, rustix::fs::FallocateFlags::empty(), 0, length)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reserve(&mut self, _: u64) -> io::Result<()> {
         Ok(())
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Scanned {
     pub(super) holes: u64,
     /// Good reports behind `good_end`, in damage at the end.
     pub(super) stranded: u64,
-    /// Bytes behind `good_end` that are neither stranded reports nor a footer.
+    /// Bytes behind `good_end` that are neither stranded reports, nor a footer, nor unused room.
     pub(super) torn: u64,
     /// The footer, when it follows the last good page.
     pub(super) footer: Option<Footer>,
@@ -114,10 +114,14 @@ impl Scan<'_> {
             return Ok(());
         }
         // Damage that is a hole if a good page follows: how many reports it saved and lost.
+        // Nothing stands in unused room. A page may end with zeros, so they count where one is read.
+        let used = self.last_byte(offset, end)?;
         let mut hurt = self.bytes(0, MAGIC.len())? != MAGIC;
         let (mut saved, mut lost) = (0, 0);
-        while offset < end {
+        while offset < used {
             match self.page(offset, end)? {
+                // A write that did not come to its end, in room that was taken before. Only a checksum may be zeros by itself.
+                Page::Damaged { end: next, .. } if next > used + 4 => break,
                 Page::Good { end: next } => {
                     self.scanned.holes += u64::from(hurt);
                     self.scanned.lost += lost;
@@ -136,7 +140,8 @@ impl Scan<'_> {
                 Page::Cut => break,
                 Page::Nothing => {
                     let Some(next) = self.next_page(offset + 1, end)? else {
-                        self.scanned.stranded = saved + self.salvage_anywhere(offset, end)?;
+                        self.scanned.stranded =
+                            saved + self.salvage_anywhere(offset, end.min(used + self.report_bytes as u64))?;
                         break;
                     };
                     let good = self.salvage_anywhere(offset, next)?;
@@ -147,8 +152,22 @@ impl Scan<'_> {
             }
             self.scanned.stranded = saved;
         }
-        self.scanned.torn = length - self.scanned.good_end - self.scanned.stranded * self.report_bytes as u64;
+        let behind = self.last_byte(self.scanned.good_end, length)? - self.scanned.good_end;
+        self.scanned.torn = behind.saturating_sub(self.scanned.stranded * self.report_bytes as u64);
         Ok(())
+    }
+
+    /// Where the zeros begin that go on to `end`: room that was taken and not used.
+    fn last_byte(&mut self, start: u64, mut end: u64) -> Result<u64, ScanError> {
+        while end > start {
+            let from = end.saturating_sub(SEARCH_BYTES as u64).max(start);
+            let part = self.bytes(from, (end - from) as usize)?;
+            if let Some(last) = part.iter().rposition(|byte| *byte != 0) {
+                return Ok(from + last as u64 + 1);
+            }
+            end = from;
+        }
+        Ok(start)
     }
 
     /// Reads the page at `offset`, and hands on its reports if it is good.

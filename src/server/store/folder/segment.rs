@@ -11,6 +11,10 @@ use crate::task::Task;
 /// Runs of bytes shorter than this on average are copied together before they are written.
 const WORTH_A_PART: usize = 4096;
 
+/// Room that is taken at a time is as much as the segment has, between these bounds.
+const LEAST_ROOM: u64 = 256 << 10;
+const MOST_ROOM: u64 = 32 << 20;
+
 /// What a file in the folder of a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SegmentFile {
@@ -68,6 +72,8 @@ pub(super) struct Segment {
     file: Box<dyn DiskFile>,
     length: u64,
     pub(super) reports: u64,
+    /// Up to where room was taken, as zeros.
+    room: u64,
     /// Whether the file may hold bytes beyond `length`: a write failed, and so did its undoing.
     torn: bool,
     /// Whether it has its last name.
@@ -81,7 +87,7 @@ impl Segment {
         file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         file.sync()?;
         disk.sync_folder(folder)?;
-        Ok(Self { number, path, file, length: MAGIC.len() as u64, reports: 0, torn: false, renamed: false })
+        Ok(Self { number, path, file, length: MAGIC.len() as u64, reports: 0, room: 0, torn: false, renamed: false })
     }
 
     /// Goes on with a file that holds `reports` in good pages up to `length`. What is behind them is cut off, and what is before them is put on the
@@ -92,7 +98,7 @@ impl Segment {
         if length == MAGIC.len() as u64 {
             file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         }
-        let mut segment = Self { number, path, file, length, reports, torn: true, renamed: false };
+        let mut segment = Self { number, path, file, length, reports, room: 0, torn: true, renamed: false };
         segment.restore()?;
         Ok(segment)
     }
@@ -105,6 +111,7 @@ impl Segment {
     /// before the next write.
     pub(super) fn append(&mut self, runs: &[&[u8]], report_bytes: usize) -> io::Result<()> {
         self.restore()?;
+        self.reserve(runs);
         let length: usize = runs.iter().map(|run| run.len()).sum();
         self.torn = true;
         let written = if length < runs.len() * WORTH_A_PART {
@@ -124,6 +131,26 @@ impl Segment {
                 drop(self.restore());
                 Err(error)
             }
+        }
+    }
+
+    /// Takes room before it is needed. Where there is none, the write will tell.
+    fn reserve(&mut self, runs: &[&[u8]]) {
+        let needed = self.length + runs.iter().map(|run| run.len() as u64).sum::<u64>() + (1 << 10);
+        if needed > self.room {
+            let room = needed + needed.clamp(LEAST_ROOM, MOST_ROOM);
+            // What cannot be had is not asked for with every write.
+            let _ = self.file.reserve(room);
+            self.room = room;
+        }
+    }
+
+    /// Gives back what room is not needed; for when nothing more is written.
+    pub(super) fn trim(&mut self) {
+        if self.room > 0 {
+            self.torn = true;
+            // The next start does it otherwise.
+            let _ = self.restore();
         }
     }
 
@@ -164,7 +191,7 @@ impl Segment {
         if self.torn {
             self.file.set_length(self.length)?;
             self.file.sync()?;
-            self.torn = false;
+            (self.torn, self.room) = (false, 0);
         }
         Ok(())
     }

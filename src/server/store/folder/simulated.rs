@@ -322,6 +322,16 @@ impl DiskFile for MachineFile {
         if written < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        let mut state = self.machine.begin()?;
+        if state.room < length {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let content = &mut state.files[self.file];
+        content.seen.resize(content.seen.len().max(length as usize), 0);
+        Ok(())
+    }
+
     fn set_length(&mut self, length: u64) -> io::Result<()> {
         let mut state = self.machine.begin()?;
         state.files[self.file].seen.resize(length as usize, 0);

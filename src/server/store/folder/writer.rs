@@ -58,6 +58,9 @@ impl Writer {
             }
             self.commit(group);
         }
+        if let Some(segment) = &mut self.segment {
+            segment.trim();
+        }
     }
 
     fn commit(&mut self, mut group: Vec<Waiting>) {
