@@ -44,20 +44,17 @@ pub(super) struct Share {
 }
 
 impl Share {
+    /// For batches that come from no request.
+    pub(super) fn of_nothing() -> Self {
+        Self { pending: Arc::new(Pending { held: AtomicUsize::new(0), most: 0 }), bytes: 0 }
+    }
+
     /// Takes some more, if they are free.
     fn grow(&mut self, bytes: usize) -> bool {
         let (held, most) = (&self.pending.held, self.pending.most);
         let grown = held.fetch_update(Relaxed, Relaxed, |held| held.checked_add(bytes).filter(|held| *held <= most));
         self.bytes += if grown.is_ok() { bytes } else { 0 };
         grown.is_ok()
-    }
-}
-
-#[cfg(test)]
-impl Share {
-    /// For batches that come from no request.
-    pub(super) fn of_nothing() -> Self {
-        Self { pending: Arc::new(Pending { held: AtomicUsize::new(0), most: 0 }), bytes: 0 }
     }
 }
 

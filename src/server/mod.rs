@@ -55,7 +55,7 @@ use crate::task::{Task, TaskDigest};
 
 pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
 pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
-pub use store::{StoreError, TaskSettings};
+pub use store::{StoreError, TaskSettings, maintenance};
 
 /// Ports that are tried when the first is taken.
 const PORTS_TRIED: u16 = 100;

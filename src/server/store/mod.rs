@@ -20,6 +20,7 @@ use crate::report::{Report, report_bytes};
 use crate::task::{Task, TaskDigest};
 
 pub use error::StoreError;
+pub use folder::maintenance;
 pub(super) use folder::{FolderOptions, FolderStore};
 pub(super) use metrics::StoreMetrics;
 pub use settings::TaskSettings;
