@@ -47,7 +47,9 @@ impl Front {
 
     async fn answer(&self, request: Request<Incoming>) -> Response {
         let Some(task) = uploads_to(&request) else {
-            return self.router.clone().call(request).await.unwrap_or_else(|never| match never {});
+            // Behind a pointer: every connection keeps room for the largest of what it may wait for, and moves it per request.
+            let routed = Box::pin(self.router.clone().call(request));
+            return routed.await.unwrap_or_else(|never| match never {});
         };
         let (app, task) = (&self.app, task.to_owned());
         let seen = Seen::of(app, &request, Some(Route::Known(upload::ROUTE)));
@@ -59,7 +61,7 @@ impl Front {
                 let taken = upload::take(State(Arc::clone(app)), Ok(UrlPath(task)), parts.headers, body).await;
                 taken.into_response()
             }
-            Err(problem) => app.limits.refuse(&parts.headers, body, problem).await.into_response(),
+            Err(problem) => Box::pin(app.limits.refuse(&parts.headers, body, problem)).await.into_response(),
         };
         seen.finish(app, response)
     }

@@ -1,7 +1,7 @@
 //! What a server lives through: crowds of idle clients, and kill -9 at any moment.
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -95,6 +95,99 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
     }
     // None of them was closed for it.
     assert_eq!(crowd[0].get("/healthz").0, 200);
+}
+
+/// A small disk in memory; gone when dropped.
+#[cfg(target_os = "linux")]
+struct SmallDisk(tempfile::TempDir);
+
+#[cfg(target_os = "linux")]
+impl SmallDisk {
+    /// Only root may mount one.
+    fn mount(size: &str) -> Option<Self> {
+        let folder = tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "small"])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .status();
+        mounted.is_ok_and(|status| status.success()).then_some(Self(folder))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
+        assert!(thread::panicking() || unmounted.unwrap().success());
+    }
+}
+
+/// Everything that is acknowledged before, while and after the disk is full is there, and nothing else is; the server tells that it is not
+/// ready, and goes on by itself when there is room.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
+    let Some(disk) = SmallDisk::mount("48m") else {
+        eprintln!("skipped: this user may not mount a small disk");
+        return;
+    };
+    let folder = disk.0.path();
+    let patience = Duration::from_secs(30);
+    let mut server = Installed::start(folder);
+    let mut wire = Wire::connect(server.address);
+    let batches: Vec<Vec<u8>> = (0..4).map(|seed| bytes_of(&reports(&task(), seed, 20_000))).collect();
+    assert_eq!(wire.upload(&task(), &batches[0]).unwrap().0, 200);
+    assert_eq!(wire.get("/readyz").0, 200);
+    let filler = folder.join("filler");
+    let mut file = std::fs::File::create(&filler).unwrap();
+    while file.write_all(&[1; 4096]).is_ok() {}
+    // Room that was taken ahead may still be there: more reports, until there is no more.
+    let mut acknowledged = 1;
+    let start = Instant::now();
+    let mut extra = Vec::new();
+    for seed in 100.. {
+        assert!(start.elapsed() < patience, "a full disk takes everything");
+        let batch = bytes_of(&reports(&task(), seed, 20_000));
+        let (status, body) = wire.upload(&task(), &batch).unwrap();
+        if status != 200 {
+            assert_eq!(status, 503, "{body}");
+            assert!(body.contains("store-unavailable"), "{body}");
+            break;
+        }
+        extra.push(batch);
+        acknowledged += 1;
+    }
+    let start = Instant::now();
+    while wire.get("/readyz").0 != 503 {
+        assert!(start.elapsed() < patience, "ready with a full disk");
+    }
+    assert_eq!(wire.get("/healthz").0, 200);
+    assert_eq!(server.records(), acknowledged * 20_000);
+    std::fs::remove_file(&filler).unwrap();
+    drop(file);
+    for batch in &batches[1..] {
+        let start = Instant::now();
+        while wire.upload(&task(), batch).unwrap().0 != 200 {
+            assert!(start.elapsed() < patience, "no room after there is room");
+            thread::sleep(Duration::from_millis(50));
+        }
+        acknowledged += 1;
+    }
+    let start = Instant::now();
+    while wire.get("/readyz").0 != 200 {
+        assert!(start.elapsed() < patience, "not ready with room on the disk");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(server.records(), acknowledged * 20_000);
+    drop(server);
+    server = Installed::start(folder);
+    assert_eq!(server.records(), acknowledged * 20_000);
+    let mut wire = Wire::connect(server.address);
+    for batch in batches.iter().chain(&extra) {
+        assert!(wire.upload(&task(), batch).unwrap().1.contains("\"duplicate\":20000"));
+    }
+    drop(server);
 }
 
 /// Connections that reports come in over.
