@@ -14,32 +14,48 @@
 //! # }
 //! ```
 
+mod app;
 mod config;
 mod events;
+mod front;
+mod health;
+mod issuing;
 mod limits;
+mod metrics;
+mod net;
+mod observe;
+mod origins;
 mod problem;
 mod recovery;
+mod retention;
 mod router;
+mod secrets;
 mod store;
+mod tasks;
+mod tokens;
+mod upload;
 
-use std::future::{Future, IntoFuture, pending};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::task::{JoinSet, spawn_blocking};
 
-use self::router::{App, router};
-use self::store::Store;
+use self::app::App;
+use self::front::Front;
+use self::issuing::Issuer;
+use self::net::Tls;
+use self::router::router;
+use self::store::{FolderOptions, FolderStore, StoreMetrics, TaskReports};
+use self::tokens::Tokens;
 use crate::task::{Task, TaskDigest};
 
-pub use config::ServerConfig;
-pub use store::StoreError;
+pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
+pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
+pub use store::{StoreError, TaskSettings, maintenance};
 
 /// Ports that are tried when the first is taken.
 const PORTS_TRIED: u16 = 100;
@@ -50,6 +66,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
+    made_tokens: Vec<PathBuf>,
+    tls: Option<Tls>,
 }
 
 /// A task of a server, and what opening its file found.
@@ -66,23 +84,30 @@ pub struct TaskSummary {
 }
 
 impl Server {
-    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet.
+    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet. More tasks can come
+    /// over HTTP.
     ///
     /// # Errors
-    /// [`ServerError`] when the folder cannot be opened, holds no task and none is given, or the port is taken.
+    /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
-        let (root, queue) = (config.data.clone(), config.max_pending_requests);
-        let store = spawn_blocking(move || Store::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
-        if store.tasks().next().is_none() {
-            return Err(ServerError::NoTask { data: config.data });
-        }
+        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
+        let root = config.data.clone();
+        let metrics = StoreMetrics::default();
+        let options =
+            FolderOptions { queue: config.max_pending_requests, metrics: metrics.clone(), ..FolderOptions::default() };
+        let store =
+            spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
+        // The folder is ours now: what is not in it yet can be made.
+        let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
+        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
+        let issuer = Issuer::load(&key)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, &config));
-        Ok(Self { config, listener, address, app })
+        let app = Arc::new(App::new(Box::new(store), metrics, tokens, issuer, &config));
+        Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 
     /// The address that it listens on.
@@ -91,50 +116,44 @@ impl Server {
         self.address
     }
 
+    /// The files of tokens that this start made: whoever may do what they allow is to be given them.
+    #[must_use]
+    pub fn made_tokens(&self) -> &[PathBuf] {
+        &self.made_tokens
+    }
+
     /// The tasks, in the order of their digests.
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskSummary> {
-        let summary = |store: &Arc<store::TaskStore>| TaskSummary {
+        let summary = |store: &Arc<dyn TaskReports>| TaskSummary {
             digest: store.task().digest(),
             records: store.counts().records,
             cut_bytes: store.damage().cut_bytes,
             damaged_reports: store.damage().passed_over,
         };
-        self.app.store.tasks().map(summary).collect()
+        self.app.store.tasks().iter().map(summary).collect()
     }
 
-    /// Serves until `shutdown` is ready. Then it takes no more connections, ends event streams, finishes open requests for as long as `drain_timeout` says, and gives
-    /// the folder free.
+    /// Serves until `shutdown` is ready. Then it takes no more connections, closes idle ones, ends event streams, finishes open
+    /// requests for as long as `drain_timeout` says and cuts what is left, and gives the folder free.
     ///
     /// # Errors
-    /// [`ServerError::Io`] when the system lets no more connections in.
+    /// [`ServerError::Io`] when the store's last writes cannot be waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
-        let router = router(Arc::clone(&self.app), self.config.www.as_deref());
-        // Answers are small: they leave at once.
-        let listener = self.listener.tap_io(|connection| drop(connection.set_nodelay(true)));
-        let (stopping, stopped) = oneshot::channel();
-        let pulses = events::drive(&self.app);
-        let app = Arc::clone(&self.app);
-        let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
+        let Self { config, listener, app, tls, .. } = self;
+        let router = router(Arc::clone(&app), config.www.as_deref());
+        let front = Arc::new(Front::new(Arc::clone(&app), router));
+        let mut keeping = JoinSet::new();
+        keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
+        let stopped = async {
             shutdown.await;
             // Streams end only when they are told to, and connections are closed only when what they carry has ended.
             app.events.stop();
-            let _ = stopping.send(());
-        });
-        let deadline = async {
-            if stopped.await.is_err() {
-                pending::<()>().await;
-            }
-            sleep(self.config.drain_timeout).await;
         };
-        let served = tokio::select! {
-            served = serving.into_future() => served,
-            () = deadline => Ok(()),
-        };
-        drop(pulses);
-        let app = self.app;
+        net::serve(listener, &config, tls, |peer| front.answering(peer), stopped).await;
+        drop(keeping);
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
-        Ok(served?)
+        Ok(())
     }
 }
 
@@ -163,12 +182,17 @@ pub enum ServerError {
     /// The folder.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Nothing to collect.
-    #[error("{} holds no task and none was given: give the task to collect reports for", data.display())]
-    NoTask {
-        /// The store's folder.
-        data: PathBuf,
+    /// A file of secrets.
+    #[error("{}: {source}; it must be this user's to read, and its folder to write", path.display())]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
+    /// A token that is none.
+    #[error("{0}")]
+    Token(String),
     /// The folder of the page.
     #[error("{} is not a folder: build the page first, or serve without it", path.display())]
     Page {
@@ -183,6 +207,9 @@ pub enum ServerError {
         /// What the system said.
         source: io::Error,
     },
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The system, while serving.
     #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
     Io(#[from] io::Error),

@@ -1,171 +1,158 @@
-//! The embedded store: a folder that holds each task and every report that was acknowledged.
+//! Where tasks and their reports are kept. A report is acknowledged once it is durable, and a report id counts once per task.
 //!
-//! ```text
-//! format                      "ldp-pca store 1"
-//! lock                        held while a server has the folder open
-//! tasks/<digest>/task.json    the task, canonical
-//! tasks/<digest>/reports.log  its reports, one after the other, each with its own checksum
-//! ```
-//!
-//! A report is acknowledged after it was written and the disk said so. Whatever waits when the disk becomes free is written together
-//! and synced once. The sums and the ids are in memory, and rebuilt from the file at start.
+//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine.
 
 mod error;
-mod log;
-mod writer;
+mod folder;
+mod metrics;
+mod settings;
 
-use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
-use std::path::Path;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
+use super::limits::Share;
+use crate::aggregate::Aggregate;
+use crate::report::{Report, report_bytes};
 use crate::task::{Task, TaskDigest};
 
 pub use error::StoreError;
-pub(super) use writer::{Batch, CommitError, Committed, Counts, TaskStore};
+pub use folder::maintenance;
+pub(super) use folder::{FolderOptions, FolderStore};
+pub(super) use metrics::StoreMetrics;
+pub use settings::TaskSettings;
 
-/// What the file `format` says.
-const FORMAT: &str = "ldp-pca store 1";
+/// A future behind a pointer, so that stores can be trait objects.
+pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// All tasks of a folder.
-pub(super) struct Store {
-    tasks: BTreeMap<TaskDigest, Arc<TaskStore>>,
-    lock: File,
-}
-
-impl Store {
-    /// Opens or makes the folder with `tasks` and those that it already has. `queue` requests may wait per task.
-    pub(super) fn open(root: &Path, tasks: &[Task], queue: usize) -> Result<Self, StoreError> {
-        let folder = root.join("tasks");
-        fs::create_dir_all(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
-        let lock = lock(&root.join("lock"))?;
-        check_format(root)?;
-        for task in tasks {
-            add_task(&folder, task)?;
-        }
-        sync_folder(&folder)?;
-        sync_folder(root)?;
-        let mut stores = BTreeMap::new();
-        for entry in fs::read_dir(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
-            let path = entry.map_err(|error| StoreError::io("list", &folder, error))?.path();
-            if let Some(task) = read_task(&path)? {
-                let digest = task.digest();
-                stores.insert(digest, Arc::new(TaskStore::open(task, &path.join("reports.log"), queue)?));
-                sync_folder(&path)?;
-            }
-        }
-        Ok(Self { tasks: stores, lock })
-    }
-
+/// All tasks of a server. Every method but [`tasks`](Self::tasks) and [`task`](Self::task) waits for the disk or another
+/// machine: not for a request thread.
+pub(super) trait ReportStore: Send + Sync + 'static {
     /// Every task, in the order of their digests.
-    pub(super) fn tasks(&self) -> impl Iterator<Item = &Arc<TaskStore>> {
-        self.tasks.values()
-    }
+    fn tasks(&self) -> Vec<Arc<dyn TaskReports>>;
 
-    /// One task by its digest in hexadecimal digits.
-    pub(super) fn task(&self, id: &str) -> Option<&Arc<TaskStore>> {
-        self.tasks.get(&digest_of(id)?)
-    }
+    /// One task.
+    fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>>;
 
-    /// Finishes what waits, refuses what comes, and gives the folder free.
-    pub(super) fn close(&self) {
-        self.tasks.values().for_each(|task| task.close());
-        // The lock goes with the process at the latest.
-        let _ = self.lock.unlock();
+    /// Adds a task, or gives one that is there other settings. Durable when it returns.
+    fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError>;
+
+    /// Deletes a task and every byte of its reports; `false` when there was none. Commits that wait are refused.
+    fn delete(&self, digest: TaskDigest) -> Result<bool, StoreError>;
+
+    /// Whether reports can be stored now; if not, why. It tries.
+    fn check(&self) -> Result<(), String>;
+
+    /// Finishes what waits, refuses what comes, and gives the store free.
+    fn close(&self);
+}
+
+/// The reports of one task.
+pub(super) trait TaskReports: Send + Sync + 'static {
+    /// The task.
+    fn task(&self) -> &Task;
+
+    /// What its operator decided.
+    fn settings(&self) -> Arc<TaskSettings>;
+
+    /// What opening it repaired.
+    fn damage(&self) -> Damage;
+
+    /// Reports seen.
+    fn counts(&self) -> Counts;
+
+    /// The counts as they change.
+    fn watch_counts(&self) -> watch::Receiver<Counts>;
+
+    /// Commits that wait.
+    fn queued(&self) -> usize;
+
+    /// The sum of at least the reports that [`counts`](Self::counts) told of before. It waits: not for a request thread.
+    fn aggregate(&self) -> Result<Aggregate, StoreError>;
+
+    /// Stores a batch and counts what is new of it. A caller that stops waiting does not stop the batch.
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>>;
+
+    /// The length of one report.
+    fn report_bytes(&self) -> usize {
+        report_bytes(self.task())
     }
 }
 
-/// Takes the folder for this server.
-fn lock(path: &Path) -> Result<File, StoreError> {
-    let file = File::options().create(true).truncate(false).write(true).open(path);
-    let file = file.map_err(|error| StoreError::io("open", path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }),
-        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path, error)),
-    }
+/// What [`ReportStore::put`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// There was no such task.
+    Created,
+    /// It was there; its settings are the new ones.
+    Updated,
 }
 
-/// Makes sure that the folder is written as this software writes it.
-fn check_format(root: &Path) -> Result<(), StoreError> {
-    let path = root.join("format");
-    match fs::read(&path) {
-        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(()),
-        Ok(found) => {
-            let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
-            Err(StoreError::Format { path, found })
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => write_whole(&path, &format!("{FORMAT}\n")),
-        Err(error) => Err(StoreError::io("read", &path, error)),
-    }
+/// Good reports of a task that wait to be stored.
+pub(super) struct Batch {
+    /// The reports.
+    pub(super) reports: Vec<Report>,
+    /// Their bytes, one after the other.
+    pub(super) bytes: Vec<u8>,
+    /// Their share of the bytes that the server may hold.
+    #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
+    pub(super) permit: Share,
 }
 
-/// Makes the subfolder of a task unless it is there.
-fn add_task(folder: &Path, task: &Task) -> Result<(), StoreError> {
-    let folder = folder.join(task.digest().to_string());
-    fs::create_dir_all(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
-    let path = folder.join("task.json");
-    if path.exists() {
-        return Ok(());
-    }
-    write_whole(&path, &task.to_json())?;
-    sync_folder(&folder)
+/// What became of a batch. All of it is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Committed {
+    /// Reports counted for the first time.
+    pub(super) accepted: u64,
+    /// Reports whose id was there already; the first one stays.
+    pub(super) duplicate: u64,
 }
 
-/// The task of a subfolder of `tasks`; `None` for what is no task: somebody else's file, or a folder that a crash left without a task.
-fn read_task(folder: &Path) -> Result<Option<Task>, StoreError> {
-    let Some(digest) = folder.file_name().and_then(|name| digest_of(name.to_str()?)) else { return Ok(None) };
-    let path = folder.join("task.json");
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.join("reports.log").exists() => {
-            return Ok(None);
-        }
-        Err(error) => return Err(StoreError::io("read", &path, error)),
-    };
-    let task = match Task::from_json(&text) {
-        Ok(task) => task,
-        Err(source) => return Err(StoreError::Task { path, source }),
-    };
-    if task.digest() == digest {
-        Ok(Some(task))
-    } else {
-        Err(StoreError::OtherTask { path, expected: digest, found: task.digest() })
-    }
+/// Why a batch was not counted, not even in part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CommitError {
+    /// The queue is full.
+    #[error("too many batches wait to be written")]
+    Busy,
+    /// The task's quota has room for fewer reports than are new in the batch.
+    #[error("the task takes {limit} reports at most and has {records}")]
+    Quota {
+        /// [`TaskSettings::max_records`].
+        limit: u64,
+        /// Reports counted.
+        records: u64,
+    },
+    /// The disk or the database refused.
+    #[error("the store cannot write: {0}")]
+    Write(String),
+    /// The server stops, or the task was deleted.
+    #[error("the store is closed")]
+    Closed,
 }
 
-/// The digest that 64 lower-case hexadecimal digits spell.
-fn digest_of(text: &str) -> Option<TaskDigest> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = (digit(pair[0])? << 4) | digit(pair[1])?;
-    }
-    Some(TaskDigest::new(bytes))
+/// Reports seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Reports in the aggregate.
+    pub(super) records: u64,
+    /// Reports ignored, since the store was opened, because their id was there already.
+    pub(super) duplicates: u64,
 }
 
-/// Writes a small file so that it is there whole or not at all, whenever the machine stops.
-fn write_whole(path: &Path, content: &str) -> Result<(), StoreError> {
-    let temporary = path.with_extension("tmp");
-    let write = || {
-        let mut file = File::create(&temporary)?;
-        file.write_all(content.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|error| StoreError::io("write", path, error))
+/// What a store found when a task was opened, beside good reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Damage {
+    /// Bytes at the end that were no whole report and were cut off: a write that was never acknowledged.
+    pub(super) cut_bytes: u64,
+    /// Damaged reports with good ones behind them; they are passed over and left in place.
+    pub(super) passed_over: u64,
 }
 
-/// Waits until the names in a folder are on the disk. Elsewhere than on Unix a folder cannot be synced.
-fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    if cfg!(unix) {
-        File::open(folder).and_then(|file| file.sync_all()).map_err(|error| StoreError::io("write", folder, error))?;
+impl fmt::Debug for dyn TaskReports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskReports {{ task: {}, counts: {:?} }}", self.task().digest(), self.counts())
     }
-    Ok(())
 }

@@ -3,10 +3,20 @@
 mod crash;
 mod events;
 mod harness;
+mod issued;
 mod limits;
+mod logs;
+mod net;
+mod openapi;
+mod origins;
 mod page;
+#[cfg(feature = "cli")]
+mod robustness;
+mod sparse;
+mod store;
+mod tasks;
+mod wire;
 
-use std::fs;
 use std::thread;
 
 use ldp_pca::centring::Centring;
@@ -15,7 +25,7 @@ use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::server::{ServerError, StoreError};
 use tempfile::tempdir;
 
-use harness::{REPORTS, Running, aggregate_of, bytes_of, config, log_path, other_task, path, reports, task};
+use harness::{REPORTS, Running, aggregate_of, bytes_of, config, other_task, path, reports, stored, task};
 
 #[test]
 fn tasks_are_listed_and_shown() {
@@ -49,7 +59,7 @@ fn one_report_and_many_are_counted_and_duplicates_are_not() {
     assert_eq!((again.status, &again.json()["duplicate"]), (200, &20.into()));
     let status = server.get(&path(&task(), "/status")).json();
     assert_eq!((&status["records"], &status["duplicates"]), (&20.into(), &21.into()));
-    assert_eq!(fs::read(log_path(data.path(), &task())).unwrap(), body);
+    assert_eq!(stored(data.path(), &task()), body);
 }
 
 /// The number of components, their values and every entry, to the last bit.
@@ -136,7 +146,7 @@ fn reports_from_many_connections_sum_to_the_same_bytes() {
     assert_eq!((&status["records"], &status["duplicates"]), (&400.into(), &400.into()));
     let recovery = server.get(&path(&task(), "/recovery?rank=4"));
     server.shut_down();
-    let log = fs::read(log_path(data.path(), &task())).unwrap();
+    let log = stored(data.path(), &task());
     assert_eq!(aggregate_of(&task(), &log).to_bytes(), aggregate_of(&task(), &body).to_bytes());
     let other = tempdir().unwrap();
     let server = Running::start(config(other.path()), &[task()]);
@@ -234,8 +244,19 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
         let answer = server.get(&path(&task(), &format!("/recovery?rank={rank}")));
         answer.assert_problem(400, "bad-rank", &[&format!("'{rank}'"), "from 1 to 4"]);
     }
-    for query in ["", "?", "?rank=1&rank=2", "?penalty=1", "?rank=1&penalty=2"] {
-        server.get(&path(&task(), &format!("/recovery{query}"))).assert_problem(400, "bad-query", &["?rank=k"]);
+    for penalty in ["-1", "nan", "inf", "Auto", "", "1e999"] {
+        let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty={penalty}")));
+        answer.assert_problem(400, "bad-penalty", &[&format!("'{penalty}'"), "auto"]);
+    }
+    for (query, value) in [
+        ("", "no 'rank'"),
+        ("?", "no 'rank'"),
+        ("?rank=1&rank=2", "'rank' twice"),
+        ("?penalty=1", "no 'rank'"),
+        ("?rank=1&penalty=1&penalty=auto", "'penalty' twice"),
+        ("?rank=1&shape=2", "'shape'"),
+    ] {
+        server.get(&path(&task(), &format!("/recovery{query}"))).assert_problem(400, "bad-query", &["?rank=k", value]);
     }
 }
 
@@ -258,10 +279,8 @@ fn below_the_minimum_batch_nothing_is_given_out() {
 }
 
 #[test]
-fn a_folder_has_one_server_and_a_server_has_a_task() {
+fn a_folder_has_one_server() {
     let data = tempdir().unwrap();
-    let Err(empty) = Running::try_start(config(data.path()), &[]) else { panic!("served no task") };
-    assert!(matches!(empty, ServerError::NoTask { .. }), "{empty}");
     let server = Running::start(config(data.path()), &[task()]);
     let Err(second) = Running::try_start(config(data.path()), &[task()]) else { panic!("shared the folder") };
     assert!(matches!(second, ServerError::Store(StoreError::Locked { .. })), "{second}");
