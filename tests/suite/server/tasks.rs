@@ -162,7 +162,11 @@ fn what_is_no_task_with_settings_is_refused_by_what_is_wrong() {
     for (body, said) in [
         ("".to_owned(), "EOF"),
         ("{".into(), "EOF"),
-        ("[]".into(), "body is not what is asked for"),
+        ("[]".into(), "expected an object"),
+        // The members' values in their order, without names.
+        (format!("[{canonical}, {{}}]"), "expected an object"),
+        (format!("{{\"task\": {canonical}, \"settings\": [null, null]}}"), "expected an object"),
+        (format!("{{\"task\": {canonical}, \"settings\": null}}"), "expected an object"),
         ("{\"settings\": {}}".into(), "`task`"),
         (format!("{{\"task\": {canonical}, \"seting\": {{}}}}"), "`seting`"),
         (format!("{{\"task\": {canonical}, \"settings\": {{\"max_record\": 1}}}}"), "`max_record`"),
