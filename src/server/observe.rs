@@ -12,10 +12,11 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use tracing::Level;
 
 use super::app::App;
+use super::front::TooOften;
 use super::origins;
 use super::problem::Kind;
 
@@ -37,6 +38,9 @@ pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     let method = request.method().clone();
     let mut response = if asked && origins::is_preflight(&request) {
         origins::preflight(allowance.as_ref())
+    } else if let Some(&too_often) = request.extensions().get::<TooOften>() {
+        let (parts, body) = request.into_parts();
+        app.limits.refuse(&parts.headers, body, too_often.problem()).await.into_response()
     } else {
         next.run(request).await
     };

@@ -67,7 +67,7 @@ kinds! {
         OtherId = "other-id", UNPROCESSABLE_ENTITY, "The task has another id";
         NoIssuedIds = "no-issued-ids", CONFLICT, "The task has no issued ids";
         BadCount = "bad-count", UNPROCESSABLE_ENTITY, "Bad number of ids";
-        RateLimit = "rate-limit", TOO_MANY_REQUESTS, "Too many requests";
+        TooManyRequests = "too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
         Internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
         Busy = "busy", SERVICE_UNAVAILABLE, "Too many reports at once";
         StoreUnavailable = "store-unavailable", SERVICE_UNAVAILABLE, "The reports could not be stored";
@@ -124,6 +124,12 @@ impl Problem {
     pub(super) fn new(kind: Kind, detail: impl Into<String>) -> Self {
         let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&kind.status());
         Self { kind, detail: detail.into(), retry_after: passing.then_some(5), members: Map::new() }
+    }
+
+    /// Says when to come back.
+    pub(super) fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
+        self
     }
 
     pub(super) fn unknown_task(id: &str) -> Self {
