@@ -170,6 +170,8 @@ impl Serving {
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+        // When it answers, it has said what it says at the start.
+        assert_eq!(get(address, "/healthz").status, 200);
         Self { child, address }
     }
 
