@@ -22,6 +22,7 @@ mod schema;
 mod serve;
 mod simulate;
 mod solve;
+mod store;
 mod task;
 
 use std::process::ExitCode;
@@ -68,6 +69,8 @@ enum Command {
     Account(account::Account),
     /// Collect reports over HTTP
     Serve(serve::Serve),
+    #[command(subcommand)]
+    Store(store::StoreCommand),
     /// Run a whole collection on this machine
     Demo(demo::Demo),
 }
@@ -97,6 +100,7 @@ pub fn run() -> ExitCode {
         Command::Inspect(command) => command.run(),
         Command::Account(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Store(command) => command.run(),
         Command::Demo(command) => command.run(),
     };
     match result {

@@ -57,7 +57,7 @@ use crate::task::{Task, TaskDigest};
 
 pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
 pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
-pub use store::{StoreError, TaskSettings};
+pub use store::{StoreError, TaskSettings, maintenance};
 
 /// Ports that are tried when the first is taken.
 const PORTS_TRIED: u16 = 100;
@@ -109,7 +109,7 @@ impl Server {
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
         let app = Arc::new(App::new(Box::new(store), metrics, tokens, issuer, &config));
-        Ok(Self { config, listener, address, app, tls, made_tokens })
+        Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 
     /// The address that it listens on.
@@ -144,7 +144,7 @@ impl Server {
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
         let Self { config, listener, app, tls, .. } = self;
         let router = router(Arc::clone(&app), config.www.as_deref());
-        let front = Arc::new(Front::new(router, &config));
+        let front = Arc::new(Front::new(Arc::clone(&app), router));
         let mut keeping = JoinSet::new();
         keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
         let stopped = async {

@@ -18,6 +18,7 @@ mod tests {
 
     use super::*;
     use crate::server::problem::{Kind, Rejected, urn};
+    use crate::server::upload;
 
     fn document() -> Value {
         serde_json::from_str(OPENAPI).unwrap()
@@ -60,8 +61,14 @@ mod tests {
 
     #[test]
     fn every_route_is_a_path_and_the_other_way_round() {
-        let routes: BTreeSet<&str> =
-            include_str!("router.rs").split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let mut routes = BTreeSet::new();
+        for argument in include_str!("router.rs").split(".route(").skip(1) {
+            routes.insert(match argument.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
+                Some(path) => path,
+                // The one that another file names too.
+                None => upload::ROUTE,
+            });
+        }
         let document = document();
         assert_eq!(document["paths"].as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>(), routes);
     }

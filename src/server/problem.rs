@@ -67,7 +67,7 @@ kinds! {
         OtherId = "other-id", UNPROCESSABLE_ENTITY, "The task has another id";
         NoIssuedIds = "no-issued-ids", CONFLICT, "The task has no issued ids";
         BadCount = "bad-count", UNPROCESSABLE_ENTITY, "Bad number of ids";
-        TooManyRequests = "too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
+        RateLimit = "rate-limit", TOO_MANY_REQUESTS, "Too many requests";
         Internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
         Busy = "busy", SERVICE_UNAVAILABLE, "Too many reports at once";
         StoreUnavailable = "store-unavailable", SERVICE_UNAVAILABLE, "The reports could not be stored";

@@ -159,6 +159,9 @@ impl Patience {
         if is_of_one_connection(error) {
             return;
         }
+        if self.failures == 0 {
+            tracing::warn!(%error, "no connection can be accepted now: raise the limit of open files, or lower max_connections");
+        }
         table.make_room();
         let rest = Duration::from_millis(10 << self.failures.min(6));
         self.failures += 1;

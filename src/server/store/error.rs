@@ -62,9 +62,29 @@ pub enum StoreError {
         /// Why it is not a report of the task.
         source: ReportError,
     },
+    /// The database of the folder.
+    #[error("{}: {source}; if the disk has space, stop the server and run `ldp-pca store repair` on the folder", path.display())]
+    Manifest {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A segment that is not as it was sealed.
+    #[error("{} {problem}: restore it from a copy, or run `ldp-pca store repair` to go on with what is left", path.display())]
+    Segment {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 impl StoreError {
+    pub(super) fn manifest(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Manifest { path: path.to_owned(), source: source.into() }
+    }
+
     pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
     }

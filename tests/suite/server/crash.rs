@@ -8,66 +8,79 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use ldp_pca::server::{Server, ServerError, StoreError};
+use ldp_pca::server::{Server, ServerError, StoreError, maintenance};
 use tempfile::{TempDir, tempdir};
 
 use super::harness::{
-    REPORTS, Running, aggregate_of, bytes_of, config, get, log_path, path, post, reports, task, try_post,
+    REPORTS, Running, aggregate_of, bytes_of, config, get, path, post, reports, segment_path, stored, task, try_post,
 };
 
-/// A folder with 20 reports, and their bytes.
+/// A folder with 20 reports, of which 12 came first, and their bytes.
 fn filled() -> (TempDir, Vec<u8>) {
     let data = tempdir().unwrap();
     let body = bytes_of(&reports(&task(), 1, 20));
     let server = Running::start(config(data.path()), &[task()]);
-    assert_eq!(server.send(&task(), &body).status, 200);
+    for part in [&body[..12 * 35], &body[12 * 35..]] {
+        assert_eq!(server.send(&task(), part).status, 200);
+    }
     server.shut_down();
     (data, body)
+}
+
+/// Where the bytes of a report are in a segment.
+fn place_of(segment: &[u8], report: &[u8]) -> usize {
+    segment.windows(report.len()).position(|window| window == report).unwrap()
 }
 
 #[test]
 fn a_torn_end_is_cut_off_and_what_was_acknowledged_stays() {
     let report = reports(&task(), 2, 1)[0].to_bytes();
-    let torn: [&[u8]; 4] = [&report[..1], &report[..34], &[0; 35], &[7; 1000]];
+    let (data, _) = filled();
+    let page = fs::read(segment_path(data.path(), &task())).unwrap()[4..].to_vec();
+    let torn: [&[u8]; 5] = [&page[..1], &page[..100], &[0; 35], &[7; 1000], b"PAR1"];
     for tail in torn {
         let (data, body) = filled();
-        let log = log_path(data.path(), &task());
-        OpenOptions::new().append(true).open(&log).unwrap().write_all(tail).unwrap();
+        let segment = segment_path(data.path(), &task());
+        let before = fs::read(&segment).unwrap();
+        OpenOptions::new().append(true).open(&segment).unwrap().write_all(tail).unwrap();
         let server = Running::start(config(data.path()), &[]);
         assert_eq!(server.records(&task()), 20);
-        assert_eq!(fs::read(&log).unwrap(), body);
+        assert_eq!(fs::read(&segment).unwrap(), before);
         assert_eq!(server.send(&task(), &report).json()["accepted"], 1);
-        assert_eq!(fs::read(&log).unwrap(), [body, report.clone()].concat());
+        assert_eq!(stored(data.path(), &task()), [body, report.clone()].concat());
     }
 }
 
 #[test]
 fn a_damaged_last_report_is_cut_off_and_can_be_sent_again() {
     let (data, body) = filled();
-    let log = log_path(data.path(), &task());
-    let mut damaged = body.clone();
-    damaged[19 * 35 + 20] ^= 1;
-    fs::write(&log, &damaged).unwrap();
+    let segment = segment_path(data.path(), &task());
+    let mut damaged = fs::read(&segment).unwrap();
+    let place = place_of(&damaged, &body[19 * 35..]);
+    damaged[place + 20] ^= 1;
+    fs::write(&segment, &damaged).unwrap();
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.records(&task()), 19);
     let again = server.send(&task(), &body).json();
     assert_eq!((&again["accepted"], &again["duplicate"]), (&1.into(), &19.into()));
-    assert_eq!(fs::read(&log).unwrap(), body);
+    assert_eq!(stored(data.path(), &task()), body);
 }
 
 #[tokio::test]
 async fn damage_in_the_middle_costs_no_other_report() {
     let (data, body) = filled();
-    let log = log_path(data.path(), &task());
-    let mut damaged = body.clone();
-    damaged[5 * 35 + 20] ^= 1;
-    damaged[6 * 35..8 * 35].fill(0);
+    let segment = segment_path(data.path(), &task());
+    let mut damaged = fs::read(&segment).unwrap();
+    let first = place_of(&damaged, &body[..35]);
+    damaged[first + 5 * 35 + 20] ^= 1;
+    damaged[first + 6 * 35..first + 8 * 35].fill(0);
     damaged.extend([1, 2, 3]);
-    fs::write(&log, &damaged).unwrap();
+    fs::write(&segment, &damaged).unwrap();
     let server = Server::bind(config(data.path()), vec![]).await.unwrap();
     let summary = server.tasks()[0];
     assert_eq!((summary.records, summary.damaged_reports, summary.cut_bytes), (17, 3, 3));
     drop(server);
+    assert_eq!(fs::read(segment.with_file_name("00000000.0.damaged")).unwrap(), damaged);
     let server = Running::start(config(data.path()), &[]);
     let again = server.send(&task(), &body).json();
     assert_eq!((&again["accepted"], &again["duplicate"]), (&3.into(), &17.into()));
@@ -84,19 +97,21 @@ fn files_of_another_hand_or_release_are_refused_and_left_alone() {
         Err(error) => panic!("{error}"),
     };
     let (data, body) = filled();
-    let log = log_path(data.path(), &task());
-    let mut newer = body.clone();
-    newer[35 + 4] = 2;
-    let checksum = crc32fast::hash(&newer[35..66]).to_le_bytes();
-    newer[66..70].copy_from_slice(&checksum);
-    fs::write(&log, &newer).unwrap();
+    let segment = segment_path(data.path(), &task());
+    let good = fs::read(&segment).unwrap();
+    let mut newer = good.clone();
+    let place = place_of(&good, &body[35..70]);
+    newer[place + 4] = 2;
+    let checksum = crc32fast::hash(&newer[place..place + 31]).to_le_bytes();
+    newer[place + 31..place + 35].copy_from_slice(&checksum);
+    fs::write(&segment, &newer).unwrap();
     let error = start(&data);
-    assert!(matches!(error, StoreError::ForeignReport { offset: 35, .. }), "{error}");
-    assert!(error.to_string().contains("version 2") && error.to_string().contains("reports.log"), "{error}");
-    assert_eq!(fs::read(&log).unwrap(), newer);
-    fs::write(&log, &body).unwrap();
+    assert!(matches!(error, StoreError::ForeignReport { offset, .. } if offset == place as u64), "{error}");
+    assert!(error.to_string().contains("version 2") && error.to_string().contains("00000000.open"), "{error}");
+    assert_eq!(fs::read(&segment).unwrap(), newer);
+    fs::write(&segment, &good).unwrap();
 
-    let task_path = log.with_file_name("task.json");
+    let task_path = segment.with_file_name("task.json");
     fs::write(&task_path, task().to_json().replace("\"cap\":8", "\"cap\":9")).unwrap();
     assert!(matches!(start(&data), StoreError::OtherTask { .. }));
     fs::write(&task_path, "{").unwrap();
@@ -105,10 +120,10 @@ fn files_of_another_hand_or_release_are_refused_and_left_alone() {
     assert!(matches!(start(&data), StoreError::Io { .. }));
     fs::write(&task_path, task().to_json()).unwrap();
 
-    fs::write(data.path().join("format"), "ldp-pca store 2\n").unwrap();
+    fs::write(data.path().join("format"), "ldp-pca store 1\n").unwrap();
     let error = start(&data).to_string();
     assert!(error.contains("ldp-pca store 2") && error.contains("ldp-pca store 1"), "{error}");
-    fs::write(data.path().join("format"), "ldp-pca store 1\n").unwrap();
+    fs::write(data.path().join("format"), "ldp-pca store 2\n").unwrap();
 
     fs::create_dir(data.path().join("tasks/notes")).unwrap();
     let server = Running::start(config(data.path()), &[]);
@@ -200,11 +215,13 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let again = server.send(&task(), &sent).json();
     assert_eq!((&again["accepted"], &again["duplicate"]), (&0.into(), &(sent.len() / 35).into()));
     server.shut_down();
-    let log = fs::read(log_path(data.path(), &task())).unwrap();
-    assert_eq!(aggregate_of(&task(), &log).records(), before);
-    let mut ids: Vec<&[u8]> = log.chunks(35).map(|report| &report[13..29]).collect();
+    let stored = stored(data.path(), &task());
+    assert_eq!(aggregate_of(&task(), &stored).records(), before);
+    let mut ids: Vec<&[u8]> = stored.chunks(35).map(|report| &report[13..29]).collect();
     ids.sort_unstable();
     assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "a report is in the file twice");
+    let verified = maintenance::verify(data.path(), &mut |_, _| {}).unwrap();
+    assert!(verified.is_good() && verified.tasks[0].reports == before, "{verified:?}");
 }
 
 /// A limit on the size of files stands for the full disk: the system refuses the write in the middle.
@@ -212,12 +229,12 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
 #[test]
 fn a_full_disk_refuses_what_it_cannot_hold_and_keeps_the_rest() {
     let data = tempdir().unwrap();
-    let process = Process::start(&data, Some("ulimit -f 8; trap '' XFSZ"));
+    let process = Process::start(&data, Some("ulimit -f 256; trap '' XFSZ"));
     let reports_path = path(&task(), "/reports");
-    let all = reports(&task(), 3, 400);
+    let all = reports(&task(), 3, 12_000);
     let mut kept = Vec::new();
     let mut refused = None;
-    for batch in all.chunks(40) {
+    for batch in all.chunks(400) {
         let answer = post(process.address, &reports_path, REPORTS, &bytes_of(batch));
         if answer.status != 200 {
             let detail = ["none of this request was counted", "again"];
@@ -237,9 +254,9 @@ fn a_full_disk_refuses_what_it_cannot_hold_and_keeps_the_rest() {
     kept.extend(&refused[..35]);
     assert_eq!(get(process.address, &path(&task(), "/recovery?rank=1")).json()["records"], kept.len() / 35);
     drop(process);
-    assert_eq!(fs::read(log_path(data.path(), &task())).unwrap(), kept);
+    assert_eq!(stored(data.path(), &task()), kept);
     // With space again, the client's retry counts.
     let server = Running::start(config(data.path()), &[]);
     let again = server.send(&task(), &refused).json();
-    assert_eq!((&again["accepted"], &again["duplicate"]), (&39.into(), &1.into()));
+    assert_eq!((&again["accepted"], &again["duplicate"]), (&399.into(), &1.into()));
 }

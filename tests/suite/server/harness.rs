@@ -14,7 +14,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
-use ldp_pca::server::{Secret, Server, ServerConfig, ServerError, TaskSettings, TokenConfig};
+use ldp_pca::server::{Secret, Server, ServerConfig, ServerError, TaskSettings, TokenConfig, maintenance};
 use ldp_pca::task::{Folds, Task};
 use rand::SeedableRng;
 use serde_json::Value;
@@ -269,8 +269,15 @@ pub fn path(task: &Task, rest: &str) -> String {
     format!("/tasks/{}{rest}", task.digest())
 }
 
-pub fn log_path(data: &Path, task: &Task) -> std::path::PathBuf {
-    data.join("tasks").join(task.digest().to_string()).join("reports.log")
+/// The segment that a folder's first reports are written to.
+pub fn segment_path(data: &Path, task: &Task) -> std::path::PathBuf {
+    data.join("tasks").join(task.digest().to_string()).join("00000000.open")
+}
+
+/// The reports of the first segment, one after the other.
+pub fn stored(data: &Path, task: &Task) -> Vec<u8> {
+    let segment = std::fs::read(segment_path(data, task)).unwrap();
+    bytes_of(&maintenance::read_segment(&segment, task).unwrap())
 }
 
 /// Reports of 35 bytes.

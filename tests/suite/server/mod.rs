@@ -14,10 +14,10 @@ mod page;
 #[cfg(feature = "cli")]
 mod robustness;
 mod sparse;
+mod store;
 mod tasks;
 mod wire;
 
-use std::fs;
 use std::thread;
 
 use ldp_pca::centring::Centring;
@@ -26,7 +26,7 @@ use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::server::{ServerError, StoreError};
 use tempfile::tempdir;
 
-use harness::{REPORTS, Running, aggregate_of, bytes_of, config, log_path, other_task, path, reports, task};
+use harness::{REPORTS, Running, aggregate_of, bytes_of, config, other_task, path, reports, stored, task};
 
 #[test]
 fn tasks_are_listed_and_shown() {
@@ -60,7 +60,7 @@ fn one_report_and_many_are_counted_and_duplicates_are_not() {
     assert_eq!((again.status, &again.json()["duplicate"]), (200, &20.into()));
     let status = server.get(&path(&task(), "/status")).json();
     assert_eq!((&status["records"], &status["duplicates"]), (&20.into(), &21.into()));
-    assert_eq!(fs::read(log_path(data.path(), &task())).unwrap(), body);
+    assert_eq!(stored(data.path(), &task()), body);
 }
 
 /// The number of components, their values and every entry, to the last bit.
@@ -147,7 +147,7 @@ fn reports_from_many_connections_sum_to_the_same_bytes() {
     assert_eq!((&status["records"], &status["duplicates"]), (&400.into(), &400.into()));
     let recovery = server.get(&path(&task(), "/recovery?rank=4"));
     server.shut_down();
-    let log = fs::read(log_path(data.path(), &task())).unwrap();
+    let log = stored(data.path(), &task());
     assert_eq!(aggregate_of(&task(), &log).to_bytes(), aggregate_of(&task(), &body).to_bytes());
     let other = tempdir().unwrap();
     let server = Running::start(config(other.path()), &[task()]);

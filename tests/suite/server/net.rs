@@ -116,7 +116,7 @@ fn who_asks_too_often_is_told_when_to_come_back() {
         assert_eq!(server.send(&task(), &body).status, 200);
     }
     let refused = server.send(&task(), &body);
-    refused.assert_problem(429, "too-many-requests", &["again in"]);
+    refused.assert_problem(429, "rate-limit", &["again in"]);
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((900..=1001).contains(&wait), "{wait}");
     // Another client, as the proxy says.

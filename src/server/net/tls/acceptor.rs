@@ -37,7 +37,7 @@ impl Tls {
             while hangups.recv().await.is_some() {
                 match acceptor(&self.files) {
                     Ok(acceptor) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = acceptor,
-                    Err(error) => eprintln!("the certificate is not changed: {error}"),
+                    Err(error) => tracing::error!(%error, "the certificate is not changed"),
                 }
             }
         }

@@ -1,80 +1,210 @@
-//! The embedded store: a folder that holds each task and every report that was acknowledged.
+//! The embedded store: a folder that holds each task and every report that was acknowledged (docs/store.md).
 //!
 //! ```text
-//! format                      "ldp-pca store 1"
-//! lock                        held while a server has the folder open
-//! tasks/<digest>/task.json    the task, canonical
-//! tasks/<digest>/reports.log  its reports, one after the other, each with its own checksum
+//! format                           "ldp-pca store 2"
+//! lock                             held while a server has the folder open
+//! store.sqlite                     tasks, settings, sealed segments with the ids in them, and the sum of these (`manifest`)
+//! tasks/<digest>/task.json         the task, canonical
+//! tasks/<digest>/<number>.open     the segment that is written: a Parquet file without its footer (`segment`)
+//! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
+//! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
 //! ```
 //!
-//! A report is acknowledged after it was written and the disk said so. Whatever waits when the disk becomes free is written together
-//! and synced once. The sums and the ids are in memory, and rebuilt from the file at start.
+//! A report is acknowledged after it was written and the disk said so (`writer`). Whatever waits when the disk becomes free is written together, as one
+//! page, and synced once. Sums follow behind, and full segments are sealed, by another thread (`keeper`). A start reads the manifest and replays what it
+//! does not tell of: the segment that was written, and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
 
-mod log;
+mod disk;
+mod keeper;
+pub mod maintenance;
+mod manifest;
+mod parquet;
+mod place;
+mod scan;
+mod segment;
+mod task;
+mod thrift;
 mod writer;
 
-use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod speed;
 
-use self::writer::FolderTask;
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use self::disk::{Disk, SystemDisk, read_small, write_small};
+use self::keeper::hold;
+use self::manifest::Manifest;
+use self::place::Place;
+use self::segment::SegmentFile;
+use self::task::FolderTask;
 use super::{Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
-use crate::task::{Task, TaskDigest};
+use crate::report::report_bytes;
+use crate::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
 /// What the file `format` says.
-pub(super) const FORMAT: &str = "ldp-pca store 1";
+pub(super) const FORMAT: &str = "ldp-pca store 2";
+
+/// Bytes that [`FolderStore::check`] writes.
+const PROBE_BYTES: usize = 64 << 10;
 
 /// How a folder is written.
 #[derive(Clone, Debug)]
-pub(in super::super) struct FolderOptions {
+pub(in crate::server) struct FolderOptions {
     /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](super::CommitError::Busy). Default 4096.
-    pub(in super::super) queue: usize,
-    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 64 MiB.
-    pub(in super::super) segment_bytes: u64,
+    pub(in crate::server) queue: usize,
+    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256 MiB.
+    pub(in crate::server) segment_bytes: u64,
     /// Reports of a segment from which it is sealed. Default 262,144.
-    pub(in super::super) segment_reports: u64,
+    pub(in crate::server) segment_reports: u64,
     /// Where the store keeps its figures.
-    pub(in super::super) metrics: StoreMetrics,
+    pub(in crate::server) metrics: StoreMetrics,
 }
 
 impl Default for FolderOptions {
     fn default() -> Self {
-        Self { queue: 4096, segment_bytes: 64 << 20, segment_reports: 1 << 18, metrics: StoreMetrics::default() }
+        Self { queue: 4096, segment_bytes: 256 << 20, segment_reports: 1 << 18, metrics: StoreMetrics::default() }
     }
 }
 
 /// All tasks of a folder.
-pub(in super::super) struct FolderStore {
-    folder: PathBuf,
+pub(in crate::server) struct FolderStore {
+    disk: Arc<dyn Disk>,
+    root: PathBuf,
     options: FolderOptions,
+    manifest: Arc<Manifest>,
     tasks: RwLock<BTreeMap<TaskDigest, Arc<FolderTask>>>,
-    lock: File,
+    /// Held while a task is added, changed or deleted, so that requests need not wait for the disk.
+    changes: Mutex<()>,
+    lock: Mutex<Option<Box<dyn Send + Sync>>>,
 }
 
 impl FolderStore {
     /// Opens or makes the folder with `tasks` and those that it already has.
-    pub(in super::super) fn open(root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
+    pub(in crate::server) fn open(root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
+        Self::open_on(Arc::new(SystemDisk), root, tasks, options)
+    }
+
+    fn open_on(disk: Arc<dyn Disk>, root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
         let folder = root.join("tasks");
-        fs::create_dir_all(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
-        let lock = lock(&root.join("lock"))?;
-        check_format(root)?;
-        for task in tasks {
-            add_task(&folder, task)?;
+        disk.make_folder(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
+        let lock = Mutex::new(Some(disk.lock(&root.join("lock"))?));
+        let made = check_format(&*disk, root)?;
+        let manifest = Arc::new(Manifest::open(&*disk, &root.join("store.sqlite"), !made)?);
+        if !made {
+            let path = root.join("format");
+            let written = write_small(&*disk, root, "format", &format!("{FORMAT}\n"));
+            written.map_err(|error| StoreError::io("write", &path, error))?;
         }
-        sync_folder(&folder)?;
-        sync_folder(root)?;
-        let mut stores = BTreeMap::new();
-        for entry in fs::read_dir(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
-            let path = entry.map_err(|error| StoreError::io("list", &folder, error))?.path();
-            if let Some(task) = read_task(&path)? {
-                let digest = task.digest();
-                stores.insert(digest, Arc::new(FolderTask::open(task, &path.join("reports.log"), options.queue)?));
-                sync_folder(&path)?;
+        let store = Self {
+            disk,
+            root: root.to_owned(),
+            options,
+            manifest,
+            tasks: RwLock::default(),
+            changes: Mutex::default(),
+            lock,
+        };
+        store.open_tasks()?;
+        for task in tasks {
+            if store.task(task.digest()).is_none() {
+                store.put(task.clone(), TaskSettings::default())?;
             }
         }
-        Ok(Self { folder, options, tasks: RwLock::new(stores), lock })
+        Ok(store)
+    }
+
+    /// Opens the tasks of the manifest, and finishes deletions.
+    fn open_tasks(&self) -> Result<(), StoreError> {
+        let mut known = Vec::new();
+        for row in self.manifest.tasks()? {
+            if row.deleted {
+                self.finish_deletion(row.digest)?;
+                continue;
+            }
+            let task = read_task(&*self.disk, &self.folder(row.digest), row.digest)?;
+            let task = FolderTask::open(self.place(task), row.settings)?;
+            self.add(task);
+            known.push(row.digest);
+        }
+        let folder = self.root.join("tasks");
+        for name in self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
+            match TaskDigest::from_hex(&name) {
+                Some(digest) if !known.contains(&digest) => self.sweep(digest)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are somebody's mistake.
+    fn sweep(&self, digest: TaskDigest) -> Result<(), StoreError> {
+        let folder = self.folder(digest);
+        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
+        let is_segment = |name: &String| {
+            matches!(
+                SegmentFile::of_name(name),
+                Some(SegmentFile::Open(_) | SegmentFile::Sealed(_) | SegmentFile::Damaged)
+            )
+        };
+        if names.iter().any(is_segment) {
+            let problem = format!("it does not tell of task {digest}, which has reports in {}", folder.display());
+            return Err(StoreError::manifest(&self.manifest.path, problem));
+        }
+        self.remove_folder(digest)
+    }
+
+    fn finish_deletion(&self, digest: TaskDigest) -> Result<(), StoreError> {
+        self.remove_folder(digest)?;
+        self.manifest.forget(digest)
+    }
+
+    fn remove_folder(&self, digest: TaskDigest) -> Result<(), StoreError> {
+        let folder = self.folder(digest);
+        let remove = || {
+            let names = match self.disk.list(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                names => names?,
+            };
+            for name in names {
+                self.disk.remove(&folder.join(name))?;
+            }
+            // Or files might come back without the folder's row in the manifest.
+            self.disk.sync_folder(&folder)?;
+            self.disk.remove_folder(&folder)?;
+            self.disk.sync_folder(&self.root.join("tasks"))
+        };
+        remove().map_err(|error| StoreError::io("delete", &folder, error))
+    }
+
+    fn find(&self, digest: TaskDigest) -> Option<Arc<FolderTask>> {
+        self.tasks.read().unwrap_or_else(PoisonError::into_inner).get(&digest).map(Arc::clone)
+    }
+
+    fn add(&self, task: FolderTask) {
+        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        tasks.insert(task.task().digest(), Arc::new(task));
+    }
+
+    fn folder(&self, digest: TaskDigest) -> PathBuf {
+        self.root.join("tasks").join(digest.to_string())
+    }
+
+    fn place(&self, task: Task) -> Place {
+        Place {
+            disk: Arc::clone(&self.disk),
+            folder: self.folder(task.digest()),
+            manifest: Arc::clone(&self.manifest),
+            report_bytes: report_bytes(&task),
+            task,
+            options: self.options.clone(),
+        }
     }
 }
 
@@ -85,124 +215,89 @@ impl ReportStore for FolderStore {
     }
 
     fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>> {
-        let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
-        tasks.get(&digest).map(|task| Arc::clone(task) as Arc<dyn TaskReports>)
+        self.find(digest).map(|task| task as Arc<dyn TaskReports>)
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(task) = tasks.get(&task.digest()) {
+        let _change = hold(&self.changes);
+        let digest = task.digest();
+        if let Some(task) = self.find(digest) {
+            self.manifest.put(digest, &settings)?;
             task.configure(settings);
             return Ok(Put::Updated);
         }
-        add_task(&self.folder, &task)?;
-        sync_folder(&self.folder)?;
-        let digest = task.digest();
-        let path = self.folder.join(digest.to_string()).join("reports.log");
-        let task = FolderTask::open(task, &path, self.options.queue)?;
-        task.configure(settings);
-        tasks.insert(digest, Arc::new(task));
+        if self.manifest.is_deleted(digest)? == Some(true) {
+            self.finish_deletion(digest)?;
+        }
+        // The manifest tells of a task once its folder is complete.
+        let folder = self.folder(digest);
+        let made = self
+            .disk
+            .make_folder(&folder)
+            .and_then(|()| write_small(&*self.disk, &folder, "task.json", &task.to_json()));
+        let made = made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks")));
+        made.map_err(|error| StoreError::io("make", &folder, error))?;
+        self.manifest.put(digest, &settings)?;
+        self.add(FolderTask::open(self.place(task), settings)?);
         Ok(Put::Created)
     }
 
     fn delete(&self, digest: TaskDigest) -> Result<bool, StoreError> {
-        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(task) = tasks.remove(&digest) else { return Ok(false) };
+        let _change = hold(&self.changes);
+        let Some(task) = self.find(digest) else { return Ok(false) };
+        self.manifest.bury(digest)?;
+        self.tasks.write().unwrap_or_else(PoisonError::into_inner).remove(&digest);
         task.close();
-        let folder = self.folder.join(digest.to_string());
-        fs::remove_dir_all(&folder).map_err(|error| StoreError::io("delete", &folder, error))?;
-        sync_folder(&self.folder)?;
+        // Should this fail, the next start finishes it.
+        self.finish_deletion(digest)?;
         Ok(true)
     }
 
     fn check(&self) -> Result<(), String> {
-        Ok(())
+        let path = self.root.join("probe.tmp");
+        let probe = || {
+            let mut file = self.disk.create(&path)?;
+            file.write_at(&mut [IoSlice::new(&[0x5a; PROBE_BYTES])], 0)?;
+            file.sync()
+        };
+        let probed = probe();
+        // What is left of it is written over by the next.
+        let _ = self.disk.remove(&path);
+        probed.map_err(|error: io::Error| StoreError::io("write", &path, error).to_string())
     }
 
     fn close(&self) {
         self.tasks.read().unwrap_or_else(PoisonError::into_inner).values().for_each(|task| task.close());
-        // The lock goes with the process at the latest.
-        let _ = self.lock.unlock();
+        self.manifest.close();
+        hold(&self.lock).take();
     }
 }
 
-/// Takes the folder for this server.
-fn lock(path: &Path) -> Result<File, StoreError> {
-    let file = File::options().create(true).truncate(false).write(true).open(path);
-    let file = file.map_err(|error| StoreError::io("open", path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }),
-        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path, error)),
-    }
-}
-
-/// Makes sure that the folder is written as this software writes it.
-fn check_format(root: &Path) -> Result<(), StoreError> {
+/// Whether the folder was made before, as this software makes it.
+fn check_format(disk: &dyn Disk, root: &Path) -> Result<bool, StoreError> {
     let path = root.join("format");
-    match fs::read(&path) {
-        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(()),
+    match read_small(disk, &path, 4096) {
+        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(true),
         Ok(found) => {
             let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
             Err(StoreError::Format { path, found })
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => write_whole(&path, &format!("{FORMAT}\n")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(StoreError::io("read", &path, error)),
     }
 }
 
-/// Makes the subfolder of a task unless it is there.
-fn add_task(folder: &Path, task: &Task) -> Result<(), StoreError> {
-    let folder = folder.join(task.digest().to_string());
-    fs::create_dir_all(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
+/// The task of a folder.
+fn read_task(disk: &dyn Disk, folder: &Path, digest: TaskDigest) -> Result<Task, StoreError> {
     let path = folder.join("task.json");
-    if path.exists() {
-        return Ok(());
-    }
-    write_whole(&path, &task.to_json())?;
-    sync_folder(&folder)
-}
-
-/// The task of a subfolder of `tasks`; `None` for what is no task: somebody else's file, or a folder that a crash left without a task.
-fn read_task(folder: &Path) -> Result<Option<Task>, StoreError> {
-    let Some(digest) = folder.file_name().and_then(|name| TaskDigest::from_hex(name.to_str()?)) else {
-        return Ok(None);
-    };
-    let path = folder.join("task.json");
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.join("reports.log").exists() => {
-            return Ok(None);
-        }
-        Err(error) => return Err(StoreError::io("read", &path, error)),
-    };
-    let task = match Task::from_json(&text) {
+    let text = read_small(disk, &path, MAX_TASK_BYTES).map_err(|error| StoreError::io("read", &path, error))?;
+    let task = match Task::from_json(&String::from_utf8_lossy(&text)) {
         Ok(task) => task,
         Err(source) => return Err(StoreError::Task { path, source }),
     };
     if task.digest() == digest {
-        Ok(Some(task))
+        Ok(task)
     } else {
         Err(StoreError::OtherTask { path, expected: digest, found: task.digest() })
     }
-}
-
-/// Writes a small file so that it is there whole or not at all, whenever the machine stops.
-fn write_whole(path: &Path, content: &str) -> Result<(), StoreError> {
-    let temporary = path.with_extension("tmp");
-    let write = || {
-        let mut file = File::create(&temporary)?;
-        file.write_all(content.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|error| StoreError::io("write", path, error))
-}
-
-/// Waits until the names in a folder are on the disk. Elsewhere than on Unix a folder cannot be synced.
-fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    if cfg!(unix) {
-        File::open(folder).and_then(|file| file.sync_all()).map_err(|error| StoreError::io("write", folder, error))?;
-    }
-    Ok(())
 }

@@ -1,0 +1,235 @@
+//! `store`.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use indicatif::ProgressBar;
+use ldp_pca::server::maintenance::{self, Layout, MergedTask, Repaired, Verified};
+use ldp_pca::task::TaskDigest;
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::files::Output;
+use super::output::{Format, grouped, reading};
+
+/// Look after the folder of an aggregator (`serve --data`) while no server has it open
+#[derive(Subcommand)]
+pub(super) enum StoreCommand {
+    /// Read every byte of a folder and tell what is wrong; change nothing
+    Verify(Verify),
+    /// Make the manifest anew from the segments, and set aside what cannot be read
+    Repair(Repair),
+    /// Write all reports of a task into one file
+    Export(Export),
+    /// Add the tasks and reports of folders to another, each report once
+    Merge(Merge),
+}
+
+impl StoreCommand {
+    pub(super) fn run(self) -> Result<()> {
+        match self {
+            Self::Verify(command) => command.run(),
+            Self::Repair(command) => command.run(),
+            Self::Export(command) => command.run(),
+            Self::Merge(command) => command.run(),
+        }
+    }
+}
+
+#[derive(Args)]
+pub(super) struct Verify {
+    /// The folder
+    folder: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Verify {
+    fn run(self) -> Result<()> {
+        let verified = with_bar("verifying", |progress| maintenance::verify(&self.folder, progress))?;
+        self.format.print(&verified, verified_text)?;
+        if verified.is_good() {
+            return Ok(());
+        }
+        Err(CliError::Failed(format!(
+            "{} has problems: restore it from a copy, or run `store repair`",
+            self.folder.display()
+        )))
+    }
+}
+
+fn verified_text(verified: &Verified) -> String {
+    let mut text = String::new();
+    for task in &verified.tasks {
+        text += &format!(
+            "task {}: {} reports in {} segments, {} bytes\n",
+            task.task,
+            grouped(task.reports),
+            grouped(task.segments),
+            grouped(task.bytes)
+        );
+        task.notes.iter().for_each(|note| text += &format!("  {note}\n"));
+        task.problems.iter().for_each(|problem| text += &format!("  wrong: {problem}\n"));
+    }
+    verified.problems.iter().for_each(|problem| text += &format!("wrong: {problem}\n"));
+    text + if verified.is_good() { "all is as it was written\n" } else { "" }
+}
+
+#[derive(Args)]
+pub(super) struct Repair {
+    /// The folder; keep a copy of it until the result is what you expect
+    folder: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Repair {
+    fn run(self) -> Result<()> {
+        let repaired = with_bar("repairing", |progress| maintenance::repair(&self.folder, progress))?;
+        self.format.print(&repaired, repaired_text)?;
+        if repaired.problems.is_empty() {
+            return Ok(());
+        }
+        Err(CliError::Failed(format!("{} is not whole: see the problems", self.folder.display())))
+    }
+}
+
+fn repaired_text(repaired: &Repaired) -> String {
+    let mut text = String::new();
+    repaired.repairs.iter().for_each(|repair| text += &format!("{repair}\n"));
+    for task in &repaired.tasks {
+        text += &format!("task {}: {} reports\n", task.task, grouped(task.reports));
+    }
+    repaired.problems.iter().for_each(|problem| text += &format!("wrong: {problem}\n"));
+    text
+}
+
+#[derive(Args)]
+pub(super) struct Export {
+    /// The folder
+    folder: PathBuf,
+    /// The task's digest, or enough of its beginning; not needed where the folder has one task
+    #[arg(short, long)]
+    task: Option<String>,
+    /// Where to write the reports; - is standard output
+    #[arg(short, long)]
+    output: PathBuf,
+    /// Write a Parquet file instead of the plain sequence that `aggregate` reads
+    #[arg(long)]
+    parquet: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct ExportResult {
+    task: String,
+    reports: u64,
+    /// Damaged reports that were left out.
+    lost: u64,
+    output: PathBuf,
+}
+
+impl Export {
+    fn run(self) -> Result<()> {
+        let task = choose_task(&self.folder, self.task.as_deref())?;
+        let layout = if self.parquet { Layout::Parquet } else { Layout::Plain };
+        let export = |output: &mut dyn Write| {
+            with_bar("exporting", |progress| maintenance::export(&self.folder, task, layout, output, progress))
+        };
+        if self.output == Path::new("-") {
+            let mut output = BufWriter::new(std::io::stdout().lock());
+            let exported = export(&mut output)?;
+            output.flush()?;
+            return if exported.lost == 0 { Ok(()) } else { Err(CliError::Failed(left_out(exported.lost))) };
+        }
+        let mut output = Output::create(&self.output)?;
+        let exported = export(&mut output)?;
+        output.finish()?;
+        let result = ExportResult {
+            task: task.to_string(),
+            reports: exported.reports,
+            lost: exported.lost,
+            output: self.output,
+        };
+        self.format.print(&result, |result| {
+            let mut text = format!("{} reports written to {}\n", grouped(result.reports), result.output.display());
+            if result.lost > 0 {
+                text += &left_out(result.lost);
+            }
+            text
+        })
+    }
+}
+
+fn left_out(lost: u64) -> String {
+    format!("about {} damaged reports were left out", grouped(lost))
+}
+
+/// The task whose digest begins so, or the only one.
+fn choose_task(folder: &Path, beginning: Option<&str>) -> Result<TaskDigest> {
+    let tasks = maintenance::tasks(folder).map_err(|error| CliError::Failed(error.to_string()))?;
+    let beginning = beginning.unwrap_or_default();
+    let fitting: Vec<&TaskDigest> = tasks.iter().filter(|task| task.to_string().starts_with(beginning)).collect();
+    match fitting[..] {
+        [task] => Ok(*task),
+        _ => {
+            let all: Vec<String> = tasks.iter().map(ToString::to_string).collect();
+            Err(CliError::Usage(format!(
+                "{} of the folder's tasks begin with '{beginning}': choose one with --task, of {}",
+                fitting.len(),
+                if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+            )))
+        }
+    }
+}
+
+#[derive(Args)]
+pub(super) struct Merge {
+    /// The folders to read
+    #[arg(required = true)]
+    folders: Vec<PathBuf>,
+    /// The folder to add to; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    into: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct MergeResult {
+    tasks: Vec<MergedTask>,
+}
+
+impl Merge {
+    fn run(self) -> Result<()> {
+        let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
+        self.format.print(&MergeResult { tasks }, |result| {
+            let line = |task: &MergedTask| {
+                format!(
+                    "task {}: {} reports added, {} were there; {} in all\n",
+                    task.task,
+                    grouped(task.added),
+                    grouped(task.duplicates),
+                    grouped(task.reports)
+                )
+            };
+            result.tasks.iter().map(line).collect()
+        })
+    }
+}
+
+/// Does something with a bar over the bytes that it reads.
+fn with_bar<T>(
+    label: &'static str,
+    work: impl FnOnce(maintenance::Progress<'_>) -> core::result::Result<T, ldp_pca::server::StoreError>,
+) -> Result<T> {
+    let bar: ProgressBar = reading(label, 0);
+    let result = work(&mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    result.map_err(|error| CliError::Failed(error.to_string()))
+}

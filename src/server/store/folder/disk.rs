@@ -1,0 +1,184 @@
+//! What the store asks of a file system. Tests have one in memory that stops between any two of these operations, as a machine does.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::server::store::StoreError;
+
+/// A file system. A new, renamed or removed name is there for good once its folder was synced.
+pub(super) trait Disk: Send + Sync + 'static {
+    /// Makes an empty file, in the place of any that is there.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file that is there.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    /// Puts a file under another name, in the place of any that is there.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Makes a folder, and those above it, unless it is there.
+    fn make_folder(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty folder.
+    fn remove_folder(&self, path: &Path) -> io::Result<()>;
+    /// The names in a folder.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// Waits until the names in a folder are on the disk.
+    fn sync_folder(&self, path: &Path) -> io::Result<()>;
+    /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all, and for good once they are
+    /// committed.
+    fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection>;
+    /// Holds a lock until it is dropped.
+    fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
+}
+
+/// A file that is open. What was written is on the disk once it was synced.
+pub(super) trait DiskFile: Send + 'static {
+    /// The length in bytes.
+    fn length(&self) -> io::Result<u64>;
+    /// Reads from `offset` on until the buffer is full or the file ends; returns how much that is.
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all parts, one after the other, from `offset` on.
+    fn write_at(&mut self, parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()>;
+    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less than making the file longer.
+    fn reserve(&mut self, length: u64) -> io::Result<()>;
+    /// Cuts the file, or fills it with zeros, to this length.
+    fn set_length(&mut self, length: u64) -> io::Result<()>;
+    /// Waits until content and length are on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// The machine's own.
+pub(super) struct SystemDisk;
+
+impl Disk for SystemDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+        Ok(Box::new(file))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(OpenOptions::new().read(true).write(true).open(path)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        // A name that is no text is none of ours.
+        let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect()
+    }
+
+    /// Elsewhere than on Unix a folder cannot be synced.
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    }
+
+    fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = if create { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags };
+        Connection::open_with_flags(path, flags)
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
+        let file = File::options().create(true).truncate(false).write(true).open(path);
+        let file = file.map_err(|error| StoreError::io("open", path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Box::new(file)),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path, error)),
+        }
+    }
+}
+
+impl DiskFile for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.seek(SeekFrom::Start(offset))?;
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match io::Read::read(self, &mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn write_at(&mut self, mut parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()> {
+        self.seek(SeekFrom::Start(offset))?;
+        while !parts.is_empty() {
+            match self.write_vectored(parts) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => IoSlice::advance_slices(&mut parts, count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        Ok(rustix::fs::fallocate(&*self, rustix::fs::FallocateFlags::empty(), 0, length)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reserve(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_length(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// Reads a whole small file, of at most `most` bytes.
+pub(super) fn read_small(disk: &dyn Disk, path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut file = disk.open(path)?;
+    let length = file.length()?;
+    if length > most as u64 {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has {length} bytes, at most {most} are read"),
+        ));
+    }
+    let mut bytes = vec![0; length as usize];
+    let filled = file.read_at(&mut bytes, 0)?;
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Writes a small file so that it is there whole or not at all, whenever the machine stops.
+pub(super) fn write_small(disk: &dyn Disk, folder: &Path, name: &str, content: &str) -> io::Result<()> {
+    let temporary = folder.join(format!("{name}.tmp"));
+    let mut file = disk.create(&temporary)?;
+    file.write_at(&mut [IoSlice::new(content.as_bytes())], 0)?;
+    file.sync()?;
+    disk.rename(&temporary, &folder.join(name))?;
+    disk.sync_folder(folder)
+}

@@ -1,0 +1,23 @@
+//! What an operator does with the folder of a store that no server has open: verify, repair, export, merge (docs/store.md).
+
+mod export;
+mod merge;
+mod read;
+mod repair;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use export::{Exported, Layout, export};
+pub use merge::{MergedTask, merge};
+pub use read::{read_segment, tasks};
+pub use repair::{Repaired, RepairedTask, repair};
+pub use verify::{Verified, VerifiedTask, verify};
+
+#[cfg(test)]
+pub(super) use merge::merge_on;
+#[cfg(test)]
+pub(super) use verify::verify_on;
+
+/// Told of the bytes that were read, and of how many there are.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);

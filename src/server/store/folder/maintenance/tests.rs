@@ -1,0 +1,255 @@
+//! Folders of a real disk, whole and hurt.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use chacha20::ChaCha8Rng;
+use parquet::data_type::AsBytes;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use rand::SeedableRng;
+use tempfile::{TempDir, tempdir};
+
+use super::super::model::{batch, reports, sum};
+use super::super::{FolderOptions, FolderStore};
+use super::{Layout, export, merge, repair, tasks, verify};
+use crate::aggregate::Aggregate;
+use crate::mechanism::{Calibration, MechanismSpec};
+use crate::privacy::{Delta, Epsilon};
+use crate::record::Bounding;
+use crate::report::Report;
+use crate::schema::Schema;
+use crate::server::store::{ReportStore, TaskSettings};
+use crate::task::{Folds, Task};
+
+fn task(mechanism: MechanismSpec) -> Task {
+    Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
+}
+
+fn compact() -> Task {
+    task(MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 })
+}
+
+fn dense() -> Task {
+    let (epsilon, delta) = (Epsilon::new(2.0).unwrap(), Delta::new(1e-6).unwrap());
+    task(MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
+}
+
+fn options() -> FolderOptions {
+    FolderOptions { segment_reports: 20, ..FolderOptions::default() }
+}
+
+fn commit(store: &FolderStore, task: &Task, reports: &[Report]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let task = store.task(task.digest()).unwrap();
+    runtime.block_on(task.commit(batch(reports))).unwrap();
+}
+
+fn fill(root: &Path, task: &Task, reports: &[Report]) {
+    let store = FolderStore::open(root, std::slice::from_ref(task), options()).unwrap();
+    reports.chunks(7).for_each(|reports| commit(&store, task, reports));
+    store.close();
+}
+
+/// A folder with two sealed segments of 21 reports each, and one of 8 that is written.
+fn filled(task: &Task) -> (TempDir, Vec<Report>) {
+    let root = tempdir().unwrap();
+    let reports = reports(task, &mut ChaCha8Rng::seed_from_u64(5), 50);
+    fill(root.path(), task, &reports);
+    (root, reports)
+}
+
+fn segment(root: &TempDir, task: &Task, name: &str) -> PathBuf {
+    root.path().join("tasks").join(task.digest().to_string()).join(name)
+}
+
+fn problems(root: &TempDir) -> Vec<String> {
+    let verified = verify(root.path(), &mut |_, _| {}).unwrap();
+    let problems: Vec<String> =
+        verified.tasks.into_iter().flat_map(|task| task.problems).chain(verified.problems).collect();
+    problems
+}
+
+fn aggregate(root: &Path, task: &Task) -> Aggregate {
+    let store = FolderStore::open(root, &[], options()).unwrap();
+    store.task(task.digest()).unwrap().aggregate().unwrap()
+}
+
+/// The reports of a Parquet file as another engine reads them.
+fn read_parquet(path: &Path, task: &Task) -> Vec<Report> {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    rows.map(|row| Report::from_bytes(row.unwrap().get_bytes(0).unwrap().as_bytes(), task).unwrap()).collect()
+}
+
+#[test]
+fn another_engine_reads_the_segments_and_what_they_say_of_themselves() {
+    for task in [compact(), dense()] {
+        let (root, reports) = filled(&task);
+        assert_eq!(read_parquet(&segment(&root, &task, "00000000.parquet"), &task), reports[..21]);
+        assert_eq!(read_parquet(&segment(&root, &task, "00000001.parquet"), &task), reports[21..42]);
+        let file = File::open(segment(&root, &task, "00000001.parquet")).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let notes = reader.metadata().file_metadata().key_value_metadata().unwrap();
+        let note = |key: &str| notes.iter().find(|note| note.key == key).unwrap().value.clone().unwrap();
+        assert_eq!(note("ldp-pca.task"), task.to_json());
+        assert_eq!((note("ldp-pca.task.digest"), note("ldp-pca.segment")), (task.digest().to_string(), "1".to_owned()));
+
+        let exported = root.path().join("all.parquet");
+        let mut output = File::create(&exported).unwrap();
+        let done = export(root.path(), task.digest(), Layout::Parquet, &mut output, &mut |_, _| {}).unwrap();
+        assert_eq!((done.reports, done.lost), (50, 0));
+        assert_eq!(read_parquet(&exported, &task), reports);
+        let mut plain = Vec::new();
+        export(root.path(), task.digest(), Layout::Plain, &mut plain, &mut |_, _| {}).unwrap();
+        assert_eq!(plain, reports.iter().flat_map(Report::to_bytes).collect::<Vec<u8>>());
+    }
+}
+
+#[test]
+fn altered_bytes_of_segments_are_noticed() {
+    let task = compact();
+    let (root, _) = filled(&task);
+    assert_eq!(problems(&root), Vec::<String>::new());
+    let path = segment(&root, &task, "00000001.parquet");
+    let good = fs::read(&path).unwrap();
+    // Which release wrote it is not checked: any may have.
+    let release = good.len() - 9 - env!("CARGO_PKG_VERSION").len()..good.len() - 9;
+    for place in (0..good.len()).step_by(9).filter(|place| !release.contains(place)) {
+        let mut bad = good.clone();
+        bad[place] ^= 0x04;
+        fs::write(&path, &bad).unwrap();
+        assert_ne!(problems(&root), Vec::<String>::new(), "byte {place} of {}", good.len());
+    }
+    fs::write(&path, &good).unwrap();
+    assert_eq!(problems(&root), Vec::<String>::new());
+    // The one that is written is good up to its end, which nobody may have been told of.
+    let path = segment(&root, &task, "00000002.open");
+    let good = fs::read(&path).unwrap();
+    for place in (0..good.len() - 36).step_by(9) {
+        let mut bad = good.clone();
+        bad[place] ^= 0x04;
+        fs::write(&path, &bad).unwrap();
+        let verified = verify(root.path(), &mut |_, _| {}).unwrap();
+        assert!(!verified.is_good() || verified.tasks[0].reports + 1 >= 50 && place + 80 > good.len(), "byte {place}");
+    }
+}
+
+#[test]
+fn a_lost_manifest_is_made_again_from_the_segments() {
+    let task = dense();
+    let (root, all) = filled(&task);
+    let store = FolderStore::open(root.path(), &[], options()).unwrap();
+    let settings = TaskSettings { minimum_batch: Some(7), ..TaskSettings::default() };
+    store.put(task.clone(), settings.clone()).unwrap();
+    drop(store);
+    let manifest = root.path().join("store.sqlite");
+    let good = fs::read(&manifest).unwrap();
+
+    let repaired = repair(root.path(), &mut |_, _| {}).unwrap();
+    assert_eq!((repaired.tasks[0].reports, &repaired.repairs[..]), (50, &[][..]));
+    let store = FolderStore::open(root.path(), &[], options()).unwrap();
+    assert_eq!(*store.task(task.digest()).unwrap().settings(), settings);
+    drop(store);
+
+    let half = good[..good.len() / 2].to_vec();
+    for bad in [None, Some(b"not a database".to_vec()), Some(half)] {
+        fs::remove_file(&manifest).unwrap();
+        if let Some(bad) = &bad {
+            fs::write(&manifest, bad).unwrap();
+        }
+        let refused = FolderStore::open(root.path(), &[], options());
+        if bad.as_ref().is_none_or(|bad| bad.len() < 100) {
+            let error = refused.err().unwrap().to_string();
+            assert!(error.contains("store.sqlite") && error.contains("store repair"), "{error}");
+        }
+        assert_ne!(problems(&root), Vec::<String>::new());
+        let repaired = repair(root.path(), &mut |_, _| {}).unwrap();
+        assert_eq!((repaired.tasks[0].reports, repaired.problems.len()), (50, 0));
+        assert!(repaired.repairs[0].contains("settings"), "{repaired:?}");
+        assert_eq!(problems(&root), Vec::<String>::new());
+        assert_eq!(aggregate(root.path(), &task), sum(&task, &all));
+    }
+    assert!(fs::read(root.path().join("store.sqlite.0.damaged")).unwrap() == b"not a database");
+}
+
+#[test]
+fn what_is_left_of_damaged_segments_is_kept_and_the_rest_is_set_aside() {
+    let task = compact();
+    let (root, all) = filled(&task);
+    let path = segment(&root, &task, "00000000.parquet");
+    let mut bad = fs::read(&path).unwrap();
+    let first = bad.windows(4).position(|window| window == b"LDPR").unwrap();
+    // The second and third report, and the header of the second page.
+    bad[first + 35 + 20] ^= 1;
+    bad[first + 70..first + 105].fill(0);
+    bad[first + 7 * 35 + 1] ^= 0xff;
+    fs::write(&path, &bad).unwrap();
+    let open = fs::read(segment(&root, &task, "00000002.open")).unwrap();
+    fs::write(segment(&root, &task, "00000002.open"), &open[..open.len() - 1]).unwrap();
+    fs::remove_file(segment(&root, &task, "task.json")).unwrap();
+    assert!(FolderStore::open(root.path(), &[], options()).is_err());
+
+    let repaired = repair(root.path(), &mut |_, _| {}).unwrap();
+    assert_eq!((repaired.tasks[0].reports, repaired.problems.len()), (47, 0), "{repaired:?}");
+    assert_eq!(fs::read(segment(&root, &task, "00000000.0.damaged")).unwrap(), bad);
+    assert_eq!(problems(&root), Vec::<String>::new());
+    let left: Vec<&Report> =
+        all.iter().enumerate().filter(|(index, _)| ![1, 2, 49].contains(index)).map(|(_, report)| report).collect();
+    assert_eq!(aggregate(root.path(), &task), sum(&task, left));
+    assert_eq!(read_parquet(&path, &task).len(), 19);
+
+    // A segment that is gone, and one that is of somebody else's.
+    fs::remove_file(&path).unwrap();
+    let error = FolderStore::open(root.path(), &[], options()).err().unwrap().to_string();
+    assert!(error.contains("00000000.parquet is gone"), "{error}");
+    let stranger = reports(&dense(), &mut ChaCha8Rng::seed_from_u64(6), 3);
+    let other = tempdir().unwrap();
+    fill(other.path(), &dense(), &stranger);
+    fs::copy(segment(&other, &dense(), "00000000.open"), segment(&root, &task, "00000003.open")).unwrap();
+    let repaired = repair(root.path(), &mut |_, _| {}).unwrap();
+    assert!(repaired.repairs.iter().any(|repair| repair.contains("with 19 reports is gone")), "{repaired:?}");
+    assert_eq!(repaired.tasks[0].reports, 28);
+    assert_eq!(problems(&root), Vec::<String>::new());
+}
+
+#[test]
+fn a_merge_is_the_union_and_may_be_repeated() {
+    let (first, second) = (compact(), dense());
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let (ours, theirs) = (reports(&first, &mut rng, 60), reports(&second, &mut rng, 33));
+    let (here, there, into) = (tempdir().unwrap(), tempdir().unwrap(), tempdir().unwrap());
+    fill(here.path(), &first, &ours[..40]);
+    fill(there.path(), &first, &ours[25..]);
+    fill(there.path(), &second, &theirs);
+    let sources = [here.path().to_owned(), there.path().to_owned()];
+    let merged = merge(&sources, into.path(), &mut |_, _| {}).unwrap();
+    let of = |task: &Task| merged.iter().find(|merged| merged.task == task.digest().to_string()).unwrap();
+    assert_eq!((of(&first).added, of(&first).duplicates, of(&first).reports), (60, 15, 60));
+    assert_eq!((of(&second).added, of(&second).duplicates), (33, 0));
+    let again = merge(&sources, into.path(), &mut |_, _| {}).unwrap();
+    assert!(again.iter().all(|task| task.added == 0), "{again:?}");
+    assert_eq!(aggregate(into.path(), &first), sum(&first, &ours));
+    assert_eq!(aggregate(into.path(), &second), sum(&second, &theirs));
+    assert_eq!(problems(&into), Vec::<String>::new());
+    assert_eq!(tasks(into.path()).unwrap().len(), 2);
+    let into_itself = merge(&sources, here.path(), &mut |_, _| {}).unwrap_err().to_string();
+    assert!(into_itself.contains("another server holds"), "{into_itself}");
+}
+
+#[test]
+fn a_deleted_task_leaves_no_byte() {
+    let task = compact();
+    let (root, all) = filled(&task);
+    let store = FolderStore::open(root.path(), &[], options()).unwrap();
+    assert!(store.delete(task.digest()).unwrap());
+    assert!(store.task(task.digest()).is_none());
+    drop(store);
+    assert!(!segment(&root, &task, "").exists());
+    for name in ["store.sqlite", "store.sqlite-wal"] {
+        let Ok(left) = fs::read(root.path().join(name)) else { continue };
+        for report in &all {
+            assert!(!left.windows(16).any(|window| window == report.id().as_bytes()), "{name} has an id");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The parts of a Parquet file around the reports: page headers and the footer.
+//!
+//! ```text
+//! "PAR1"
+//! per page:  PageHeader (Thrift): data page v1, PLAIN, not compressed, with the CRC-32 of its content
+//!            the reports, one after the other
+//! FileMetaData (Thrift), its length in 4 bytes (little-endian), "PAR1"
+//! ```
+//!
+//! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. A reader of Parquet
+//! needs nothing of ours (docs/store.md).
+
+use super::thrift::{Kind, Reader, Writer};
+
+/// The first and the last bytes of a file.
+pub(super) const MAGIC: &[u8; 4] = b"PAR1";
+
+/// The most bytes that a page header of ours has.
+pub(super) const MAX_PAGE_HEADER: usize = 48;
+
+/// A page's reports may have so many bytes; only a single report has more.
+pub(super) const PAGE_BYTES: usize = 8 << 20;
+
+/// What a footer takes beside its metadata: their length, and the magic.
+pub(super) const FOOTER_END: usize = 8;
+
+/// The metadata of a file may have so many bytes: the largest task document, and room for the rest.
+pub(super) const MAX_METADATA: usize = (16 << 20) + (64 << 10);
+
+// Numbers of parquet.thrift.
+const DATA_PAGE: i32 = 0;
+const FIXED_LEN_BYTE_ARRAY: i32 = 7;
+const REQUIRED: i32 = 0;
+const PLAIN: i32 = 0;
+const RLE: i32 = 3;
+const UNCOMPRESSED: i32 = 0;
+
+const COLUMN: &str = "report";
+
+/// The header of a page of whole reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PageHeader {
+    /// Reports in the page.
+    pub(super) reports: u32,
+    /// Their bytes together.
+    pub(super) bytes: u32,
+    /// CRC-32 (IEEE) of these.
+    pub(super) checksum: u32,
+}
+
+impl PageHeader {
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.i32(1, DATA_PAGE);
+        writer.i32(2, self.bytes.cast_signed());
+        writer.i32(3, self.bytes.cast_signed());
+        writer.i32(4, self.checksum.cast_signed());
+        writer.begin(5);
+        writer.i32(1, self.reports.cast_signed());
+        writer.i32(2, PLAIN);
+        writer.i32(3, RLE);
+        writer.i32(4, RLE);
+        writer.end();
+        writer.finish()
+    }
+
+    /// Reads the header of a page of reports of `report_bytes` each, and how long it is; `None` for anything that is not written so.
+    pub(super) fn read(bytes: &[u8], report_bytes: usize) -> Option<(Self, usize)> {
+        let mut numbers = [None; 5];
+        let [kind, full, stored, checksum, reports] = &mut numbers;
+        let mut reader = Reader::new(bytes);
+        reader.fields(|reader, field, _| {
+            let number = match field {
+                1 => &mut *kind,
+                2 => &mut *full,
+                3 => &mut *stored,
+                4 => &mut *checksum,
+                5 => {
+                    reader.fields(|reader, field, _| {
+                        if field == 1 {
+                            *reports = Some(reader.integer()?);
+                        }
+                        Some(field == 1)
+                    })?;
+                    return Some(true);
+                }
+                _ => return Some(false),
+            };
+            *number = Some(reader.integer()?);
+            Some(true)
+        })?;
+        let [kind, full, stored, checksum, reports] = numbers;
+        let header = Self {
+            reports: u32::try_from(reports?).ok()?,
+            bytes: i32::try_from(stored?).ok()?.try_into().ok()?,
+            checksum: i32::try_from(checksum?).ok()?.cast_unsigned(),
+        };
+        let length = reader.position();
+        // Any other way of writing the same is not ours.
+        let whole = u64::from(header.reports) * report_bytes as u64 == u64::from(header.bytes) && header.reports > 0;
+        let ours = kind == Some(DATA_PAGE.into()) && full == stored && whole;
+        (ours && bytes.get(..length) == Some(&header.to_bytes()[..])).then_some((header, length))
+    }
+}
+
+/// What a footer tells of the file before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Footer {
+    /// Reports in the file.
+    pub(super) reports: u64,
+    /// The length of each.
+    pub(super) report_bytes: u32,
+    /// Bytes of all pages with their headers.
+    pub(super) page_bytes: u64,
+    /// Names and values about the file.
+    pub(super) notes: Vec<(String, String)>,
+    /// The release that wrote it.
+    pub(super) writer: String,
+}
+
+/// What the name of the release that wrote a file begins with.
+pub(super) const WRITER: &str = "ldp-pca version ";
+
+/// The most notes that a footer has.
+const MAX_NOTES: usize = 14;
+
+impl Footer {
+    /// The footer, up to the end of the file.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.i32(1, 1);
+        writer.list(2, Kind::Struct, 2);
+        writer.begin_element();
+        writer.text(4, "reports");
+        writer.i32(5, 1);
+        writer.end();
+        writer.begin_element();
+        writer.i32(1, FIXED_LEN_BYTE_ARRAY);
+        writer.i32(2, self.report_bytes.cast_signed());
+        writer.i32(3, REQUIRED);
+        writer.text(4, COLUMN);
+        writer.end();
+        writer.i64(3, self.reports);
+        writer.list(4, Kind::Struct, 1);
+        writer.begin_element();
+        writer.list(1, Kind::Struct, 1);
+        writer.begin_element();
+        writer.i64(2, 0);
+        writer.begin(3);
+        writer.i32(1, FIXED_LEN_BYTE_ARRAY);
+        writer.list(2, Kind::I32, 1);
+        writer.integer(PLAIN.into());
+        writer.list(3, Kind::Binary, 1);
+        writer.element(COLUMN);
+        writer.i32(4, UNCOMPRESSED);
+        writer.i64(5, self.reports);
+        writer.i64(6, self.page_bytes);
+        writer.i64(7, self.page_bytes);
+        writer.i64(9, MAGIC.len() as u64);
+        writer.end();
+        writer.end();
+        writer.i64(2, self.page_bytes);
+        writer.i64(3, self.reports);
+        writer.end();
+        writer.list(5, Kind::Struct, self.notes.len() as u8);
+        for (key, value) in &self.notes {
+            writer.begin_element();
+            writer.text(1, key);
+            writer.text(2, value);
+            writer.end();
+        }
+        writer.text(6, &self.writer);
+        let mut bytes = writer.finish();
+        let length = bytes.len() as u32;
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(MAGIC);
+        bytes
+    }
+
+    /// Reads the metadata: a footer without its last [`FOOTER_END`] bytes; `None` for anything that is not written so.
+    pub(super) fn read(metadata: &[u8]) -> Option<Self> {
+        let (mut reports, mut report_bytes, mut page_bytes, mut writer) = (None, None, None, None);
+        let mut notes = Vec::new();
+        let mut reader = Reader::new(metadata);
+        reader.fields(|reader, field, _| {
+            match field {
+                2 => {
+                    for _ in 0..structs(reader)? {
+                        reader.fields(|reader, field, _| {
+                            if field == 2 {
+                                report_bytes = u32::try_from(reader.integer()?).ok();
+                            }
+                            Some(field == 2)
+                        })?;
+                    }
+                }
+                3 => reports = u64::try_from(reader.integer()?).ok(),
+                4 => {
+                    for _ in 0..structs(reader)? {
+                        reader.fields(|reader, field, _| {
+                            if field == 2 {
+                                page_bytes = u64::try_from(reader.integer()?).ok();
+                            }
+                            Some(field == 2)
+                        })?;
+                    }
+                }
+                5 => {
+                    for _ in 0..structs(reader)? {
+                        let (mut key, mut value) = ("", "");
+                        reader.fields(|reader, field, _| {
+                            match field {
+                                1 => key = reader.text()?,
+                                2 => value = reader.text()?,
+                                _ => return Some(false),
+                            }
+                            Some(true)
+                        })?;
+                        notes.push((key.to_owned(), value.to_owned()));
+                    }
+                }
+                6 => writer = Some(reader.text()?.to_owned()),
+                _ => return Some(false),
+            }
+            Some(true)
+        })?;
+        let footer =
+            Self { reports: reports?, report_bytes: report_bytes?, page_bytes: page_bytes?, notes, writer: writer? };
+        let ours = footer.notes.len() <= MAX_NOTES
+            && footer.to_bytes().strip_suffix(MAGIC)?.get(..metadata.len()) == Some(metadata);
+        let ours = ours && footer.writer.starts_with(WRITER);
+        (ours && reader.position() == metadata.len()).then_some(footer)
+    }
+
+    /// What a note says.
+    pub(super) fn note(&self, key: &str) -> Option<&str> {
+        self.notes.iter().find(|(found, _)| found == key).map(|(_, value)| &**value)
+    }
+}
+
+/// The number of structs in a list of them.
+fn structs(reader: &mut Reader<'_>) -> Option<u64> {
+    let (count, kind) = reader.list()?;
+    (kind == Kind::Struct as u8).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_headers_survive_their_bytes_and_nothing_else_is_one() {
+        for (reports, each) in [(1, 35), (239_674, 35), (104, 80_233), (1, 9_000_000)] {
+            for checksum in [0, 1, 0x8000_0000, u32::MAX] {
+                let header = PageHeader { reports, bytes: reports * each, checksum };
+                let bytes = header.to_bytes();
+                assert!(bytes.len() <= MAX_PAGE_HEADER);
+                assert_eq!(PageHeader::read(&bytes, each as usize), Some((header, bytes.len())));
+                assert_eq!(PageHeader::read(&bytes, each as usize + 1), None);
+                for length in 0..bytes.len() {
+                    assert_eq!(PageHeader::read(&bytes[..length], each as usize), None);
+                }
+                for bit in 0..8 * bytes.len() {
+                    let mut altered = bytes.clone();
+                    altered[bit / 8] ^= 1 << (bit % 8);
+                    assert_ne!(PageHeader::read(&altered, each as usize), Some((header, bytes.len())));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn footers_survive_their_bytes() {
+        let notes = vec![("task".to_owned(), "{\"ü\":1}".to_owned()), ("segment".to_owned(), "3".to_owned())];
+        let footer =
+            Footer { reports: 1 << 33, report_bytes: 35, page_bytes: 1 << 40, notes, writer: format!("{WRITER}7") };
+        let bytes = footer.to_bytes();
+        let metadata = &bytes[..bytes.len() - FOOTER_END];
+        assert_eq!(bytes[metadata.len()..metadata.len() + 4], (metadata.len() as u32).to_le_bytes());
+        assert_eq!(Footer::read(metadata), Some(footer));
+        for length in 0..metadata.len() {
+            assert_eq!(Footer::read(&metadata[..length]), None, "{length}");
+        }
+        let read = Footer::read(metadata);
+        for bit in 0..8 * metadata.len() {
+            let mut altered = metadata.to_vec();
+            altered[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(Footer::read(&altered), read, "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The segment that is written: pages of reports, one per group, each durable before anything else happens.
+
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+
+use super::disk::{Disk, DiskFile};
+use super::parquet::{Footer, MAGIC, PAGE_BYTES, PageHeader, WRITER};
+use crate::report::report_bytes;
+use crate::task::Task;
+
+/// Runs of bytes shorter than this on average are copied together before they are written.
+const WORTH_A_PART: usize = 4096;
+
+/// Room that is taken at a time is as much as the segment has, between these bounds.
+const LEAST_ROOM: u64 = 256 << 10;
+const MOST_ROOM: u64 = 32 << 20;
+
+/// What a file in the folder of a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SegmentFile {
+    /// Written to, or left so by a crash.
+    Open(u64),
+    /// With its footer.
+    Sealed(u64),
+    /// What a crash left of a file that was not yet complete.
+    Temporary,
+    /// What could not be read and was set aside.
+    Damaged,
+}
+
+impl SegmentFile {
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        let (stem, extension) = name.rsplit_once('.')?;
+        match extension {
+            "tmp" => return Some(Self::Temporary),
+            "damaged" => return Some(Self::Damaged),
+            _ => {}
+        }
+        let number = stem.parse().ok().filter(|number| stem == format!("{number:08}"))?;
+        match extension {
+            "open" => Some(Self::Open(number)),
+            "parquet" => Some(Self::Sealed(number)),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn open_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.open"))
+}
+
+pub(super) fn sealed_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.parquet"))
+}
+
+pub(super) fn temporary_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.tmp"))
+}
+
+/// A name that no file has yet, for what cannot be read.
+pub(super) fn damaged_path(disk: &dyn Disk, folder: &Path, number: u64) -> io::Result<PathBuf> {
+    let taken = disk.list(folder)?;
+    let mut names = (0..).map(|copy| format!("{number:08}.{copy}.damaged"));
+    let name = names.find(|name| !taken.contains(name)).unwrap_or_default();
+    Ok(folder.join(name))
+}
+
+/// A segment without its footer. Everything up to `length` is on the disk.
+pub(super) struct Segment {
+    pub(super) number: u64,
+    path: PathBuf,
+    file: Box<dyn DiskFile>,
+    length: u64,
+    pub(super) reports: u64,
+    /// Up to where room was taken, as zeros.
+    room: u64,
+    /// Whether the file may hold bytes beyond `length`: a write failed, and so did its undoing.
+    torn: bool,
+    /// Whether it has its last name.
+    renamed: bool,
+}
+
+impl Segment {
+    /// Makes the file, in the place of any that has this name.
+    pub(super) fn create(disk: &dyn Disk, folder: &Path, number: u64, path: PathBuf) -> io::Result<Self> {
+        let mut file = disk.create(&path)?;
+        file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
+        file.sync()?;
+        disk.sync_folder(folder)?;
+        Ok(Self { number, path, file, length: MAGIC.len() as u64, reports: 0, room: 0, torn: false, renamed: false })
+    }
+
+    /// Goes on with a file that holds `reports` in good pages up to `length`. What is behind them is cut off, and what is before them is put on the
+    /// disk: a killed process may have left it in the system's memory only.
+    pub(super) fn resume(disk: &dyn Disk, path: PathBuf, number: u64, length: u64, reports: u64) -> io::Result<Self> {
+        let mut file = disk.open(&path)?;
+        // A crash while the file was made may have left it empty.
+        if length == MAGIC.len() as u64 {
+            file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
+        }
+        let mut segment = Self { number, path, file, length, reports, room: 0, torn: true, renamed: false };
+        segment.restore()?;
+        Ok(segment)
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Appends whole reports, given in runs of them. After `Ok` they are on the disk. After an error the file is cut back to what it was, at the latest
+    /// before the next write.
+    pub(super) fn append(&mut self, runs: &[&[u8]], report_bytes: usize) -> io::Result<()> {
+        self.restore()?;
+        self.reserve(runs);
+        let length: usize = runs.iter().map(|run| run.len()).sum();
+        self.torn = true;
+        let written = if length < runs.len() * WORTH_A_PART {
+            self.write(&[&runs.concat()], report_bytes)
+        } else {
+            self.write(runs, report_bytes)
+        };
+        match written.and_then(|end| self.file.sync().map(|()| end)) {
+            Ok(end) => {
+                self.length = end;
+                self.reports += (length / report_bytes) as u64;
+                self.torn = false;
+                Ok(())
+            }
+            Err(error) => {
+                // If this fails too, the next call begins with it.
+                drop(self.restore());
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes room before it is needed. Where there is none, the write will tell.
+    fn reserve(&mut self, runs: &[&[u8]]) {
+        let needed = self.length + runs.iter().map(|run| run.len() as u64).sum::<u64>() + (1 << 10);
+        if needed > self.room {
+            let room = needed + needed.clamp(LEAST_ROOM, MOST_ROOM);
+            // What cannot be had is not asked for with every write.
+            let _ = self.file.reserve(room);
+            self.room = room;
+        }
+    }
+
+    /// Gives back what room is not needed; for when nothing more is written.
+    pub(super) fn trim(&mut self) {
+        if self.room > 0 {
+            self.torn = true;
+            // The next start does it otherwise.
+            let _ = self.restore();
+        }
+    }
+
+    /// Writes runs as pages of at most [`PAGE_BYTES`] where reports are not longer than that. Returns where they end.
+    fn write(&mut self, runs: &[&[u8]], report_bytes: usize) -> io::Result<u64> {
+        let page_bytes = (PAGE_BYTES / report_bytes).max(1) * report_bytes;
+        let mut end = self.length;
+        let mut runs = runs.iter().copied();
+        let mut rest: &[u8] = &[];
+        loop {
+            let mut page: Vec<&[u8]> = Vec::new();
+            let mut room = page_bytes;
+            while room > 0 {
+                if rest.is_empty() {
+                    let Some(run) = runs.next() else { break };
+                    rest = run;
+                }
+                let (part, after) = rest.split_at(rest.len().min(room));
+                page.push(part);
+                (rest, room) = (after, room - part.len());
+            }
+            if page.is_empty() {
+                return Ok(end);
+            }
+            let mut checksum = crc32fast::Hasher::new();
+            page.iter().for_each(|part| checksum.update(part));
+            let bytes = page_bytes - room;
+            let reports = (bytes / report_bytes) as u32;
+            let header = PageHeader { reports, bytes: bytes as u32, checksum: checksum.finalize() }.to_bytes();
+            let mut parts: Vec<IoSlice<'_>> = [&header[..]].into_iter().chain(page).map(IoSlice::new).collect();
+            self.file.write_at(&mut parts, end)?;
+            end += (header.len() + bytes) as u64;
+        }
+    }
+
+    /// Cuts off what is beyond the good length.
+    fn restore(&mut self) -> io::Result<()> {
+        if self.torn {
+            self.file.set_length(self.length)?;
+            self.file.sync()?;
+            (self.torn, self.room) = (false, 0);
+        }
+        Ok(())
+    }
+
+    /// Gives the file another name, in the place of any that has it.
+    pub(super) fn rename(&mut self, disk: &dyn Disk, folder: &Path, path: PathBuf) -> io::Result<()> {
+        disk.rename(&self.path, &path)?;
+        self.path = path;
+        disk.sync_folder(folder)
+    }
+
+    /// Writes the footer and gives the file its last name. Returns its length. After an error it can be tried again, in this process or the next.
+    pub(super) fn seal(&mut self, disk: &dyn Disk, folder: &Path, task: &Task) -> io::Result<u64> {
+        let footer = footer(task, self.number, self.reports, self.length).to_bytes();
+        if !self.renamed {
+            self.torn = true;
+            self.file.write_at(&mut [IoSlice::new(&footer)], self.length)?;
+            self.file.set_length(self.length + footer.len() as u64)?;
+            self.file.sync()?;
+            disk.rename(&self.path, &sealed_path(folder, self.number))?;
+            self.renamed = true;
+        }
+        disk.sync_folder(folder)?;
+        Ok(self.length + footer.len() as u64)
+    }
+}
+
+/// The footer of a segment with so many reports, whose pages end at `end`.
+pub(super) fn footer(task: &Task, number: u64, reports: u64, end: u64) -> Footer {
+    let notes = [
+        ("ldp-pca.format", super::FORMAT.to_owned()),
+        ("ldp-pca.task.digest", task.digest().to_string()),
+        ("ldp-pca.segment", number.to_string()),
+        ("ldp-pca.task", task.to_json()),
+    ];
+    Footer {
+        reports,
+        report_bytes: report_bytes(task) as u32,
+        page_bytes: end - MAGIC.len() as u64,
+        notes: notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+        writer: format!("{WRITER}{}", env!("CARGO_PKG_VERSION")),
+    }
+}

@@ -1,0 +1,213 @@
+//! One task of a folder: how it is opened, and what requests see of it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::keeper::{Keeper, Totals, hold};
+use super::manifest::SegmentRow;
+use super::place::Place;
+use super::segment::{Segment, SegmentFile, open_path, sealed_path};
+use super::writer::{Waiting, Writer};
+use crate::aggregate::Aggregate;
+use crate::report::ReportId;
+use crate::server::store::{
+    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings,
+};
+use crate::task::Task;
+
+/// The reports of one task.
+pub(in crate::server) struct FolderTask {
+    place: Arc<Place>,
+    settings: Arc<RwLock<Arc<TaskSettings>>>,
+    damage: Damage,
+    totals: Arc<Totals>,
+    /// Gone once the store is closed.
+    queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What the files of a task and the manifest come to.
+struct Loaded {
+    ids: HashSet<ReportId>,
+    aggregate: Aggregate,
+    damage: Damage,
+    /// The segment to go on with, and the ids in it.
+    segment: Option<Segment>,
+    segment_ids: Vec<u8>,
+    /// The number of the segment after all that there are.
+    next: u64,
+}
+
+impl FolderTask {
+    /// Reads the manifest and the segments that are not in it, and starts the threads.
+    pub(super) fn open(place: Place, settings: TaskSettings) -> Result<Self, StoreError> {
+        let loaded = load(&place)?;
+        let place = Arc::new(place);
+        let state_bytes = 8 * loaded.aggregate.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
+        let totals = Arc::new(Totals::new(loaded.aggregate));
+        let settings = Arc::new(RwLock::new(Arc::new(settings)));
+        let (keeper, backlog) = Keeper::new(Arc::clone(&place), Arc::clone(&totals), loaded.segment_ids);
+        let writer = Writer {
+            place: Arc::clone(&place),
+            settings: Arc::clone(&settings),
+            ids: loaded.ids,
+            segment: loaded.segment,
+            next: loaded.next,
+            full: place.options.segment_bytes.max(state_bytes),
+            totals: Arc::clone(&totals),
+            backlog,
+        };
+        let (queue, waiting) = mpsc::channel(place.options.queue.max(1));
+        let start = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+            thread.map_err(|error| StoreError::io("serve", &place.folder, error))
+        };
+        let threads = Mutex::new(vec![
+            start("report-writer", Box::new(move || writer.run(waiting)))?,
+            start("report-keeper", Box::new(move || keeper.run()))?,
+        ]);
+        Ok(Self { settings, damage: loaded.damage, totals, queue: Mutex::new(Some(queue)), threads, place })
+    }
+
+    /// Gives it other settings.
+    pub(super) fn configure(&self, settings: TaskSettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// Takes no further batch, and returns when those that wait are written and full segments are sealed.
+    pub(super) fn close(&self) {
+        drop(hold(&self.queue).take());
+        for thread in hold(&self.threads).drain(..) {
+            // It panicked: then the batches it held were answered with `Closed`, and the files are repaired at the next start.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Brings a task's files and the manifest together.
+fn load(place: &Place) -> Result<Loaded, StoreError> {
+    let rows = place.manifest.segments(place.task.digest())?;
+    let aggregate = place.manifest.snapshot(&place.task)?;
+    let sealed: u64 = rows.iter().map(|row| row.reports).sum();
+    if sealed != aggregate.records() {
+        let problem = format!("the sum is of {} reports and the segments have {sealed}", aggregate.records());
+        return Err(StoreError::manifest(&place.manifest.path, problem));
+    }
+    let mut ids = HashSet::with_capacity(sealed as usize + place.options.segment_reports as usize / 4);
+    for row in &rows {
+        ids.extend(row.ids.as_chunks::<16>().0.iter().map(|id| ReportId::new(*id)));
+    }
+    let mut unlisted = unlisted(place, &rows)?;
+    let live = unlisted.last_entry().filter(|last| matches!(last.get(), SegmentFile::Open(_))).map(|last| *last.key());
+    let next = unlisted.keys().copied().chain(rows.iter().map(|row| row.number)).max().map_or(0, |last| last + 1);
+    let mut loaded = Loaded { ids, aggregate, damage: Damage::default(), segment: None, segment_ids: Vec::new(), next };
+    drop(rows);
+    for (number, file) in unlisted {
+        let mut segment_ids = Vec::new();
+        let replayed = place.replay(file, &mut |reports| {
+            reports.retain(|report| loaded.ids.insert(report.id()));
+            segment_ids.extend(reports.iter().flat_map(|report| *report.id().as_bytes()));
+            place.add(&mut loaded.aggregate, reports);
+        })?;
+        loaded.damage.cut_bytes += replayed.damage.cut_bytes;
+        loaded.damage.passed_over += replayed.damage.passed_over;
+        if Some(number) == live {
+            (loaded.segment, loaded.segment_ids) = (replayed.segment, segment_ids);
+            continue;
+        }
+        let bytes = match replayed.segment {
+            Some(mut segment) => place.seal(&mut segment)?,
+            None => replayed.length,
+        };
+        let reports = segment_ids.len() as u64 / 16;
+        place.manifest.seal(&[SegmentRow { number, reports, bytes, ids: segment_ids }], &loaded.aggregate)?;
+    }
+    Ok(loaded)
+}
+
+/// The segments that the manifest does not tell of, by number. Those that it tells of must be there. What a crash left half made is removed.
+fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentFile>, StoreError> {
+    let folder = &place.folder;
+    let mut files = BTreeMap::new();
+    for name in place.disk.list(folder).map_err(|error| StoreError::io("list", folder, error))? {
+        let path = folder.join(&name);
+        let number = match SegmentFile::of_name(&name) {
+            Some(SegmentFile::Temporary) => {
+                place.disk.remove(&path).map_err(|error| StoreError::io("remove", &path, error))?;
+                continue;
+            }
+            Some(SegmentFile::Damaged) | None => continue,
+            Some(SegmentFile::Open(number) | SegmentFile::Sealed(number)) => number,
+        };
+        if SegmentFile::of_name(&name).and_then(|file| files.insert(number, file)).is_some() {
+            let problem = "is there as .open and as .parquet".to_owned();
+            return Err(StoreError::Segment { path: open_path(folder, number), problem });
+        }
+    }
+    for row in rows {
+        let path = sealed_path(folder, row.number);
+        let problem = match files.remove(&row.number) {
+            Some(SegmentFile::Sealed(_)) => {
+                let length = place.disk.open(&path).and_then(|file| file.length());
+                let length = length.map_err(|error| StoreError::io("read", &path, error))?;
+                (length != row.bytes).then(|| format!("has {length} bytes and was sealed with {}", row.bytes))
+            }
+            _ => Some("is gone".to_owned()),
+        };
+        if let Some(problem) = problem {
+            return Err(StoreError::Segment { path, problem });
+        }
+    }
+    Ok(files)
+}
+
+impl TaskReports for FolderTask {
+    fn task(&self) -> &Task {
+        &self.place.task
+    }
+
+    fn settings(&self) -> Arc<TaskSettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn damage(&self) -> Damage {
+        self.damage
+    }
+
+    fn counts(&self) -> Counts {
+        *self.totals.counts.borrow()
+    }
+
+    fn watch_counts(&self) -> watch::Receiver<Counts> {
+        self.totals.counts.subscribe()
+    }
+
+    fn queued(&self) -> usize {
+        hold(&self.queue).as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity())
+    }
+
+    fn aggregate(&self) -> Result<Aggregate, StoreError> {
+        Ok(self.totals.aggregate())
+    }
+
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        Box::pin(async {
+            let (answer, committed) = oneshot::channel();
+            match hold(&self.queue).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(_)) => return Err(CommitError::Busy),
+                Err(mpsc::error::TrySendError::Closed(_)) => return Err(CommitError::Closed),
+            }
+            committed.await.unwrap_or(Err(CommitError::Closed))
+        })
+    }
+}
+
+impl Drop for FolderTask {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,215 @@
+//! Thrift's compact protocol, as much of it as Parquet's headers take.
+//!
+//! A struct is a sequence of fields, each with its type and the distance of its number from that of the field before, and ends with a zero byte.
+//! Integers are zigzag varints. Reading skips what it does not know, and never goes beyond the bytes that it is given.
+
+/// Structs within structs beyond which bytes are refused.
+const DEEPEST: u8 = 16;
+
+/// The types of fields and of list elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    I32 = 5,
+    I64 = 6,
+    Binary = 8,
+    List = 9,
+    Struct = 12,
+}
+
+/// Writes structs, field by field in ascending order.
+#[derive(Default)]
+pub(super) struct Writer {
+    bytes: Vec<u8>,
+    /// The number of the last field, of each struct that is open.
+    open: Vec<i16>,
+    last: i16,
+}
+
+impl Writer {
+    pub(super) fn i32(&mut self, field: i16, value: i32) {
+        self.field(field, Kind::I32);
+        self.integer(value.into());
+    }
+
+    pub(super) fn i64(&mut self, field: i16, value: u64) {
+        self.field(field, Kind::I64);
+        self.integer(value.cast_signed());
+    }
+
+    pub(super) fn text(&mut self, field: i16, text: &str) {
+        self.field(field, Kind::Binary);
+        self.element(text);
+    }
+
+    /// A list of `count` elements, which follow.
+    pub(super) fn list(&mut self, field: i16, kind: Kind, count: u8) {
+        debug_assert!(count < 15, "longer lists are headed otherwise");
+        self.field(field, Kind::List);
+        self.bytes.push(count << 4 | kind as u8);
+    }
+
+    /// An element of a list of texts.
+    pub(super) fn element(&mut self, text: &str) {
+        self.varint(text.len() as u64);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// An element of a list of integers.
+    pub(super) fn integer(&mut self, value: i64) {
+        self.varint((value << 1 ^ value >> 63).cast_unsigned());
+    }
+
+    /// A struct as a field; [`end`](Self::end) ends it.
+    pub(super) fn begin(&mut self, field: i16) {
+        self.field(field, Kind::Struct);
+        self.begin_element();
+    }
+
+    /// A struct as an element of a list.
+    pub(super) fn begin_element(&mut self) {
+        self.open.push(self.last);
+        self.last = 0;
+    }
+
+    pub(super) fn end(&mut self) {
+        self.bytes.push(0);
+        self.last = self.open.pop().unwrap_or(0);
+    }
+
+    /// The bytes of the outermost struct.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.bytes.push(0);
+        self.bytes
+    }
+
+    fn field(&mut self, number: i16, kind: Kind) {
+        let distance = number - self.last;
+        debug_assert!((1..16).contains(&distance), "fields are written in ascending order");
+        self.bytes.push((distance as u8) << 4 | kind as u8);
+        self.last = number;
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+}
+
+/// Reads structs. `None` from any of its methods says that the bytes are none.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    depth: u8,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, position: 0, depth: 0 }
+    }
+
+    /// Bytes read so far.
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Hands each field of a struct, its number and type, to `read`, which reads it, or returns `false` to have it skipped.
+    pub(super) fn fields(&mut self, mut read: impl FnMut(&mut Self, i16, u8) -> Option<bool>) -> Option<()> {
+        self.depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
+        let mut number = 0i16;
+        loop {
+            let head = self.byte()?;
+            if head == 0 {
+                self.depth -= 1;
+                return Some(());
+            }
+            let kind = head & 0x0f;
+            number = match head >> 4 {
+                0 => i16::try_from(self.integer()?).ok()?,
+                distance => number.checked_add(distance.into())?,
+            };
+            if !read(self, number, kind)? {
+                self.skip(kind)?;
+            }
+        }
+    }
+
+    pub(super) fn integer(&mut self) -> Option<i64> {
+        let value = self.varint()?;
+        Some((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
+    }
+
+    pub(super) fn binary(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.varint()?).ok()?;
+        let end = self.position.checked_add(length)?;
+        let bytes = self.bytes.get(self.position..end)?;
+        self.position = end;
+        Some(bytes)
+    }
+
+    pub(super) fn text(&mut self) -> Option<&'a str> {
+        core::str::from_utf8(self.binary()?).ok()
+    }
+
+    /// The number and the type of a list's elements, which follow.
+    pub(super) fn list(&mut self) -> Option<(u64, u8)> {
+        let head = self.byte()?;
+        let count = match head >> 4 {
+            15 => self.varint()?,
+            count => count.into(),
+        };
+        // Every element takes a byte at least.
+        (count <= (self.bytes.len() - self.position) as u64).then_some((count, head & 0x0f))
+    }
+
+    fn skip(&mut self, kind: u8) -> Option<()> {
+        match kind {
+            // Booleans as fields are in their type.
+            1 | 2 => {}
+            3 => drop(self.byte()?),
+            4..=6 => drop(self.varint()?),
+            7 => {
+                self.bytes.get(self.position..self.position.checked_add(8)?)?;
+                self.position += 8;
+            }
+            8 => drop(self.binary()?),
+            9 | 10 => {
+                let (count, kind) = self.list()?;
+                self.depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
+                for _ in 0..count {
+                    // Booleans as elements are a byte each.
+                    if matches!(kind, 1 | 2) { drop(self.byte()?) } else { self.skip(kind)? }
+                }
+                self.depth -= 1;
+            }
+            12 => self.fields(|_, _, _| Some(false))?,
+            // Parquet has no maps.
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.position)?;
+        self.position += 1;
+        Some(byte)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            // The tenth byte has room for one bit.
+            if shift == 63 && byte > 1 {
+                return None;
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+}

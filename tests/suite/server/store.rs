@@ -1,0 +1,102 @@
+//! `ldp-pca store` through the real binary, on folders that a real server wrote.
+
+use std::fs;
+
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::server::Server;
+use serde_json::json;
+
+use super::harness::{Running, aggregate_of, bytes_of, config, other_task, reports, segment_path, task};
+use crate::support::Folder;
+
+/// A server's folder under this name with these reports.
+fn fill(folder: &Folder, name: &str, body: &[u8]) {
+    let server = Running::start(config(&folder.path(name)), &[task()]);
+    assert_eq!(server.send(&task(), body).status, 200);
+    server.shut_down();
+}
+
+#[test]
+fn what_is_exported_sums_to_what_the_server_had() {
+    let folder = Folder::new();
+    folder.write("task.json", task().to_json());
+    let body = bytes_of(&reports(&task(), 1, 40));
+    fill(&folder, "data", &body);
+    let verified = folder.run("store verify data --json").json();
+    assert_eq!((&verified["tasks"][0]["reports"], &verified["problems"]), (&json!(40), &json!([])));
+    assert!(folder.run("store verify data").ok().stdout.contains("40 reports in 1 segments"));
+
+    let exported = folder.run("store export data --output all.ldpr --json").json();
+    assert_eq!((&exported["reports"], &exported["lost"]), (&json!(40), &json!(0)));
+    assert_eq!(folder.read("all.ldpr"), body);
+    let piped = folder.command(["store", "export", "data", "--output", "-"]).output().unwrap();
+    assert_eq!(piped.stdout, body);
+    assert_eq!(piped.stderr, b"", "quiet in a pipe");
+    folder.run("aggregate all.ldpr -t task.json -o sum.ldpa").ok();
+    let sum = Aggregate::from_bytes(&folder.read("sum.ldpa"), &task()).unwrap();
+    assert_eq!(sum, aggregate_of(&task(), &body));
+    folder.run("store export data --parquet --output all.parquet").ok();
+    assert!(folder.read("all.parquet").starts_with(b"PAR1") && folder.read("all.parquet").ends_with(b"PAR1"));
+}
+
+#[test]
+fn a_merge_of_two_aggregators_is_the_sum_of_their_reports() {
+    let folder = Folder::new();
+    let body = bytes_of(&reports(&task(), 2, 60));
+    fill(&folder, "first", &body[..40 * 35]);
+    fill(&folder, "second", &body[20 * 35..]);
+    let merged = folder.run("store merge first second --into both --json").json();
+    let merged = &merged["tasks"][0];
+    assert_eq!((&merged["added"], &merged["duplicates"], &merged["reports"]), (&json!(60), &json!(20), &json!(60)));
+    folder.run("store verify both").ok();
+    folder.run("store export both --output all.ldpr").ok();
+    assert_eq!(aggregate_of(&task(), &folder.read("all.ldpr")), aggregate_of(&task(), &body));
+    let server = Running::start(config(&folder.path("both")), &[]);
+    assert_eq!(server.records(&task()), 60);
+}
+
+#[test]
+fn a_hurt_folder_is_told_of_and_repaired() {
+    let folder = Folder::new();
+    let body = bytes_of(&reports(&task(), 3, 30));
+    fill(&folder, "data", &body[..35 * 15]);
+    fill(&folder, "data", &body[35 * 15..]);
+    let path = segment_path(&folder.path("data"), &task());
+    let mut segment = fs::read(&path).unwrap();
+    let place = segment.windows(35).position(|window| window == &body[35 * 3..35 * 4]).unwrap();
+    segment[place + 30] ^= 1;
+    fs::write(&path, &segment).unwrap();
+    fs::remove_file(folder.path("data/store.sqlite")).unwrap();
+
+    let verified = folder.run("store verify data --json");
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert!(verified.stdout.contains("store.sqlite") && verified.stderr.contains("store repair"), "{verified:?}");
+    let repaired = folder.run("store repair data --json").json();
+    assert_eq!(repaired["tasks"][0]["reports"], 29);
+    assert_eq!(repaired["repairs"].as_array().unwrap().len(), 2, "{repaired}");
+    assert_eq!(fs::read(path.with_file_name("00000000.0.damaged")).unwrap(), segment);
+    let text = folder.run("store verify data").ok().stdout;
+    assert!(text.contains("29 reports") && text.contains("was set aside"), "{text}");
+    let server = Running::start(config(&folder.path("data")), &[]);
+    let again = server.send(&task(), &body).json();
+    assert_eq!((&again["accepted"], &again["duplicate"]), (&json!(1), &json!(29)));
+}
+
+#[tokio::test]
+async fn wrong_use_is_told_apart() {
+    let folder = Folder::new();
+    let missing = folder.run("store verify nowhere");
+    assert!(missing.code == Some(1) && missing.stderr.contains("nowhere"), "{missing:?}");
+    let server = Server::bind(config(&folder.path("data")), vec![task(), other_task()]).await.unwrap();
+    let held = folder.run("store verify data");
+    assert!(held.code == Some(1) && held.stderr.contains("another server holds"), "{held:?}");
+    drop(server);
+    let unclear = folder.run("store export data --output all.ldpr");
+    assert!(unclear.code == Some(2) && unclear.stderr.contains(&task().digest().to_string()), "{unclear:?}");
+    let chosen = format!("store export data --output all.ldpr --task {}", &task().digest().to_string()[..8]);
+    folder.run(&chosen).ok();
+    assert_eq!(folder.read("all.ldpr"), b"");
+    folder.write("data/format", "ldp-pca store 9\n");
+    let newer = folder.run("store repair data");
+    assert!(newer.code == Some(1) && newer.stderr.contains("ldp-pca store 9"), "{newer:?}");
+}
