@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz wasm page setup clean distclean
+.PHONY: help demo test bench schemathesis fuzz wasm page setup clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for records of your own)
 	scripts/setup.sh demo
@@ -20,6 +20,9 @@ bench: ## run the benchmarks, native and in Chromium
 	node benches/page_start.js
 	npm run --silent build:page
 	node benches/page.js
+
+schemathesis: ## test the aggregator's interface against its OpenAPI document (needs Python)
+	scripts/schemathesis.sh
 
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)

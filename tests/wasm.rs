@@ -71,7 +71,7 @@ fn parts(record: &JsValue) -> (Option<String>, Vec<f64>) {
 
 fn randomize(task: &Task, record: &str) -> Result<Vec<u8>, JsValue> {
     let (names, numbers) = parts(&json(record));
-    task.randomize(names, &numbers, None)
+    task.randomize(names, &numbers, None, None)
 }
 
 /// The code of what was thrown, after looking at the rest of it.
@@ -134,7 +134,7 @@ fn a_report_larger_than_one_quota_of_entropy_is_made() {
              "mechanism": {{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}}, "folds": 1}}"#,
         columns.join(",")
     );
-    let report = Task::new(&text).unwrap().randomize(None, &[0.0; 200], None).unwrap();
+    let report = Task::new(&text).unwrap().randomize(None, &[0.0; 200], None, None).unwrap();
     assert_eq!(report.len(), 33 + 200 * 201 / 2);
     Report::from_bytes(&report, &ldp_pca::task::Task::from_json(&text).unwrap()).unwrap();
 }
@@ -176,7 +176,7 @@ fn bad_tasks_are_refused() {
 fn bad_records_are_refused() {
     let task = task();
     let refused = |names: Option<&str>, numbers: &[f64], part: &str| {
-        assert_eq!(code(task.randomize(names.map(str::to_owned), numbers, None), part), "schema", "{part}");
+        assert_eq!(code(task.randomize(names.map(str::to_owned), numbers, None, None), part), "schema", "{part}");
     };
     refused(Some(r#"["height", "wieght", ["plan", "free"]]"#), &[1.0, 2.0], "'wieght'");
     refused(Some(r#"["height", "height", ["plan", "free"]]"#), &[1.0, 2.0], "'height' is there twice");
@@ -198,7 +198,7 @@ fn bad_records_are_refused() {
     refused(None, &[1.0, 2.0], "2 fields");
 
     for length in [0, 31, 33] {
-        assert_eq!(code(task.randomize(None, &[1.0, 2.0, 3.0], Some(vec![0; length])), "32 bytes"), "argument");
+        assert_eq!(code(task.randomize(None, &[1.0, 2.0, 3.0], Some(vec![0; length]), None), "32 bytes"), "argument");
     }
     let zero = Task::new(&TASK.replace("\"error\"", "\"zero\"")).unwrap();
     assert_eq!(code(randomize(&zero, r#"{"height": 0, "plan": "gratis"}"#), "zero vector"), "record");
@@ -235,7 +235,7 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
             let mut aggregate = Aggregate::empty(&task);
             for vector in get(&case, "reports").unchecked_into::<Array>().iter() {
                 let (names, numbers) = parts(&get(&vector, "record"));
-                let bytes = client.randomize(names, &numbers, Some(unhex(&text(&vector, "seed")))).unwrap();
+                let bytes = client.randomize(names, &numbers, Some(unhex(&text(&vector, "seed"))), None).unwrap();
                 assert_eq!(hex(&bytes), text(&vector, "report"), "{name}");
                 aggregate.accumulate(&task, &[Report::from_bytes(&bytes, &task).unwrap()]).unwrap();
             }

@@ -34,7 +34,7 @@ fn sweep(app: &App, now: u64) {
         match app.store.delete(task) {
             Ok(_) => tracing::info!(%task, records = reports.counts().records, "deleted, its retention is over"),
             Err(error) => {
-                tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is tried again")
+                tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is tried again");
             }
         }
         app.forget(task);

@@ -7,22 +7,18 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, header};
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::app::App;
 use super::problem::Problem;
-use super::{events, health, metrics, observe, recovery, tasks, upload};
+use super::{events, health, metrics, observe, openapi, recovery, tasks, upload};
 
 /// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head, for
 /// hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
     style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// The interface in the words of OpenAPI 3.1, as `GET /openapi.json` answers it.
-pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
 /// All routes; the files of `www` are served where there is no other.
 pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
@@ -30,7 +26,7 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
-        .route("/openapi.json", get(openapi))
+        .route("/openapi.json", get(openapi::show))
         .route("/tasks", get(tasks::list))
         .route("/tasks/{id}", get(tasks::show).put(tasks::put).delete(tasks::delete))
         .route("/tasks/{id}/status", get(tasks::status))
@@ -57,8 +53,4 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         }
     };
     routes.layer(from_fn_with_state(app, observe::observe))
-}
-
-async fn openapi() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
 }

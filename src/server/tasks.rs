@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::app::{App, Status};
 use super::issuing::{MOST, OPEN_COUNT};
+use super::object;
 use super::origins::Origin;
 use super::problem::{Kind, Problem, excerpt};
 use super::store::{Put, StoreError, TaskSettings};
@@ -55,7 +56,7 @@ pub(super) async fn status(
 struct PutTask {
     /// Read by its own strict reader.
     task: Box<RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::object")]
     settings: TaskSettings,
 }
 
@@ -182,7 +183,7 @@ async fn read_json<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Bo
             return Err(Problem::new(Kind::BodyTimeout, "the body was not complete in time: send it at once"));
         }
     };
-    serde_json::from_slice(&bytes)
+    object::from_slice(&bytes)
         .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
 }
 

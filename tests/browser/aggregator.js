@@ -1,7 +1,7 @@
 // The native aggregator: the real binary, on a free port, with a folder of its own.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -44,8 +44,8 @@ export class Aggregator {
   async start() {
     const { promise, resolve, reject } = promiseParts();
     const data = ["--data", join(this.#folder, "data"), "--task", join(this.#folder, "task.json")];
-    const www = this.#www ? ["--www", this.#www] : [];
-    this.#process = spawn(this.#binary, ["serve", ...data, "--listen", `127.0.0.1:${this.#port}`, ...www], {
+    const open = ["--open-recovery", ...(this.#www ? ["--www", this.#www] : [])];
+    this.#process = spawn(this.#binary, ["serve", ...data, "--listen", `127.0.0.1:${this.#port}`, ...open], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#process.once("error", reject);
@@ -64,6 +64,17 @@ export class Aggregator {
   /** What `GET path` answers, parsed. */
   async get(path) {
     return (await fetch(this.url + path)).json();
+  }
+
+  /** Gives the task other settings. */
+  async configure(digest, settings) {
+    const token = readFileSync(join(this.#folder, "data/admin.token"), "utf8").trim();
+    const { status } = await fetch(`${this.url}/tasks/${digest}`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ task: await this.get(`/tasks/${digest}`), settings }),
+    });
+    if (status !== 200) throw new Error(`the aggregator answers ${status}`);
   }
 
   async stop() {

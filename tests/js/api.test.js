@@ -219,6 +219,10 @@ describe("the package", () => {
     for (const seed of [undefined, new Uint8Array(31), new Array(32).fill(0), "0".repeat(32)]) {
       throws(() => randomizer.randomizeSeeded(RECORD, seed), "argument", /32 bytes/);
     }
+    for (const id of ["", "0".repeat(31), "0".repeat(33), "G".repeat(32), "0".repeat(31) + "A", null, 5, new Uint8Array(16)]) {
+      throws(() => randomizer.randomize(RECORD, { id }), "argument", /32 hexadecimal digits/);
+    }
+    assert.match(String(randomizer.randomize(RECORD, { id: "0f".repeat(16) }).toJSON().bytes), /^.{26}(0f){16}/);
     for (const none of [undefined, null, {}, TASK, JSON.stringify(TASK)]) {
       throws(() => new Randomizer(none, LIMITS), "argument", /Task\.parse/);
     }

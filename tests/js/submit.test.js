@@ -123,6 +123,24 @@ for (const [status, code, attempts] of [
   });
 }
 
+test("reports with issued ids count where a task takes no others", async () => {
+  const randomizer = new Randomizer(task, LIMITS);
+  await aggregator.configure(task.digest, { issued_ids: true });
+  const { ids } = await (
+    await fetch(`${aggregator.url}/tasks/${task.digest}/seeds`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ count: 1 }),
+    })
+  ).json();
+  const issued = randomizer.randomize(RECORD, { id: ids[0] });
+  assert.equal(Buffer.from(issued.bytes.subarray(13, 29)).toString("hex"), ids[0]);
+  assert.deepEqual(await submit(issued, { url: aggregator.url }), { status: "accepted", attempts: 1 });
+  const error = await refuses(submit(randomizer.randomize(RECORD), { url: aggregator.url, ...QUICK }), "rejected", 422);
+  assert.match(error.message, /not issued/);
+  await aggregator.configure(task.digest, {});
+});
+
 test("success in other words than an aggregator's is an error, and does not count as delivered", async (t) => {
   for (const answer of [
     { headers: { "content-type": "text/html" }, body: "<h1>Welcome to this hotel</h1>" },

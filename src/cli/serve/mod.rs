@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ldp_pca::server::{LogConfig, LogFormat, Server, ServerConfig, raise_file_limit};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::error::{CliError, Result};
 use super::files;
@@ -127,7 +128,17 @@ fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
 
 /// Writes what the server tells to standard error from now on.
 fn start_log(log: &LogConfig) -> Result<()> {
-    let filter = EnvFilter::try_new(&log.level).map_err(|error| {
+    // A word that is no level would be taken for the name of a module.
+    let is_word = log.level.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let filter = if is_word {
+        log.level
+            .parse::<LevelFilter>()
+            .map(|level| EnvFilter::default().add_directive(level.into()))
+            .map_err(|error| error.to_string())
+    } else {
+        EnvFilter::try_new(&log.level).map_err(|error| error.to_string())
+    };
+    let filter = filter.map_err(|error| {
         CliError::Usage(format!("the log level '{}': {error}; use error, warn, info, debug or trace", log.level))
     })?;
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);

@@ -1,7 +1,9 @@
 //! A real server on a free port of this machine, and a client.
 
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -147,6 +149,39 @@ impl Drop for Running {
         if !thread::panicking() {
             self.finish(End::Abandon);
         }
+    }
+}
+
+/// A server in a process of its own: the real binary on a free port.
+pub struct Serving {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Serving {
+    pub fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+        // When it answers, it has said what it says at the start.
+        assert_eq!(get(address, "/healthz").status, 200);
+        Self { child, address }
+    }
+
+    /// What it has written to standard error when it is over.
+    pub fn log(mut self) -> String {
+        self.child.kill().unwrap();
+        let mut text = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        self.child.wait().unwrap();
+        text
     }
 }
 

@@ -1,13 +1,13 @@
 //! Request ids, figures and readiness; and what a log must not hold.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
 
 use ldp_pca::server::TaskSettings;
 use tempfile::tempdir;
 
-use super::harness::{ADMIN, COLLECTOR, REPORTS, Running, bytes_of, config, get, path, put_body, reports, task};
+use super::harness::{
+    ADMIN, COLLECTOR, REPORTS, Running, Serving, bytes_of, config, get, path, put_body, reports, task,
+};
 
 #[test]
 fn request_ids_are_echoed_when_they_are_sane_and_made_otherwise() {
@@ -74,37 +74,6 @@ fn a_server_is_alive_and_ready() {
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.get("/healthz").json(), serde_json::json!({"status": "ok"}));
     assert_eq!(server.get("/readyz").json(), serde_json::json!({"status": "ready"}));
-}
-
-/// The real binary, with a log of every request.
-struct Serving {
-    child: Child,
-    address: std::net::SocketAddr,
-}
-
-impl Serving {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
-        Self { child, address }
-    }
-
-    /// What it has written to standard error when it is over.
-    fn log(mut self) -> String {
-        self.child.kill().unwrap();
-        let mut text = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-        self.child.wait().unwrap();
-        text
-    }
 }
 
 /// Everything that a log might hold by mistake goes through the server, at the level that tells most.

@@ -1,5 +1,6 @@
 //! The aggregator over HTTP: real requests to a real server.
 
+mod command;
 mod crash;
 mod events;
 mod harness;

@@ -1,1 +1,86 @@
-//! The interface as a document.
+//! The interface as a document, held to the real server.
+
+use ldp_pca::server::TaskSettings;
+use ldp_pca::task::Task;
+use serde_json::Value;
+use tempfile::tempdir;
+
+use super::harness::{Running, config, put_body};
+
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
+
+#[test]
+fn every_path_has_the_methods_that_the_document_says_and_no_other() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let document = server.get("/openapi.json").json();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let path = path.replace("{id}", &"0".repeat(64));
+        for method in METHODS {
+            let stated = operations.get(method.to_lowercase()).is_some();
+            // Some methods must have a body.
+            let body: &[u8] = if ["GET", "DELETE"].contains(&method) { b"" } else { b"x" };
+            let answer = server.request(method, &path, &[], body);
+            assert_eq!(answer.status != 405, stated, "{method} {path}: {}", answer.status);
+            if !stated {
+                answer.assert_problem(405, "method-not-allowed", &[]);
+                for allowed in answer.header("allow").split(',').filter(|method| *method != "HEAD") {
+                    assert!(operations.get(allowed.to_lowercase()).is_some(), "{allowed} {path}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_example_of_the_document_works() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let document = server.get("/openapi.json").json();
+    let example = &document["paths"]["/tasks/{id}"]["put"]["requestBody"]["content"]["application/json"]["example"];
+    let id = document["components"]["parameters"]["Id"]["example"].as_str().unwrap();
+    let put = server.administer("PUT", &format!("/tasks/{id}"), example.to_string().as_bytes());
+    assert_eq!(put.status, 201);
+    let seeds =
+        &document["paths"]["/tasks/{id}/seeds"]["post"]["requestBody"]["content"]["application/json"]["example"];
+    let issued = server.post(&format!("/tasks/{id}/seeds"), "application/json", seeds.to_string().as_bytes());
+    assert_eq!(issued.status, 200);
+}
+
+/// What is answered has the members that the document says, all of them and no other.
+#[test]
+fn answers_have_the_members_of_the_document() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let document = server.get("/openapi.json").json();
+    let task: Task = super::harness::task();
+    let settings = TaskSettings { minimum_batch: Some(1), ..TaskSettings::default() };
+    let status = server.administer("PUT", &format!("/tasks/{}", task.digest()), &put_body(&task, &settings)).json();
+    server.send(&task, &super::harness::bytes_of(&super::harness::reports(&task, 1, 20)));
+    let recovery = |query: &str| server.get(&super::harness::path(&task, &format!("/recovery?rank=1{query}"))).json();
+    for (name, answer) in [("Status", status), ("Recovery", recovery("")), ("Recovery", recovery("&penalty=auto"))] {
+        let schema = &document["components"]["schemas"][name];
+        let members = answer.as_object().unwrap();
+        for required in schema["required"].as_array().unwrap() {
+            assert!(members.contains_key(required.as_str().unwrap()), "{name} lacks {required}");
+        }
+        for member in members.keys() {
+            assert_ne!(schema["properties"][member], Value::Null, "{name} has {member} undocumented");
+        }
+    }
+    // Settings are told as they are taken.
+    let stated = document["components"]["schemas"]["Settings"]["properties"].as_object().unwrap();
+    let all = TaskSettings {
+        minimum_batch: Some(1),
+        max_records: Some(1),
+        starts: Some(1),
+        expires: Some(2),
+        retention: Some(1),
+        origins: Some(vec![]),
+        issued_ids: true,
+        range_check: true,
+        open_recovery: Some(true),
+    };
+    let all = serde_json::to_value(all).unwrap();
+    assert!(all.as_object().unwrap().keys().eq(stated.keys()), "{all}");
+}

@@ -1,4 +1,6 @@
-//! `task new`.
+//! `task new`; `task put` is in `put`.
+
+mod put;
 
 use std::path::PathBuf;
 
@@ -12,15 +14,17 @@ use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task, TaskError};
 use serde::Serialize;
 
-use super::error::{CliError, Result};
-use super::files;
-use super::output::Format;
-use super::parameters::{MechanismArguments, bounding, centring};
+use crate::cli::error::{CliError, Result};
+use crate::cli::files;
+use crate::cli::output::Format;
+use crate::cli::parameters::{MechanismArguments, bounding, centring};
 
 #[derive(Subcommand)]
 pub(super) enum TaskCommand {
     /// Write a task: schema, bounding, mechanism and its privacy parameters
     New(New),
+    /// Give a running aggregator a task to collect for
+    Put(put::Put),
 }
 
 #[derive(Args)]
@@ -134,6 +138,7 @@ impl TaskCommand {
     pub(super) fn run(self) -> Result<()> {
         match self {
             Self::New(new) => new.run(),
+            Self::Put(put) => put.run(),
         }
     }
 }

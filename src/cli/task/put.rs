@@ -1,0 +1,74 @@
+//! `task put`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::server::TaskSettings;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::error::{CliError, Result};
+use crate::cli::files;
+use crate::cli::output::Format;
+
+/// Give a running aggregator a task to collect for
+///
+/// A task that it has already gets the settings given here, and keeps its reports.
+#[derive(Args)]
+pub(in crate::cli) struct Put {
+    /// The task file (see `task new`)
+    task: PathBuf,
+    /// The aggregator
+    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// A file with an admin's token, such as admin.token in the aggregator's folder
+    #[arg(long)]
+    token_file: PathBuf,
+    /// A file with settings for the task, in JSON (docs/http-api.md): {"minimum_batch": 1000}
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// What became of it.
+#[derive(Serialize)]
+struct PutSummary {
+    task: String,
+    /// Whether the aggregator did not have it before.
+    created: bool,
+    url: String,
+}
+
+impl Put {
+    pub(super) fn run(self) -> Result<()> {
+        let task = files::task(&self.task)?;
+        let settings = match &self.settings {
+            Some(path) => serde_json::from_str(&files::text(path)?).map_err(|error| CliError::file(path, error))?,
+            None => TaskSettings::default(),
+        };
+        let token = files::text(&self.token_file)?;
+        let token =
+            token.lines().map(str::trim).find(|line| !line.is_empty()).ok_or_else(|| {
+                CliError::file(&self.token_file, "the file has no token: write one into its first line")
+            })?;
+        let settings = serde_json::to_string(&settings).map_err(|error| CliError::Failed(error.to_string()))?;
+        let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
+        let url = format!("{}/tasks/{}", self.url.trim_end_matches('/'), task.digest());
+        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let request = agent.put(&url).header("content-type", "application/json");
+        let mut response = request.header("authorization", format!("Bearer {token}")).send(body).map_err(failed)?;
+        let status = response.status();
+        if !status.is_success() {
+            let problem: Value = response.body_mut().read_json().unwrap_or_default();
+            let detail = problem["detail"].as_str().unwrap_or("it is no aggregator");
+            return Err(CliError::Failed(format!("{url} answers {}: {detail}", status.as_u16())));
+        }
+        let summary = PutSummary { task: task.digest().to_string(), created: status.as_u16() == 201, url };
+        self.format.print(&summary, |summary| {
+            let said = if summary.created { "collects for it" } else { "had it, and has its new settings" };
+            format!("task {}\nthe aggregator {said}: {}\n", summary.task, summary.url)
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! The real binary: `serve` with a file of settings, and `task put`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::tempdir;
+
+use super::harness::{ADMIN, Serving, get, path, task};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ldp-pca")).args(arguments).output().unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_server_with_a_folder_alone_gets_its_task_by_the_command_that_it_names() {
+    let data = tempdir().unwrap();
+    let folder = data.path().join("new/data");
+    let server = Serving::start(&["--data", text(&folder)]);
+    let (file, settings) = (data.path().join("task.json"), data.path().join("settings.json"));
+    fs::write(&file, task().to_json()).unwrap();
+    fs::write(&settings, "{\"minimum_batch\": 7}").unwrap();
+    let url = format!("http://{}", server.address);
+    let token = folder.join("admin.token");
+    let arguments = ["task", "put", text(&file), "--url", &url, "--token-file", text(&token)];
+    let put = run(&arguments);
+    let told = String::from_utf8(put.stdout).unwrap();
+    assert!(
+        put.status.success() && told.contains("collects for it") && told.contains(&task().digest().to_string()),
+        "{told}"
+    );
+    let again = run(&[&arguments[..], &["--settings", text(&settings), "--json"]].concat());
+    let told: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((&told["created"], &told["task"]), (&false.into(), &task().digest().to_string().into()));
+    assert_eq!(get(server.address, &path(&task(), "/status")).json()["minimum_batch"], 7);
+    let components = get(server.address, &path(&task(), "/recovery?rank=1"));
+    components.assert_problem(401, "token-missing", &[]);
+    fs::write(&settings, "{\"minimum\": 7}").unwrap();
+    let refused = run(&[&arguments[..], &["--settings", text(&settings)]].concat());
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(1) && said.contains("settings.json") && said.contains("`minimum`"), "{said}");
+    let collector = folder.join("collector.token");
+    let refused = run(&["task", "put", text(&file), "--url", &url, "--token-file", text(&collector)]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(1) && said.contains("403") && said.contains("an admin's token"), "{said}");
+    let log = server.log();
+    assert!(log.contains("no task yet: ldp-pca task put") && log.contains("admin.token"), "{log}");
+}
+
+#[test]
+fn the_command_line_wins_over_the_file() {
+    let data = tempdir().unwrap();
+    let (file, folder) = (data.path().join("server.toml"), data.path().join("data"));
+    let settings = format!(
+        "data = {folder:?}\nminimum_batch = 5\nlisten = \"127.0.0.1:1\"\n[tokens]\nadmin = {ADMIN:?}\n[log]\nlevel = \"error\"\n"
+    );
+    fs::write(&file, settings).unwrap();
+    let task_file = data.path().join("task.json");
+    fs::write(&task_file, task().to_json()).unwrap();
+    // The helper gives an address of its own.
+    let arguments = ["--config", text(&file), "--task", text(&task_file), "--minimum-batch", "9", "--open-recovery"];
+    let server = Serving::start(&arguments);
+    let status = get(server.address, &path(&task(), "/status")).json();
+    assert_eq!((&status["minimum_batch"], &status["open_recovery"]), (&9.into(), &true.into()));
+    assert!(
+        folder.join("collector.token").exists() && !folder.join("admin.token").exists(),
+        "only what is missing is made"
+    );
+    drop(server.log());
+    let server = Serving::start(&arguments[..4]);
+    assert_eq!(get(server.address, &path(&task(), "/status")).json()["minimum_batch"], 5);
+    drop(server.log());
+}
+
+#[test]
+fn settings_that_make_no_sense_are_named_with_their_place() {
+    let data = tempdir().unwrap();
+    let file = data.path().join("server.toml");
+    let folder = data.path().join("data");
+    for (settings, said) in [
+        ("minimum_bach = 5", "server.toml, line 1, column 1: unknown field `minimum_bach`"),
+        ("\n[log]\nlevel = 3", "server.toml, line 3, column 9"),
+    ] {
+        fs::write(&file, settings).unwrap();
+        let refused = run(&["serve", "--data", text(&folder), "--config", text(&file)]);
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert!(refused.status.code() == Some(2) && told.contains(said), "{told}");
+    }
+    fs::write(&file, "").unwrap();
+    let refused = run(&["serve", "--config", text(&file)]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && told.contains("give --data"), "{told}");
+    let refused = run(&["serve", "--data", text(&folder), "--log-level", "loud"]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && told.contains("'loud'"), "{told}");
+    assert!(!folder.exists(), "nothing was begun");
+}
