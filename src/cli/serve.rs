@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::server::{Server, ServerConfig};
+use ldp_pca::server::{DatabaseAddress, Server, ServerConfig};
 
 use super::error::{CliError, Result};
 use super::files;
@@ -18,6 +18,9 @@ pub(super) struct Serve {
     /// The folder that holds tasks and reports; made if it is not there
     #[arg(long)]
     data: PathBuf,
+    /// A database that holds tasks and reports in place of the folder, as postgres://user@host/database; several aggregators may share it
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// A task to collect for; may be repeated
     #[arg(short, long)]
     task: Vec<PathBuf>,
@@ -36,6 +39,7 @@ impl Serve {
     pub(super) fn run(self) -> Result<()> {
         let tasks = self.task.iter().map(|path| files::task(path)).collect::<Result<Vec<_>>>()?;
         let mut config = ServerConfig::new(self.data);
+        config.store = self.store.map(DatabaseAddress::new);
         config.listen = self.listen;
         config.www = self.www;
         if let Some(minimum_batch) = self.minimum_batch {

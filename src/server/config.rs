@@ -1,8 +1,31 @@
 //! What an operator decides.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The address of a PostgreSQL database, as `postgres://user:password@host:port/database`. `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseAddress(String);
+
+impl DatabaseAddress {
+    /// An address. It is read when the server starts.
+    pub fn new(address: impl Into<String>) -> Self {
+        Self(address.into())
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for DatabaseAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DatabaseAddress(…)")
+    }
+}
 
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields.
 ///
@@ -15,6 +38,8 @@ use std::time::Duration;
 pub struct ServerConfig {
     /// The folder of the store; it is made when it is not there. One server per folder.
     pub data: PathBuf,
+    /// The database that holds tasks and reports in place of the folder. Default none. It needs the feature `postgres`.
+    pub store: Option<DatabaseAddress>,
     /// The address to listen on; port 0 takes any free port. Default 127.0.0.1:8080, which only this machine reaches.
     pub listen: SocketAddr,
     /// Whether to try the ports after `listen`'s, up to 100 of them, when it is taken. Default false.
@@ -45,6 +70,7 @@ impl ServerConfig {
     pub fn new(data: impl Into<PathBuf>) -> Self {
         Self {
             data: data.into(),
+            store: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             next_free_port: false,
             www: None,

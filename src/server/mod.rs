@@ -36,9 +36,13 @@ use tokio::time::sleep;
 
 use self::router::{App, router};
 use self::store::{FolderStore, ReportStore, TaskReports};
+#[cfg(feature = "postgres")]
+use self::store::{PostgresOptions, PostgresStore};
 use crate::task::{Task, TaskDigest};
 
-pub use config::ServerConfig;
+pub use config::{DatabaseAddress, ServerConfig};
+#[cfg(feature = "postgres")]
+pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings};
 
 /// Ports that are tried when the first is taken.
@@ -74,15 +78,13 @@ impl Server {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
-        let (root, queue) = (config.data.clone(), config.max_pending_requests);
-        let store =
-            spawn_blocking(move || FolderStore::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
+        let store = open_store(&config, tasks).await?;
         if store.tasks().is_empty() {
             return Err(ServerError::NoTask { data: config.data });
         }
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(Box::new(store), &config));
+        let app = Arc::new(App::new(store, &config));
         Ok(Self { config, listener, address, app })
     }
 
@@ -137,6 +139,22 @@ impl Server {
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         Ok(served?)
     }
+}
+
+/// The folder, or the database if there is one.
+async fn open_store(config: &ServerConfig, tasks: Vec<Task>) -> Result<Box<dyn ReportStore>, ServerError> {
+    #[cfg(feature = "postgres")]
+    if let Some(address) = &config.store {
+        let options = PostgresOptions { queue: config.max_pending_requests, ..PostgresOptions::default() };
+        let store = PostgresStore::open(address.as_str(), &tasks, options).await.map_err(StoreError::from)?;
+        return Ok(Box::new(store));
+    }
+    if config.store.is_some() {
+        return Err(StoreError::NoDatabases.into());
+    }
+    let (root, queue) = (config.data.clone(), config.max_pending_requests);
+    let store = spawn_blocking(move || FolderStore::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
+    Ok(Box::new(store))
 }
 
 /// Takes the port, or with `next_free` one of those after it.

@@ -62,6 +62,15 @@ pub enum StoreError {
         /// Why it is not a report of the task.
         source: ReportError,
     },
+    /// The database.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(#[from] super::PostgresError),
+    /// A database for a program that knows none.
+    #[error(
+        "the store is to be a database, but this program was built without databases: build it with --features postgres, or leave the store out to use a folder"
+    )]
+    NoDatabases,
 }
 
 impl StoreError {

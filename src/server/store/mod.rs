@@ -1,9 +1,12 @@
 //! Where tasks and their reports are kept. A report is acknowledged once it is durable, and a report id counts once per task.
 //!
-//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine.
+//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine, `postgres` in a
+//! database that several aggregators share.
 
 mod error;
 mod folder;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod settings;
 
 use std::fmt;
@@ -19,6 +22,10 @@ use crate::task::{Task, TaskDigest};
 
 pub use error::StoreError;
 pub(super) use folder::FolderStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresError;
+#[cfg(feature = "postgres")]
+pub(super) use postgres::{PostgresOptions, PostgresStore};
 pub use settings::TaskSettings;
 
 /// A future behind a pointer, so that stores can be trait objects.
