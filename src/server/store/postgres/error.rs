@@ -44,6 +44,9 @@ pub enum PostgresError {
         /// What it says of itself.
         found: String,
     },
+    /// Other tables than a moment ago.
+    #[error("the tables of the database were replaced: they are read anew")]
+    Replaced,
     /// Tables of another release.
     #[error(
         "the schema ldp_pca has version {found} and this software knows {expected}: use the release that wrote it, or another database"

@@ -38,11 +38,22 @@ pub(super) struct Follower {
     history: Option<String>,
     /// The version of the list of tasks that was read last.
     tasks_version: Option<i64>,
+    /// Which tables this connection has seen.
+    tables: Option<u32>,
 }
 
 impl Follower {
     pub(super) fn new(address: Address, pool: Arc<Pool>, options: PostgresOptions) -> Self {
-        Self { address, client: None, pool, tasks: Arc::default(), options, history: None, tasks_version: None }
+        Self {
+            address,
+            client: None,
+            pool,
+            tasks: Arc::default(),
+            options,
+            history: None,
+            tasks_version: None,
+            tables: None,
+        }
     }
 
     pub(super) fn tasks(&self) -> Arc<Tasks> {
@@ -66,6 +77,7 @@ impl Follower {
     async fn reconnect(&mut self) -> Result<(Client, bool), PostgresError> {
         let client = self.address.connect().await?;
         let history = schema::history(&client).await?;
+        self.tables = None;
         let restarted = self.history.as_ref().is_some_and(|before| *before != history);
         if !restarted {
             self.history = Some(history);
@@ -76,7 +88,10 @@ impl Follower {
     }
 
     async fn follow(&mut self, client: &Client, restarted: bool) -> Result<(), PostgresError> {
-        let (version, ended) = moment(client).await?;
+        let Moment { version, tables, ended } = moment(client).await?;
+        if *self.tables.get_or_insert(tables) != tables {
+            return Err(PostgresError::Replaced);
+        }
         if restarted || self.tasks_version != Some(version) {
             self.read_tasks(client, ended).await?;
         }
@@ -137,16 +152,26 @@ pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
     tasks.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
 }
 
-/// The version of the list of tasks, and the transaction below which all have ended.
-async fn moment(client: &Client) -> Result<(i64, i64), PostgresError> {
+/// What is new.
+struct Moment {
+    /// Of the list of tasks.
+    version: i64,
+    /// Which tables these are: others after a backup took their place.
+    tables: u32,
+    /// The transaction below which all have ended.
+    ended: i64,
+}
+
+async fn moment(client: &Client) -> Result<Moment, PostgresError> {
     let rows = client
         .query_typed(
-            "SELECT tasks_version, pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM ldp_pca.meta",
+            "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM ldp_pca.meta",
             &[],
         )
         .await
         .map_err(PostgresError::query("tell what is new"))?;
-    Ok(rows.first().map_or((0, 0), |row| (row.get(0), row.get(1))))
+    let row = rows.first().ok_or(PostgresError::Replaced)?;
+    Ok(Moment { version: row.get(0), tables: row.get(1), ended: row.get(2) })
 }
 
 fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {

@@ -81,21 +81,14 @@ impl Cluster {
         dump.stdout
     }
 
-    /// Puts a dump into the database.
+    /// Puts a dump into the database, all or nothing.
     pub(super) fn restore(&self, dump: &[u8]) {
-        self.psql(dump);
-    }
-
-    /// Runs SQL with programs of the database alone.
-    pub(super) fn execute_alone(&self, sql: &str) {
-        self.psql(sql.as_bytes());
-    }
-
-    fn psql(&self, sql: &[u8]) {
+        let folder = self.folder.path().to_str().unwrap();
         let mut psql = self.command("psql");
-        psql.args(["-q", "-v", "ON_ERROR_STOP=1", "-h", self.folder.path().to_str().unwrap(), "-U", "me", "postgres"]);
+        psql.args(["-q", "-1", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "me", "postgres"]);
+        psql.env("PGOPTIONS", "-c client_min_messages=warning");
         let mut child = psql.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(sql).unwrap();
+        child.stdin.take().unwrap().write_all(dump).unwrap();
         assert!(child.wait().unwrap().success());
     }
 
@@ -129,7 +122,12 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let stop = self.command("pg_ctl").args(["-s", "-m", "immediate", "stop", "-D"]).arg(self.data()).status();
+        let stop = self
+            .command("pg_ctl")
+            .args(["-s", "-m", "immediate", "stop", "-D"])
+            .arg(self.data())
+            .stderr(Stdio::null())
+            .status();
         // It may be stopped already.
         drop(stop);
     }
