@@ -1,31 +1,11 @@
 //! What an operator decides.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The address of a PostgreSQL database, as `postgres://user:password@host:port/database`. `Debug` shows nothing of it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct DatabaseAddress(String);
-
-impl DatabaseAddress {
-    /// An address. It is read when the server starts.
-    pub fn new(address: impl Into<String>) -> Self {
-        Self(address.into())
-    }
-
-    #[cfg(feature = "postgres")]
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for DatabaseAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DatabaseAddress(…)")
-    }
-}
+use super::database::DatabaseAddress;
+use super::net::AddressRange;
 
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields.
 ///
@@ -58,10 +38,45 @@ pub struct ServerConfig {
     pub max_event_streams: usize,
     /// The number of reports below which no components are given out. Default 100.
     pub minimum_batch: u64,
-    /// The longest that a body, a commit and a recovery may each take. Default 30 seconds.
+    /// The longest that a body, a commit and a recovery may each take, and that an answer may wait for its reader. Default 30 seconds.
     pub request_timeout: Duration,
-    /// The longest that open requests are waited for at shutdown. Default 10 seconds.
+    /// The longest that open requests are waited for at shutdown; then they are cut. Default 10 seconds.
     pub drain_timeout: Duration,
+    /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been idle longest;
+    /// when none is idle, it is answered with 503. Default 16384.
+    pub max_connections: usize,
+    /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10 seconds.
+    pub header_timeout: Duration,
+    /// The longest that a connection stays open between requests. Longer than that of a proxy before the server, which would
+    /// otherwise send requests into connections that are just being closed. Default 75 seconds.
+    pub idle_timeout: Duration,
+    /// The largest head of a request, in bytes; beyond it a request is refused with 431. At least 8 KiB. Default 32 KiB.
+    pub max_header_bytes: usize,
+    /// How often one client may ask; beyond it requests are refused with 429. Default none.
+    pub rate_limit: Option<RateLimit>,
+    /// Proxies that are believed when they say, in `X-Forwarded-For`, for whom they ask. Default none.
+    pub trusted_proxies: Vec<AddressRange>,
+    /// Where the certificate and its key are, to serve HTTPS. Needs the feature `tls`. Default none: plain HTTP.
+    pub tls: Option<TlsFiles>,
+}
+
+/// A bucket of `burst` requests per client that fills up at the rate of `per_second`. A client is an IPv4 address or the /64 network of
+/// an IPv6 address; it is remembered in memory alone, until its bucket is full again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateLimit {
+    /// Requests per second in the long run; positive.
+    pub per_second: f64,
+    /// Requests at once after a pause; at least 1.
+    pub burst: u32,
+}
+
+/// The files of a certificate, in PEM. They are read again on SIGHUP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate and those that it is derived from, the server's own first.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
 }
 
 impl ServerConfig {
@@ -81,6 +96,13 @@ impl ServerConfig {
             minimum_batch: 100,
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
+            max_connections: 16_384,
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            max_header_bytes: 32 << 10,
+            rate_limit: None,
+            trusted_proxies: Vec::new(),
+            tls: None,
         }
     }
 }

@@ -15,8 +15,10 @@
 //! ```
 
 mod config;
+mod database;
 mod events;
 mod limits;
+mod net;
 mod problem;
 mod recovery;
 mod router;
@@ -34,13 +36,14 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use self::database::open_store;
 use self::router::{App, router};
-use self::store::{FolderStore, ReportStore, TaskReports};
-#[cfg(feature = "postgres")]
-use self::store::{PostgresOptions, PostgresStore};
+use self::store::{ReportStore, StoreMetrics, TaskReports};
 use crate::task::{Task, TaskDigest};
 
-pub use config::{DatabaseAddress, ServerConfig};
+pub use config::{RateLimit, ServerConfig, TlsFiles};
+pub use database::DatabaseAddress;
+pub use net::{AddressRange, AddressRangeError};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings};
@@ -78,7 +81,7 @@ impl Server {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
-        let store = open_store(&config, tasks).await?;
+        let store = open_store(&config, tasks, StoreMetrics::default()).await?;
         if store.tasks().is_empty() {
             return Err(ServerError::NoTask { data: config.data });
         }
@@ -139,22 +142,6 @@ impl Server {
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         Ok(served?)
     }
-}
-
-/// The folder, or the database if there is one.
-async fn open_store(config: &ServerConfig, tasks: Vec<Task>) -> Result<Box<dyn ReportStore>, ServerError> {
-    #[cfg(feature = "postgres")]
-    if let Some(address) = &config.store {
-        let options = PostgresOptions { queue: config.max_pending_requests, ..PostgresOptions::default() };
-        let store = PostgresStore::open(address.as_str(), &tasks, options).await.map_err(StoreError::from)?;
-        return Ok(Box::new(store));
-    }
-    if config.store.is_some() {
-        return Err(StoreError::NoDatabases.into());
-    }
-    let (root, queue) = (config.data.clone(), config.max_pending_requests);
-    let store = spawn_blocking(move || FolderStore::open(&root, &tasks, queue)).await.map_err(io::Error::from)??;
-    Ok(Box::new(store))
 }
 
 /// Takes the port, or with `next_free` one of those after it.

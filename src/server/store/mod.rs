@@ -5,6 +5,7 @@
 
 mod error;
 mod folder;
+mod metrics;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod settings;
@@ -21,7 +22,8 @@ use crate::report::{Report, report_bytes};
 use crate::task::{Task, TaskDigest};
 
 pub use error::StoreError;
-pub(super) use folder::FolderStore;
+pub(super) use folder::{FolderOptions, FolderStore};
+pub(super) use metrics::StoreMetrics;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresError;
 #[cfg(feature = "postgres")]

@@ -20,23 +20,42 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use self::writer::FolderTask;
-use super::{Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use super::{Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
 use crate::task::{Task, TaskDigest};
 
 /// What the file `format` says.
 pub(super) const FORMAT: &str = "ldp-pca store 1";
 
+/// How a folder is written.
+#[derive(Clone, Debug)]
+pub(in super::super) struct FolderOptions {
+    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](super::CommitError::Busy). Default 4096.
+    pub(in super::super) queue: usize,
+    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 64 MiB.
+    pub(in super::super) segment_bytes: u64,
+    /// Reports of a segment from which it is sealed. Default 262,144.
+    pub(in super::super) segment_reports: u64,
+    /// Where the store keeps its figures.
+    pub(in super::super) metrics: StoreMetrics,
+}
+
+impl Default for FolderOptions {
+    fn default() -> Self {
+        Self { queue: 4096, segment_bytes: 64 << 20, segment_reports: 1 << 18, metrics: StoreMetrics::default() }
+    }
+}
+
 /// All tasks of a folder.
 pub(in super::super) struct FolderStore {
     folder: PathBuf,
-    queue: usize,
+    options: FolderOptions,
     tasks: RwLock<BTreeMap<TaskDigest, Arc<FolderTask>>>,
     lock: File,
 }
 
 impl FolderStore {
-    /// Opens or makes the folder with `tasks` and those that it already has. `queue` requests may wait per task.
-    pub(in super::super) fn open(root: &Path, tasks: &[Task], queue: usize) -> Result<Self, StoreError> {
+    /// Opens or makes the folder with `tasks` and those that it already has.
+    pub(in super::super) fn open(root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
         let folder = root.join("tasks");
         fs::create_dir_all(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
         let lock = lock(&root.join("lock"))?;
@@ -51,11 +70,11 @@ impl FolderStore {
             let path = entry.map_err(|error| StoreError::io("list", &folder, error))?.path();
             if let Some(task) = read_task(&path)? {
                 let digest = task.digest();
-                stores.insert(digest, Arc::new(FolderTask::open(task, &path.join("reports.log"), queue)?));
+                stores.insert(digest, Arc::new(FolderTask::open(task, &path.join("reports.log"), options.queue)?));
                 sync_folder(&path)?;
             }
         }
-        Ok(Self { folder, queue, tasks: RwLock::new(stores), lock })
+        Ok(Self { folder, options, tasks: RwLock::new(stores), lock })
     }
 }
 
@@ -80,7 +99,7 @@ impl ReportStore for FolderStore {
         sync_folder(&self.folder)?;
         let digest = task.digest();
         let path = self.folder.join(digest.to_string()).join("reports.log");
-        let task = FolderTask::open(task, &path, self.queue)?;
+        let task = FolderTask::open(task, &path, self.options.queue)?;
         task.configure(settings);
         tasks.insert(digest, Arc::new(task));
         Ok(Put::Created)
