@@ -138,10 +138,10 @@ impl Follower {
         }
         for (digest, (number, task, settings)) in there {
             let snapshot = snapshots::read(client, &task, number).await?;
-            let shared = Shared::new(task, number, settings, snapshot);
+            let shared = Arc::new(Shared::new(task, number, settings, snapshot));
             // Nobody sees it before it is whole.
             read_reports(client, &shared, ended).await?;
-            let task = PostgresTask::start(shared, &self.pool, self.options.queue, &Handle::current());
+            let task = PostgresTask::start(shared, &self.pool, &self.options, &Handle::current());
             self.tasks.write().unwrap_or_else(PoisonError::into_inner).insert(digest, Arc::new(task));
         }
         Ok(())
@@ -186,7 +186,7 @@ fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {
 }
 
 /// Adds the reports of the transactions below `ended` that are not in the sum.
-async fn read_reports(client: &Client, shared: &Shared, ended: i64) -> Result<(), PostgresError> {
+async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Result<(), PostgresError> {
     let failed = || PostgresError::query("read reports");
     let Range { from, to, without } = shared.state.ledger().limit(ended);
     if from == to {

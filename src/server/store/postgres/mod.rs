@@ -26,7 +26,7 @@ use tokio_postgres::{Client, types::Type};
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
 use self::schema::LOCKS;
-use super::{Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use super::{Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
 use crate::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
@@ -47,6 +47,8 @@ pub(in super::super) struct PostgresOptions {
     pub(in super::super) snapshot_reports: u64,
     /// The same in bytes of reports, where that is more than the bytes of the sum.
     pub(in super::super) snapshot_bytes: u64,
+    /// Where it tells of its work.
+    pub(in super::super) metrics: StoreMetrics,
 }
 
 impl Default for PostgresOptions {
@@ -57,6 +59,7 @@ impl Default for PostgresOptions {
             poll: Duration::from_millis(250),
             snapshot_reports: 1 << 18,
             snapshot_bytes: 64 << 20,
+            metrics: StoreMetrics::default(),
         }
     }
 }

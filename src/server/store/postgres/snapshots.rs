@@ -1,5 +1,8 @@
 //! Sums in the database, so that a start reads the reports since, not all.
 
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
 use tokio_postgres::{Client, types::Type};
 
 use super::PostgresOptions;
@@ -32,7 +35,11 @@ pub(super) async fn read(client: &Client, task: &Task, number: i32) -> Result<Sn
 }
 
 /// Writes a snapshot when there are many reports since the last, of whichever aggregator.
-pub(super) async fn write(client: &Client, shared: &Shared, options: &PostgresOptions) -> Result<(), PostgresError> {
+pub(super) async fn write(
+    client: &Client,
+    shared: &Arc<Shared>,
+    options: &PostgresOptions,
+) -> Result<(), PostgresError> {
     let records = shared.state.counts().borrow().records;
     let enough = |last: u64| {
         let more = records.saturating_sub(last);
@@ -59,9 +66,13 @@ pub(super) async fn write(client: &Client, shared: &Shared, options: &PostgresOp
         shared.set_last_snapshot(last);
         return Ok(());
     }
-    let snapshot = shared.state.snapshot();
-    let records = snapshot.aggregate.records();
-    let bytes = snapshot.aggregate.to_bytes();
+    let copied = Arc::clone(shared);
+    // Copying waits for whoever sums: not on a request thread.
+    let copy = spawn_blocking(move || {
+        let Snapshot { aggregate, horizon, counted } = copied.state.snapshot();
+        (aggregate.to_bytes(), aggregate.records(), horizon, counted)
+    });
+    let (bytes, records, horizon, counted) = copy.await.expect("a copy is made without a panic");
     client
         .execute_typed("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)])
         .await
@@ -75,8 +86,8 @@ pub(super) async fn write(client: &Client, shared: &Shared, options: &PostgresOp
                 &[
                     (&number, Type::INT4),
                     (&(part as i32), Type::INT4),
-                    (&snapshot.horizon, Type::INT8),
-                    (&snapshot.counted, Type::INT8_ARRAY),
+                    (&horizon, Type::INT8),
+                    (&counted, Type::INT8_ARRAY),
                     (&(records as i64), Type::INT8),
                     (&bytes, Type::BYTEA),
                 ],

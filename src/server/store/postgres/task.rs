@@ -5,18 +5,20 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
+use std::time::Instant;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::PostgresOptions;
 use super::pool::Pool;
 use super::state::{Awaited, Snapshot, State, hold};
 use super::writer::{Commit, commit};
 use crate::aggregate::Aggregate;
-use crate::report::{Report, ReportId};
+use crate::report::{Report, ReportId, report_bytes};
 use crate::server::store::{
-    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings,
+    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings,
 };
 use crate::task::Task;
 
@@ -77,13 +79,15 @@ impl Shared {
 }
 
 impl PostgresTask {
-    /// Starts the writers. At most `queue` batches wait for them.
-    pub(super) fn start(shared: Shared, pool: &Arc<Pool>, queue: usize, runtime: &Handle) -> Self {
-        let shared = Arc::new(shared);
-        let (sender, receiver) = mpsc::channel(queue.max(1));
+    /// Starts the writers.
+    pub(super) fn start(shared: Arc<Shared>, pool: &Arc<Pool>, options: &PostgresOptions, runtime: &Handle) -> Self {
+        let (sender, receiver) = mpsc::channel(options.queue.max(1));
         let receiver = Arc::new(AsyncMutex::new(receiver));
         let writers = (0..WRITERS)
-            .map(|_| runtime.spawn(write(Arc::clone(&shared), Arc::clone(pool), Arc::clone(&receiver))))
+            .map(|_| {
+                let (shared, pool, metrics) = (Arc::clone(&shared), Arc::clone(pool), options.metrics.clone());
+                runtime.spawn(write(shared, pool, metrics, Arc::clone(&receiver)))
+            })
             .collect();
         Self { shared, queue: Mutex::new(Some(sender)), writers: Mutex::new(writers) }
     }
@@ -151,14 +155,30 @@ impl TaskReports for PostgresTask {
 }
 
 /// Writes what waits until the queue is closed and empty.
-async fn write(shared: Arc<Shared>, pool: Arc<Pool>, queue: Arc<AsyncMutex<mpsc::Receiver<Waiting>>>) {
+async fn write(
+    shared: Arc<Shared>,
+    pool: Arc<Pool>,
+    metrics: StoreMetrics,
+    queue: Arc<AsyncMutex<mpsc::Receiver<Waiting>>>,
+) {
     while let Some(group) = next_group(&queue).await {
         let (batches, answers): (Vec<Batch>, Vec<_>) =
             group.into_iter().map(|waiting| (waiting.batch, waiting.answer)).unzip();
+        let start = Instant::now();
         let written = commit(&shared, &pool, &batches).await;
         let outcomes = match written {
-            Err(error) => batches.iter().map(|_| Err(error.clone())).collect(),
+            Err(error) => {
+                if matches!(error, CommitError::Write(_)) {
+                    metrics.failed_writes.inc();
+                }
+                batches.iter().map(|_| Err(error.clone())).collect()
+            }
             Ok(Commit { outcomes, new, awaited }) => {
+                if awaited.is_some() {
+                    metrics.sync_seconds.observe(start.elapsed().as_secs_f64());
+                    metrics.group_reports.observe(new.len() as f64);
+                    metrics.written_bytes.inc_by((new.len() * report_bytes(&shared.task)) as u64);
+                }
                 count(&shared, &batches, &outcomes, new, awaited).await;
                 outcomes
             }

@@ -21,7 +21,7 @@ use crate::privacy::{Delta, Epsilon};
 use crate::record::{Bounding, Radius};
 use crate::report::Report;
 use crate::schema::Schema;
-use crate::server::store::{Batch, CommitError, Committed, FolderStore};
+use crate::server::store::{Batch, CommitError, Committed, FolderOptions, FolderStore};
 use crate::task::Folds;
 
 /// Reports of 35 bytes in three folds.
@@ -138,7 +138,7 @@ fn every_aggregator_has_the_sum_that_a_folder_has() {
     let first = Aggregator::open(&cluster.address(), &tasks);
     let second = Aggregator::open(&cluster.address(), &[]);
     let folder = tempfile::tempdir().unwrap();
-    let folder = FolderStore::open(folder.path(), &tasks, 4).unwrap();
+    let folder = FolderStore::open(folder.path(), &tasks, FolderOptions::default()).unwrap();
     for task in &tasks {
         let reports = reports(task, 1, 500);
         for (index, part) in reports.chunks(70).enumerate() {
