@@ -38,7 +38,7 @@ use tokio::time::sleep;
 
 use self::database::open_store;
 use self::router::{App, router};
-use self::store::{ReportStore, StoreMetrics, TaskReports};
+use self::store::{StoreMetrics, TaskReports};
 use crate::task::{Task, TaskDigest};
 
 pub use config::{RateLimit, ServerConfig, TlsFiles};
