@@ -81,6 +81,16 @@ export interface RandomizerOptions {
   readonly maxDelta?: number;
 }
 
+/** How one report is made. */
+export interface RandomizeOptions {
+  /**
+   * The report's id, for a task whose aggregator issues them (`POST /tasks/<digest>/seeds`): 32 hexadecimal digits. Use
+   * each for one report. The guarantee is the same; whoever issued the id can recognize the report. By default the
+   * report makes its own.
+   */
+  readonly id?: string;
+}
+
 /** Turns records into reports of one task. */
 export class Randomizer<const S extends Schema = Schema> {
   /**
@@ -102,9 +112,9 @@ export class Randomizer<const S extends Schema = Schema> {
    * once more, so keep the report when a delivery has to be repeated; {@link PrivacyLedger.report} sees to that.
    *
    * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit; {@link EntropyError}
-   *   with code `entropy` without randomness.
+   *   with code `entropy` without randomness; {@link ArgumentError} for an `id` that is none.
    */
-  randomize(record: RecordOf<S>): Report;
+  randomize(record: RecordOf<S>, options?: RandomizeOptions): Report;
 
   /**
    * For tests and test vectors only: the report follows from the record and the seed. It is NOT private towards anyone

@@ -1,7 +1,7 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { checkedSeed, recordParts, taskText, translated } from "./boundary.js";
+import { checkedSeed, idBytes, recordParts, taskText, translated } from "./boundary.js";
 import { allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { instantiate } from "./instantiate.js";
@@ -93,16 +93,16 @@ export function bind(wasm) {
       this.#task = inner.share();
     }
 
-    randomize(record) {
-      return this.#report(record);
+    randomize(record, { id } = {}) {
+      return this.#report(record, undefined, id === undefined ? id : idBytes(id));
     }
 
     randomizeSeeded(record, seed) {
       return this.#report(record, checkedSeed(seed));
     }
 
-    #report(record, seed) {
-      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(record), seed));
+    #report(record, seed, id) {
+      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(record), seed, id));
       return reportOf(bytes, this.taskDigest, this.guarantee);
     }
 

@@ -56,6 +56,12 @@ export function recordParts(record) {
   return [JSON.stringify(names), Float64Array.from(numbers)];
 }
 
+/** The 16 bytes that 32 hexadecimal digits spell. */
+export function idBytes(id) {
+  if (/^[\da-f]{32}$/.test(id)) return Uint8Array.from(id.match(/../g), (pair) => parseInt(pair, 16));
+  throw failure("argument", `the id is ${id}: give 32 hexadecimal digits, as the aggregator issued them`);
+}
+
 /** 32 bytes, or an error. */
 export function checkedSeed(seed) {
   if (seed instanceof Uint8Array && seed.length === 32) return seed;

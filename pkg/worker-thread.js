@@ -21,9 +21,9 @@ const methods = {
     objects.set(handle, new Randomizer(held(task), { maxEpsilon: Infinity, maxDelta: 1 }));
   },
 
-  randomize(handle, record, seeded) {
+  randomize(handle, record, seeded, issued) {
     const randomizer = held(handle);
-    return (seeded ? randomizer.randomizeSeeded(record, seeded.seed) : randomizer.randomize(record)).bytes;
+    return (seeded ? randomizer.randomizeSeeded(record, seeded.seed) : randomizer.randomize(record, issued)).bytes;
   },
 
   free(handle) {

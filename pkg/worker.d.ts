@@ -52,7 +52,7 @@ export class Randomizer<const S extends Schema = Schema> {
   constructor(task: Task<S>, options: RandomizerOptions);
   readonly taskDigest: string;
   readonly guarantee: Guarantee;
-  randomize(record: RecordOf<S>): Promise<Report>;
+  randomize(record: RecordOf<S>, options?: RandomizeOptions): Promise<Report>;
   randomizeSeeded(record: RecordOf<S>, seed: Uint8Array): Promise<Report>;
   free(): void;
   [Symbol.dispose](): void;

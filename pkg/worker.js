@@ -114,16 +114,16 @@ export class Randomizer {
     dropped.register(this, this.#handle, this);
   }
 
-  randomize(record) {
-    return this.#report(record);
+  randomize(record, { id } = {}) {
+    return this.#report(record, undefined, { id });
   }
 
   randomizeSeeded(record, seed) {
     return this.#report(record, { seed });
   }
 
-  async #report(record, seeded) {
-    const bytes = await call("randomize", alive(this.#handle, "randomizer"), record, seeded);
+  async #report(record, seeded, issued) {
+    const bytes = await call("randomize", alive(this.#handle, "randomizer"), record, seeded, issued);
     return reportOf(bytes, this.taskDigest, this.guarantee);
   }
 

@@ -198,6 +198,41 @@ impl Task {
         record: &BoundedRecord,
         rng: &mut R,
     ) -> Result<Report, RandomizeError> {
+        self.randomize_as(record, None, rng)
+    }
+
+    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids asks for; otherwise as
+    /// [`randomize`](Self::randomize). An id is for one report: two reports of an id count once.
+    ///
+    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, so they hold whoever chose it and whatever for,
+    /// as long as the noise is drawn afterwards and by this device. Whoever issued the id can recognize the report that has it.
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
+    pub fn randomize_with_id(&self, record: &BoundedRecord, id: ReportId) -> Result<Report, RandomizeError> {
+        self.randomize_with_id_and_rng(record, id, &mut system_rng()?)
+    }
+
+    /// The same with randomness from `rng`: what the mechanism draws. See [`randomize_with_rng`](Self::randomize_with_rng).
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
+    pub fn randomize_with_id_and_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        id: ReportId,
+        rng: &mut R,
+    ) -> Result<Report, RandomizeError> {
+        self.randomize_as(record, Some(id), rng)
+    }
+
+    /// With the id, or with one that is drawn first.
+    pub(crate) fn randomize_as<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        id: Option<ReportId>,
+        rng: &mut R,
+    ) -> Result<Report, RandomizeError> {
         if record.dimension() != self.dimension() {
             return Err(RecordError::Dimension { expected: self.dimension(), found: record.dimension() }.into());
         }
@@ -206,9 +241,14 @@ impl Task {
         }
         let augmented = self.centring().map(|centring| centring.augment(record));
         let record = augmented.as_ref().unwrap_or(record);
-        let mut id = [0; 16];
-        rng.try_fill_bytes(&mut id).map_err(|error| EntropyError::new(&error))?;
-        let id = ReportId::new(id);
+        let id = match id {
+            Some(id) => id,
+            None => {
+                let mut id = [0; 16];
+                rng.try_fill_bytes(&mut id).map_err(|error| EntropyError::new(&error))?;
+                ReportId::new(id)
+            }
+        };
         let payload = self.mechanism.randomize_with_rng(record, &self.digest.key(), id, rng)?;
         Ok(Report::from_parts(self.digest, id, payload))
     }
@@ -474,6 +514,25 @@ mod tests {
         assert!(build(1.0).unwrap().guarantee().delta_value() > 1e-4);
         let error = build(1.5).unwrap_err().to_string();
         assert!(error.contains("epsilon 1.5") && error.contains("analytic"), "{error}");
+    }
+
+    /// The same bytes as a report whose generator happened to draw the id.
+    #[test]
+    fn a_report_with_a_given_id_is_the_one_that_drew_it() {
+        use chacha20::ChaCha8Rng;
+        use rand::{Rng, SeedableRng};
+        let record = task().bound(vec![0.3, -0.2, 0.9]).unwrap();
+        let drawn = task().randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut id = [0; 16];
+        rng.fill_bytes(&mut id);
+        let given = task().randomize_with_id_and_rng(&record, ReportId::new(id), &mut rng).unwrap();
+        assert_eq!(given, drawn);
+        let id = ReportId::new([9; 16]);
+        let (one, other) =
+            (task().randomize_with_id(&record, id).unwrap(), task().randomize_with_id(&record, id).unwrap());
+        assert_eq!((one.id(), other.id()), (id, id));
+        assert!((0..64).any(|_| task().randomize_with_id(&record, id).unwrap() != one), "the noise is new each time");
     }
 
     #[test]

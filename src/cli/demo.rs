@@ -99,6 +99,8 @@ impl Demo {
         config.listen = self.listen;
         config.next_free_port = true;
         config.www = self.www.clone();
+        // The population is synthetic, or the operator's own.
+        config.open_recovery = true;
         let runtime = runtime()?;
         let server = runtime
             .block_on(Server::bind(config, vec![task.clone()]))

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::{failure, thrown};
 use crate::decimal;
 use crate::json::{self, Read, Reader, write_array, write_text};
-use crate::report::report_bytes;
+use crate::report::{ReportId, report_bytes};
 use crate::schema::Value;
 use crate::task;
 
@@ -70,8 +70,14 @@ impl Task {
     ///
     /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With a
     /// `seed` (32 bytes, for tests and vectors only) the report follows from it and the record, so who knows the seed can
-    /// tell records apart.
-    pub fn randomize(&self, names: Option<String>, numbers: &[f64], seed: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
+    /// tell records apart. With an `id` (16 bytes) the report has that one instead of one of its own.
+    pub fn randomize(
+        &self,
+        names: Option<String>,
+        numbers: &[f64],
+        seed: Option<Vec<u8>>,
+        id: Option<Vec<u8>>,
+    ) -> Result<Vec<u8>, JsValue> {
         let mut source = match seed.map(<[u8; 32]>::try_from) {
             None => Source::System,
             Some(Ok(seed)) => Source::Seeded(ChaCha20Rng::from_seed(seed)),
@@ -79,7 +85,9 @@ impl Task {
         };
         let features = self.features(names.as_deref(), numbers)?;
         let record = self.task.bound(features).map_err(thrown)?;
-        Ok(self.task.randomize_with_rng(&record, &mut source).map_err(thrown)?.to_bytes())
+        // What calls this gives 16 bytes or none.
+        let id = id.and_then(|id| id.try_into().ok()).map(ReportId::new);
+        Ok(self.task.randomize_as(&record, id, &mut source).map_err(thrown)?.to_bytes())
     }
 
     /// The d features of a record, which is given as to [`randomize`](Self::randomize).

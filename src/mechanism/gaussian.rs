@@ -137,6 +137,16 @@ impl Gaussian {
         (0..self.dimension).flat_map(|row| (row..self.dimension).map(move |column| of_entry(row, column))).collect()
     }
 
+    /// Entries of a payload and the bytes of each.
+    pub(super) fn entries_and_width(&self) -> (usize, usize) {
+        (triangle(self.dimension), self.width)
+    }
+
+    /// The largest Euclidean norm of a record's share in a payload, in steps.
+    pub(super) fn largest_share(&self) -> f64 {
+        (1.0 / self.diagonal.step).max(core::f64::consts::FRAC_1_SQRT_2 / self.off_diagonal.step)
+    }
+
     /// Standard deviation of the noise on a diagonal entry of one debiased report.
     #[must_use]
     pub fn diagonal_deviation(&self) -> f64 {

@@ -10,6 +10,7 @@ mod document;
 pub mod double_cap;
 pub mod gaussian;
 pub(crate) mod parallel;
+mod range;
 
 use core::num::NonZeroUsize;
 
@@ -26,6 +27,7 @@ use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use gaussian::{Calibration, Gaussian};
+pub use range::{RangeCheck, RangeError};
 
 /// A mechanism and its parameters, as a task states them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,25 +1,31 @@
 //! What an operator decides.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::database::DatabaseAddress;
+use serde::{Deserialize, Deserializer, de::Error};
+
 use super::net::AddressRange;
 
-/// The settings of a server. Start from [`ServerConfig::new`] and change fields.
+/// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names there are
+/// those here, durations are in seconds, and a name that is not here is an error.
 ///
 /// ```
 /// use ldp_pca::server::ServerConfig;
 /// let config = ServerConfig { minimum_batch: 1_000, ..ServerConfig::new("aggregator-data") };
 /// assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default = "ServerConfig::nowhere", deny_unknown_fields)]
 pub struct ServerConfig {
     /// The folder of the store; it is made when it is not there. One server per folder.
     pub data: PathBuf,
-    /// The database that holds tasks and reports in place of the folder. Default none. It needs the feature `postgres`.
-    pub store: Option<DatabaseAddress>,
+    /// The PostgreSQL database that holds tasks and reports in place of the folder, as `postgres://user:password@host:port/database` or
+    /// `postgres:///database?host=/run/postgresql&user=name` for a local socket; several servers may share it. `data` then holds
+    /// their tokens and keys alone. Needs the feature `postgres`. Default none.
+    pub store: Option<Secret>,
     /// The address to listen on; port 0 takes any free port. Default 127.0.0.1:8080, which only this machine reaches.
     pub listen: SocketAddr,
     /// Whether to try the ports after `listen`'s, up to 100 of them, when it is taken. Default false.
@@ -36,33 +42,53 @@ pub struct ServerConfig {
     /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused with 503.
     /// Default 1024.
     pub max_event_streams: usize,
-    /// The number of reports below which no components are given out. Default 100.
+    /// Components that may be computed at the same time, over all tasks; other requests for some wait. Default 1.
+    pub max_recoveries: usize,
+    /// The number of reports below which no components are given out. A task may have another. Default 100.
     pub minimum_batch: u64,
+    /// Whether everybody may see components, without the collector's token. A task may say otherwise. Default false.
+    pub open_recovery: bool,
+    /// How far devices' and operators' clocks may be off: so much earlier a task starts, so much later it expires. Default 60 seconds.
+    #[serde(deserialize_with = "seconds")]
+    pub clock_skew: Duration,
     /// The longest that a body, a commit and a recovery may each take, and that an answer may wait for its reader. Default 30 seconds.
+    #[serde(deserialize_with = "seconds")]
     pub request_timeout: Duration,
     /// The longest that open requests are waited for at shutdown; then they are cut. Default 10 seconds.
+    #[serde(deserialize_with = "seconds")]
     pub drain_timeout: Duration,
     /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been idle longest;
     /// when none is idle, it is answered with 503. Default 16384.
     pub max_connections: usize,
     /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10 seconds.
+    #[serde(deserialize_with = "seconds")]
     pub header_timeout: Duration,
     /// The longest that a connection stays open between requests. Longer than that of a proxy before the server, which would
     /// otherwise send requests into connections that are just being closed. Default 75 seconds.
+    #[serde(deserialize_with = "seconds")]
     pub idle_timeout: Duration,
     /// The largest head of a request, in bytes; beyond it a request is refused with 431. At least 8 KiB. Default 32 KiB.
     pub max_header_bytes: usize,
     /// How often one client may ask; beyond it requests are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
     /// Proxies that are believed when they say, in `X-Forwarded-For`, for whom they ask. Default none.
+    #[serde(deserialize_with = "ranges")]
     pub trusted_proxies: Vec<AddressRange>,
     /// Where the certificate and its key are, to serve HTTPS. Needs the feature `tls`. Default none: plain HTTP.
     pub tls: Option<TlsFiles>,
+    /// Who may do what. Default: one token for each role, made at the first start into files in `data`.
+    pub tokens: TokenConfig,
+    /// The file of the key that report ids are issued with; made when it is not there. Several aggregators of one task share it.
+    /// Default `issuing.key` in `data`.
+    pub issuing_key_file: Option<PathBuf>,
+    /// What the process tells of itself on standard error. [`Server`](super::Server) only emits it; who starts one subscribes.
+    pub log: LogConfig,
 }
 
 /// A bucket of `burst` requests per client that fills up at the rate of `per_second`. A client is an IPv4 address or the /64 network of
 /// an IPv6 address; it is remembered in memory alone, until its bucket is full again.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RateLimit {
     /// Requests per second in the long run; positive.
     pub per_second: f64,
@@ -71,12 +97,57 @@ pub struct RateLimit {
 }
 
 /// The files of a certificate, in PEM. They are read again on SIGHUP.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TlsFiles {
     /// The certificate and those that it is derived from, the server's own first.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
+}
+
+/// The tokens of a server: those listed and those in the files. A role without either has the file `<role>.token` in the data
+/// folder, which is made at the first start. Several tokens of a role are for changing them: all are good.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenConfig {
+    /// Those who add and delete tasks.
+    #[serde(deserialize_with = "one_or_many")]
+    pub admin: Vec<Secret>,
+    /// One token a line.
+    pub admin_file: Option<PathBuf>,
+    /// Those who see components.
+    #[serde(deserialize_with = "one_or_many")]
+    pub collector: Vec<Secret>,
+    /// One token a line.
+    pub collector_file: Option<PathBuf>,
+}
+
+/// A text that is never shown, not even by `{:?}`.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+/// How much is told, and in what form.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// Default pretty.
+    pub format: LogFormat,
+    /// `error`, `warn`, `info`, `debug` (a line for every request) or `trace`, or a filter such as `info,ldp_pca=debug`. Default
+    /// `info`.
+    pub level: String,
+}
+
+/// The form of log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Pretty,
+    /// One JSON object a line.
+    Json,
 }
 
 impl ServerConfig {
@@ -93,7 +164,10 @@ impl ServerConfig {
             max_pending_bytes: 64 << 20,
             max_pending_requests: 4096,
             max_event_streams: 1024,
+            max_recoveries: 1,
             minimum_batch: 100,
+            open_recovery: false,
+            clock_skew: Duration::from_secs(60),
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
             max_connections: 16_384,
@@ -103,6 +177,66 @@ impl ServerConfig {
             rate_limit: None,
             trusted_proxies: Vec::new(),
             tls: None,
+            tokens: TokenConfig::default(),
+            issuing_key_file: None,
+            log: LogConfig::default(),
         }
     }
+
+    /// The defaults of a file, which need not name the folder.
+    fn nowhere() -> Self {
+        Self::new("")
+    }
+}
+
+impl Secret {
+    /// A secret text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::default(), level: "info".into() }
+    }
+}
+
+/// A duration as a number of seconds.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| D::Error::custom(format!("{seconds} is no number of seconds: use one from 0 on")))
+}
+
+/// One token or a list of them. What is wrong with a value is told without the value.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Secret>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(Secret),
+        Many(Vec<Secret>),
+    }
+    match OneOrMany::deserialize(deserializer) {
+        Ok(OneOrMany::One(token)) => Ok(vec![token]),
+        Ok(OneOrMany::Many(tokens)) => Ok(tokens),
+        Err(_) => Err(D::Error::custom("a token is a text in quotes, or several are a list of them")),
+    }
+}
+
+/// Ranges of addresses as texts.
+fn ranges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AddressRange>, D::Error> {
+    let ranges = Vec::<String>::deserialize(deserializer)?;
+    ranges.iter().map(|range| range.parse().map_err(D::Error::custom)).collect()
 }

@@ -1,9 +1,9 @@
 //! Where reports are kept: in the folder, or in a database.
 
-use std::fmt;
+#[cfg(feature = "postgres")]
+use std::fs;
 use std::io;
 
-use serde::Deserialize;
 use tokio::task::spawn_blocking;
 
 use super::store::{FolderOptions, FolderStore, ReportStore, StoreError, StoreMetrics};
@@ -12,25 +12,6 @@ use super::store::{PostgresOptions, PostgresStore};
 use super::{ServerConfig, ServerError};
 use crate::task::Task;
 
-/// The address of a PostgreSQL database, as `postgres://user:password@host:port/database`, or
-/// `postgres:///database?host=/run/postgresql&user=name` for a local socket. `Debug` shows nothing of it.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct DatabaseAddress(String);
-
-impl DatabaseAddress {
-    /// An address. It is read when the server starts.
-    pub fn new(address: impl Into<String>) -> Self {
-        Self(address.into())
-    }
-}
-
-impl fmt::Debug for DatabaseAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DatabaseAddress(…)")
-    }
-}
-
 /// Opens the database if there is one, and else the folder, with `tasks` and those that it already has.
 pub(super) async fn open_store(
     config: &ServerConfig,
@@ -38,9 +19,12 @@ pub(super) async fn open_store(
     metrics: StoreMetrics,
 ) -> Result<Box<dyn ReportStore>, ServerError> {
     let queue = config.max_pending_requests;
-    if let Some(DatabaseAddress(address)) = &config.store {
+    if let Some(address) = &config.store {
         #[cfg(feature = "postgres")]
         {
+            let (address, data) = (address.text(), &config.data);
+            // For tokens and keys.
+            fs::create_dir_all(data).map_err(|error| StoreError::io("make", data, error))?;
             let options = PostgresOptions { queue, metrics, ..PostgresOptions::default() };
             let store = PostgresStore::open(address, &tasks, options).await.map_err(StoreError::from)?;
             return Ok(Box::new(store));

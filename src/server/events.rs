@@ -3,24 +3,26 @@
 //! A task's counts become *pulses*, at most one per [`PULSE`]: all listeners hear of the same states, so the components of
 //! each are computed once. Nobody is waited for: who reads slowly hears of fewer states, and of the newest.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path as UrlPath, Query, State};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::problem::Problem;
-use super::router::App;
-use super::store::{Counts, ReportStore, TaskReports};
-use crate::recovery::Rank;
-use crate::task::TaskDigest;
+use super::app::{App, Collection};
+use super::problem::{Kind, Problem};
+use super::recovery::{Wanted, recover};
+use super::store::{Counts, TaskReports};
+use super::tokens::Role;
 
 /// The least time between two states of a task that are told.
 const PULSE: Duration = Duration::from_secs(1);
@@ -33,18 +35,23 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// What all streams share.
 pub(super) struct Events {
-    pulses: BTreeMap<TaskDigest, watch::Sender<Counts>>,
     stopping: watch::Sender<bool>,
     /// One permit per stream.
     room: Arc<Semaphore>,
 }
 
+/// The states of one task that are told.
+#[derive(Default)]
+pub(super) struct Pulse {
+    /// `None` once the task is deleted.
+    states: watch::Sender<Option<Counts>>,
+    driven: AtomicBool,
+}
+
 impl Events {
-    /// For the tasks of `store`; at most `streams` at the same time.
-    pub(super) fn new(store: &dyn ReportStore, streams: usize) -> Self {
-        let pulse = |task: &Arc<dyn TaskReports>| (task.task().digest(), watch::Sender::new(task.counts()));
+    /// At most `streams` at the same time.
+    pub(super) fn new(streams: usize) -> Self {
         Self {
-            pulses: store.tasks().iter().map(pulse).collect(),
             stopping: watch::Sender::new(false),
             room: Arc::new(Semaphore::new(streams.min(Semaphore::MAX_PERMITS))),
         }
@@ -54,35 +61,77 @@ impl Events {
     pub(super) fn stop(&self) {
         self.stopping.send_replace(true);
     }
-}
 
-/// Turns counts into pulses for as long as the result is kept.
-pub(super) fn drive(app: &Arc<App>) -> JoinSet<()> {
-    let mut drivers = JoinSet::new();
-    for store in app.store.tasks() {
-        let (app, digest, mut counts) = (Arc::clone(app), store.task().digest(), store.watch_counts());
-        drivers.spawn(async move {
-            let Some(pulses) = app.events.pulses.get(&digest) else { return };
-            while counts.changed().await.is_ok() {
-                pulses.send_replace(*counts.borrow_and_update());
-                sleep(PULSE).await;
-            }
-        });
+    pub(super) fn stopping(&self) -> bool {
+        *self.stopping.borrow()
     }
-    drivers
 }
 
-/// The stream of a task's states with its `rank` leading components.
-pub(super) fn listen(app: Arc<App>, store: Arc<dyn TaskReports>, rank: Rank) -> Result<Response, Problem> {
+impl Pulse {
+    /// Ends the streams of the task.
+    pub(super) fn end(&self) {
+        self.states.send_replace(None);
+    }
+
+    /// Hears of the states from now on. The first who listens sets the pulse going, which then goes on for as long as the task and
+    /// the server do.
+    fn listen(&self, app: &App, reports: &dyn TaskReports) -> watch::Receiver<Option<Counts>> {
+        if !self.driven.swap(true, Ordering::AcqRel) {
+            let mut counts = reports.watch_counts();
+            self.states.send_replace(Some(*counts.borrow_and_update()));
+            let (states, mut stopping) = (self.states.clone(), app.events.stopping.subscribe());
+            tokio::spawn(async move {
+                let drive = async {
+                    while counts.changed().await.is_ok() {
+                        let ended = states.borrow().is_none();
+                        if ended {
+                            break;
+                        }
+                        states.send_replace(Some(*counts.borrow_and_update()));
+                        sleep(PULSE).await;
+                    }
+                    // Deleted, maybe by another aggregator.
+                    states.send_replace(None);
+                };
+                tokio::select! {
+                    () = drive => {}
+                    _ = stopping.wait_for(|stopping| *stopping) => {}
+                }
+            });
+        }
+        let mut states = self.states.subscribe();
+        // The present state is the first one that is told.
+        states.mark_changed();
+        states
+    }
+}
+
+/// `GET /tasks/{id}/events`.
+pub(super) async fn listen(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    headers: HeaderMap,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let reports = app.find(id)?;
+    // Everybody may hear of the status; who comes with a token comes with a good one.
+    let told_components = app.tokens.has(&headers, Role::Collector)? || app.open_recovery(&reports.settings());
+    let wanted = Wanted::read(query, reports.task().dimension())?;
     let permit = Arc::clone(&app.events.room).try_acquire_owned().map_err(|_| full())?;
-    let Some(pulses) = app.events.pulses.get(&store.task().digest()) else {
-        return Err(Problem::internal("the task has no pulse"));
-    };
-    let mut pulses = pulses.subscribe();
-    // The present state is the first one that is told.
-    pulses.mark_changed();
+    let collection = app.collection(&reports);
+    let states = collection.pulse.listen(&app, &*reports);
     let stopping = app.events.stopping.subscribe();
-    let listener = Listener { app, store, rank, pulses, stopping, told: None, _permit: permit };
+    let listener = Listener {
+        app,
+        reports,
+        wanted,
+        told_components,
+        states,
+        stopping,
+        told: None,
+        _collection: collection,
+        _permit: permit,
+    };
     let events = stream::unfold(listener, |mut listener| async {
         let event = listener.next().await?;
         Some((Ok::<_, Infallible>(event), listener))
@@ -95,17 +144,19 @@ pub(super) fn listen(app: Arc<App>, store: Arc<dyn TaskReports>, rank: Rank) -> 
 /// One stream.
 struct Listener {
     app: Arc<App>,
-    store: Arc<dyn TaskReports>,
-    rank: Rank,
-    pulses: watch::Receiver<Counts>,
+    reports: Arc<dyn TaskReports>,
+    wanted: Wanted,
+    told_components: bool,
+    states: watch::Receiver<Option<Counts>>,
     stopping: watch::Receiver<bool>,
     /// The counts told last, and the records that the last components are of.
     told: Option<(Counts, Option<u64>)>,
+    _collection: Arc<Collection>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Listener {
-    /// The next event; `None` when the server stops.
+    /// The next event; `None` when the server stops or the task is deleted.
     async fn next(&mut self) -> Option<Event> {
         let mut stopping = self.stopping.clone();
         tokio::select! {
@@ -122,26 +173,35 @@ impl Listener {
                 Some(self.tell_components(counts).await)
             }
             _ => {
-                self.pulses.changed().await.ok()?;
-                Some(self.tell_counts())
+                self.states.changed().await.ok()?;
+                self.tell_counts()
             }
         }
     }
 
-    fn tell_counts(&mut self) -> Event {
-        let counts = *self.pulses.borrow_and_update();
-        let event = event("status", &self.app.status(&*self.store, counts));
-        match self.told.replace((counts, self.told.and_then(|(_, of)| of))) {
+    fn tell_counts(&mut self) -> Option<Event> {
+        let counts = (*self.states.borrow_and_update())?;
+        let event = event("status", &self.app.status(&*self.reports, counts));
+        Some(match self.told.replace((counts, self.told.and_then(|(_, of)| of))) {
             None => event.retry(RETRY),
             Some(_) => event,
-        }
+        })
     }
 
     async fn tell_components(&mut self, counts: Counts) -> Event {
-        let recovered = self.app.recover(&self.store, self.rank, counts.records).await;
+        if !self.told_components {
+            // Said once.
+            self.told = Some((counts, Some(u64::MAX)));
+            let detail = "components are told to whoever comes with the collector's token ('Authorization: Bearer <token>'): \
+                          this stream has the status alone";
+            return event("problem", &Problem::new(Kind::TokenMissing, detail).document());
+        }
         // A newer state may have been computed for somebody else.
-        let (event, records) = match &recovered {
-            Ok(recovery) => (event("recovery", recovery), recovery.records().max(counts.records)),
+        let (event, records) = match recover(&self.app, &self.reports, self.wanted, counts.records).await {
+            Ok(answer) => {
+                let json = String::from_utf8_lossy(answer.json());
+                (Event::default().event("recovery").data(json), answer.records().max(counts.records))
+            }
             Err(problem) => (event("problem", &problem.document()), counts.records),
         };
         self.told = Some((counts, Some(records)));
@@ -155,9 +215,8 @@ fn event(name: &str, data: &impl Serialize) -> Event {
 }
 
 fn full() -> Problem {
-    Problem::unavailable(
-        "too-many-streams",
-        "Too many listeners",
+    Problem::new(
+        Kind::TooManyStreams,
         "the server has as many event streams as it may: ask again later, or ask for the status now and then",
     )
 }

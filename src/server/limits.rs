@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::config::ServerConfig;
-use super::problem::Problem;
+use super::problem::{Kind, Problem};
 
 /// The bounds that all requests share.
 pub(super) struct Limits {
@@ -95,9 +95,7 @@ impl Limits {
     fn too_large(&self, found: usize) -> Problem {
         let limit = self.max_body_bytes;
         Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body-too-large",
-            "Body too large",
+            Kind::BodyTooLarge,
             format!(
                 "the body has {found} bytes or more and at most {limit} are read: send the reports in several requests"
             ),
@@ -107,9 +105,7 @@ impl Limits {
     fn too_slow(&self) -> Problem {
         let seconds = self.request_timeout.as_secs_f64();
         Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "body-timeout",
-            "Body took too long",
+            Kind::BodyTimeout,
             format!("the body was not complete after {seconds} s: send fewer reports at a time"),
         )
     }
@@ -117,18 +113,15 @@ impl Limits {
 
 /// The server holds as many reports as it may.
 pub(super) fn busy() -> Problem {
-    Problem::unavailable(
-        "busy",
-        "Too many reports at once",
+    Problem::new(
+        Kind::Busy,
         "more reports are waiting for the disk than the server may hold, and none of this request was counted: send the same bytes again later",
     )
 }
 
 fn cut_off(error: &axum::Error) -> Problem {
     Problem::new(
-        StatusCode::BAD_REQUEST,
-        "body-cut-off",
-        "Body cut off",
+        Kind::BodyCutOff,
         format!(
             "the body ended before its announced end, and none of it was counted: send the same bytes again ({error})"
         ),

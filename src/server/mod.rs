@@ -14,15 +14,26 @@
 //! # }
 //! ```
 
+mod app;
 mod config;
 mod database;
 mod events;
+mod health;
+mod issuing;
 mod limits;
+mod metrics;
 mod net;
+mod observe;
+mod origins;
 mod problem;
 mod recovery;
+mod retention;
 mod router;
+mod secrets;
 mod store;
+mod tasks;
+mod tokens;
+mod upload;
 
 use std::future::{Future, IntoFuture, pending};
 use std::io;
@@ -33,16 +44,18 @@ use std::sync::Arc;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 
+use self::app::App;
 use self::database::open_store;
-use self::router::{App, router};
+use self::issuing::Issuer;
+use self::router::router;
 use self::store::{StoreMetrics, TaskReports};
+use self::tokens::Tokens;
 use crate::task::{Task, TaskDigest};
 
-pub use config::{RateLimit, ServerConfig, TlsFiles};
-pub use database::DatabaseAddress;
+pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
 pub use net::{AddressRange, AddressRangeError};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
@@ -57,6 +70,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
+    made_tokens: Vec<PathBuf>,
 }
 
 /// A task of a server, and what opening its file found.
@@ -73,28 +87,37 @@ pub struct TaskSummary {
 }
 
 impl Server {
-    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet.
+    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet. More tasks can come
+    /// over HTTP.
     ///
     /// # Errors
-    /// [`ServerError`] when the folder cannot be opened, holds no task and none is given, or the port is taken.
+    /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
-        let store = open_store(&config, tasks, StoreMetrics::default()).await?;
-        if store.tasks().is_empty() {
-            return Err(ServerError::NoTask { data: config.data });
-        }
+        let metrics = StoreMetrics::default();
+        let store = open_store(&config, tasks, metrics.clone()).await?;
+        // The folder is ours now: what is not in it yet can be made.
+        let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
+        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
+        let issuer = Issuer::load(&key)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, &config));
-        Ok(Self { config, listener, address, app })
+        let app = Arc::new(App::new(store, metrics, tokens, issuer, &config));
+        Ok(Self { config, listener, address, app, made_tokens })
     }
 
     /// The address that it listens on.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The files of tokens that this start made: whoever may do what they allow is to be given them.
+    #[must_use]
+    pub fn made_tokens(&self) -> &[PathBuf] {
+        &self.made_tokens
     }
 
     /// The tasks, in the order of their digests.
@@ -119,7 +142,8 @@ impl Server {
         // Answers are small: they leave at once.
         let listener = self.listener.tap_io(|connection| drop(connection.set_nodelay(true)));
         let (stopping, stopped) = oneshot::channel();
-        let pulses = events::drive(&self.app);
+        let mut keeping = JoinSet::new();
+        keeping.spawn(retention::sweep_forever(Arc::clone(&self.app)));
         let app = Arc::clone(&self.app);
         let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
             shutdown.await;
@@ -137,7 +161,7 @@ impl Server {
             served = serving.into_future() => served,
             () = deadline => Ok(()),
         };
-        drop(pulses);
+        drop(keeping);
         let app = self.app;
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         Ok(served?)
@@ -169,12 +193,17 @@ pub enum ServerError {
     /// The folder.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Nothing to collect.
-    #[error("{} holds no task and none was given: give the task to collect reports for", data.display())]
-    NoTask {
-        /// The store's folder.
-        data: PathBuf,
+    /// A file of secrets.
+    #[error("{}: {source}; it must be this user's to read, and its folder to write", path.display())]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
+    /// A token that is none.
+    #[error("{0}")]
+    Token(String),
     /// The folder of the page.
     #[error("{} is not a folder: build the page first, or serve without it", path.display())]
     Page {

@@ -74,7 +74,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(in super::super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
     }
 }

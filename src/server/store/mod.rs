@@ -69,7 +69,7 @@ pub(super) trait TaskReports: Send + Sync + 'static {
     /// Reports seen.
     fn counts(&self) -> Counts;
 
-    /// The counts as they change.
+    /// The counts as they change. It ends when the task is deleted, by whomever.
     fn watch_counts(&self) -> watch::Receiver<Counts>;
 
     /// Commits that wait.

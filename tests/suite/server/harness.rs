@@ -12,7 +12,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
-use ldp_pca::server::{Server, ServerConfig, ServerError};
+use ldp_pca::server::{Secret, Server, ServerConfig, ServerError, TaskSettings, TokenConfig};
 use ldp_pca::task::{Folds, Task};
 use rand::SeedableRng;
 use serde_json::Value;
@@ -100,6 +100,38 @@ impl Running {
         post(self.address, path, media_type, body)
     }
 
+    /// Any request.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let request = ureq::http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        // Some methods have a body only when one is forced upon them.
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .allow_non_standard_methods(true)
+            .timeout_global(Some(Duration::from_secs(20)))
+            .build()
+            .new_agent();
+        answer(if body.is_empty() {
+            agent.run(request.body(()).unwrap())
+        } else {
+            agent.run(request.body(body).unwrap())
+        })
+        .unwrap()
+    }
+
+    /// The same as the admin.
+    pub fn administer(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        let authorization = format!("Bearer {ADMIN}");
+        self.request(method, path, &[("authorization", &authorization), ("content-type", "application/json")], body)
+    }
+
+    /// Puts a task, which must succeed.
+    pub fn put(&self, task: &Task, settings: &TaskSettings) -> u16 {
+        let answer = self.administer("PUT", &path(task, ""), &put_body(task, settings));
+        assert!([200, 201].contains(&answer.status), "{}", String::from_utf8_lossy(&answer.body));
+        answer.status
+    }
+
     /// Posts reports of a task.
     pub fn send(&self, task: &Task, body: &[u8]) -> Answer {
         self.post(&path(task, "/reports"), REPORTS, body)
@@ -177,9 +209,25 @@ pub fn try_post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) 
     answer(agent().post(format!("http://{address}{path}")).header("content-type", media_type).send(body))
 }
 
-/// The settings of the tests: a free port, and components from the first report on.
+/// The token of a role, long enough.
+pub const ADMIN: &str = "admin-0123456789abcdef0123456789abcdef";
+pub const COLLECTOR: &str = "collector-0123456789abcdef0123456789abcdef";
+
+/// The settings of the tests: a free port, and components for everybody from the first report on.
 pub fn config(data: &Path) -> ServerConfig {
-    ServerConfig { listen: ([127, 0, 0, 1], 0).into(), minimum_batch: 1, ..ServerConfig::new(data) }
+    let tokens = TokenConfig {
+        admin: vec![Secret::new(ADMIN)],
+        collector: vec![Secret::new(COLLECTOR)],
+        ..TokenConfig::default()
+    };
+    let listen = ([127, 0, 0, 1], 0).into();
+    ServerConfig { listen, minimum_batch: 1, open_recovery: true, tokens, ..ServerConfig::new(data) }
+}
+
+/// The body of a request that puts a task.
+pub fn put_body(task: &Task, settings: &TaskSettings) -> Vec<u8> {
+    let settings = serde_json::to_string(settings).unwrap();
+    format!("{{\"task\": {}, \"settings\": {settings}}}", task.to_json()).into_bytes()
 }
 
 pub fn path(task: &Task, rest: &str) -> String {

@@ -3,8 +3,14 @@
 mod crash;
 mod events;
 mod harness;
+mod issued;
 mod limits;
+mod logs;
+mod openapi;
+mod origins;
 mod page;
+mod sparse;
+mod tasks;
 
 use std::fs;
 use std::thread;
@@ -234,8 +240,19 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
         let answer = server.get(&path(&task(), &format!("/recovery?rank={rank}")));
         answer.assert_problem(400, "bad-rank", &[&format!("'{rank}'"), "from 1 to 4"]);
     }
-    for query in ["", "?", "?rank=1&rank=2", "?penalty=1", "?rank=1&penalty=2"] {
-        server.get(&path(&task(), &format!("/recovery{query}"))).assert_problem(400, "bad-query", &["?rank=k"]);
+    for penalty in ["-1", "nan", "inf", "Auto", "", "1e999"] {
+        let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty={penalty}")));
+        answer.assert_problem(400, "bad-penalty", &[&format!("'{penalty}'"), "auto"]);
+    }
+    for (query, value) in [
+        ("", "no 'rank'"),
+        ("?", "no 'rank'"),
+        ("?rank=1&rank=2", "'rank' twice"),
+        ("?penalty=1", "no 'rank'"),
+        ("?rank=1&penalty=1&penalty=auto", "'penalty' twice"),
+        ("?rank=1&shape=2", "'shape'"),
+    ] {
+        server.get(&path(&task(), &format!("/recovery{query}"))).assert_problem(400, "bad-query", &["?rank=k", value]);
     }
 }
 
@@ -258,10 +275,8 @@ fn below_the_minimum_batch_nothing_is_given_out() {
 }
 
 #[test]
-fn a_folder_has_one_server_and_a_server_has_a_task() {
+fn a_folder_has_one_server() {
     let data = tempdir().unwrap();
-    let Err(empty) = Running::try_start(config(data.path()), &[]) else { panic!("served no task") };
-    assert!(matches!(empty, ServerError::NoTask { .. }), "{empty}");
     let server = Running::start(config(data.path()), &[task()]);
     let Err(second) = Running::try_start(config(data.path()), &[task()]) else { panic!("shared the folder") };
     assert!(matches!(second, ServerError::Store(StoreError::Locked { .. })), "{second}");

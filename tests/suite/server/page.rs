@@ -41,26 +41,3 @@ fn a_folder_that_is_not_there_is_an_error() {
     let Err(error) = Running::try_start(settings, &[task()]) else { panic!("served a page that is not there") };
     assert!(matches!(error, ServerError::Page { .. }) && error.to_string().contains("dist"), "{error}");
 }
-
-#[test]
-fn pages_of_any_origin_may_read_tasks_and_send_reports() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    assert_eq!(server.get(&path(&task(), "")).header("access-control-allow-origin"), "*");
-    let preflight = ureq::http::Request::options(format!("http://{}{}", server.address, path(&task(), "/reports")))
-        .header("origin", "https://example.org")
-        .header("access-control-request-method", "POST")
-        .header("access-control-request-headers", "content-type")
-        .body(())
-        .unwrap();
-    let answer = ureq::run(preflight).unwrap();
-    assert_eq!(answer.status(), 200);
-    let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
-    assert_eq!(header("access-control-allow-origin"), "*");
-    assert!(header("access-control-allow-methods").contains("POST"));
-    assert_eq!(header("access-control-allow-headers"), "content-type");
-    // A refusal can be read there, too.
-    let refused = server.send(&task(), b"x");
-    refused.assert_problem(400, "body-length", &[]);
-    assert_eq!(refused.header("access-control-allow-origin"), "*");
-}

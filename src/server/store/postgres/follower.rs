@@ -93,14 +93,10 @@ impl Follower {
             return Err(PostgresError::Replaced);
         }
         if restarted || self.tasks_version != Some(version) {
-            self.read_tasks(client, ended).await?;
+            self.read_tasks(client, restarted, ended).await?;
         }
         for task in tasks_of(&self.tasks) {
             let shared = task.shared();
-            if restarted {
-                let snapshot = snapshots::read(client, &shared.task, shared.number).await?;
-                shared.state.restart(snapshot);
-            }
             read_reports(client, shared, ended).await?;
             snapshots::write(client, shared, &self.options).await?;
         }
@@ -111,8 +107,9 @@ impl Follower {
         Ok(())
     }
 
-    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings.
-    async fn read_tasks(&self, client: &Client, ended: i64) -> Result<(), PostgresError> {
+    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. After a `restart` all are new:
+    /// what their sums had is not what the database has.
+    async fn read_tasks(&self, client: &Client, restart: bool, ended: i64) -> Result<(), PostgresError> {
         let rows = client
             .query_typed("SELECT number, digest, document, settings::text FROM ldp_pca.tasks", &[])
             .await
@@ -123,17 +120,15 @@ impl Follower {
             there.insert(task.digest(), (number, task, settings));
         }
         for task in tasks_of(&self.tasks) {
-            let shared = task.shared();
-            match there.get(&shared.task.digest()) {
-                Some((number, _, settings)) if *number == shared.number => {
-                    shared.configure(settings.clone());
-                    there.remove(&shared.task.digest());
+            let digest = task.shared().task.digest();
+            match there.get(&digest) {
+                // Another number: deleted, and put there anew without its reports.
+                Some((number, _, settings)) if !restart && *number == task.shared().number => {
+                    task.shared().configure(settings.clone());
+                    there.remove(&digest);
                 }
-                // It may have been deleted and put there anew, without its reports.
-                _ => {
-                    self.tasks.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.task.digest());
-                    task.close();
-                }
+                Some(_) => {}
+                None => self.replace(digest, None),
             }
         }
         for (digest, (number, task, settings)) in there {
@@ -142,9 +137,21 @@ impl Follower {
             // Nobody sees it before it is whole.
             read_reports(client, &shared, ended).await?;
             let task = PostgresTask::start(shared, &self.pool, &self.options, &Handle::current());
-            self.tasks.write().unwrap_or_else(PoisonError::into_inner).insert(digest, Arc::new(task));
+            self.replace(digest, Some(Arc::new(task)));
         }
         Ok(())
+    }
+
+    /// Serves another task under a digest, or none. What waits for the one before is still written.
+    fn replace(&self, digest: TaskDigest, task: Option<Arc<PostgresTask>>) {
+        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let before = match task {
+            Some(task) => tasks.insert(digest, task),
+            None => tasks.remove(&digest),
+        };
+        if let Some(before) = before {
+            before.close();
+        }
     }
 }
 

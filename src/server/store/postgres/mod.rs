@@ -117,7 +117,16 @@ async fn drive(follower: Arc<AsyncMutex<Follower>>, trouble: Arc<Mutex<Option<St
 }
 
 fn set_trouble(trouble: &Mutex<Option<String>>, followed: Result<(), PostgresError>) {
-    *trouble.lock().unwrap_or_else(PoisonError::into_inner) = followed.err().map(|error| error.to_string());
+    let mut trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = followed.err().map(|error| error.to_string());
+    match (&*trouble, &found) {
+        (before, Some(error)) if before.as_ref() != Some(error) => {
+            tracing::warn!(%error, "the database cannot be followed");
+        }
+        (Some(_), None) => tracing::info!("the database can be followed again"),
+        _ => {}
+    }
+    *trouble = found;
 }
 
 impl ReportStore for PostgresStore {

@@ -24,7 +24,9 @@ pub(super) struct State {
     /// Locked while reports are summed: not for a request thread. Taken before the ledger where both are.
     sum: Mutex<Sum>,
     ledger: Mutex<Ledger>,
-    counts: watch::Sender<Counts>,
+    /// Gone once the task is: then whoever waits for other counts hears of it.
+    teller: Mutex<Option<watch::Sender<Counts>>>,
+    told: watch::Receiver<Counts>,
 }
 
 struct Sum {
@@ -41,16 +43,23 @@ pub(super) struct Snapshot {
 
 impl State {
     pub(super) fn new(snapshot: Snapshot) -> Self {
-        let counts = Counts { records: snapshot.aggregate.records(), duplicates: 0 };
+        let (teller, told) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates: 0 });
         Self {
             ledger: Mutex::new(Ledger::new(&snapshot)),
             sum: Mutex::new(Sum { aggregate: snapshot.aggregate, duplicates: 0 }),
-            counts: watch::Sender::new(counts),
+            teller: Mutex::new(Some(teller)),
+            told,
         }
     }
 
-    pub(super) fn counts(&self) -> &watch::Sender<Counts> {
-        &self.counts
+    /// The counts, and those to come.
+    pub(super) fn counts(&self) -> &watch::Receiver<Counts> {
+        &self.told
+    }
+
+    /// No more counts are told.
+    pub(super) fn end(&self) {
+        drop(hold(&self.teller).take());
     }
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -71,22 +80,11 @@ impl State {
         }
     }
 
-    /// Begins anew, in another history of the database. Whatever is awaited is left to the follower.
-    pub(super) fn restart(&self, snapshot: Snapshot) {
-        let mut sum = hold(&self.sum);
-        let mut ledger = self.ledger();
-        *ledger = Ledger { beginnings: ledger.beginnings + 1, ..Ledger::new(&snapshot) };
-        drop(ledger);
-        sum.aggregate = snapshot.aggregate;
-        self.tell(&sum);
-    }
-
-    /// An own transaction was committed: `add` adds its reports, unless the follower is to do it.
+    /// An own transaction was committed: `add` adds its reports.
     pub(super) fn committed(&self, awaited: Awaited, add: impl FnOnce(&mut Aggregate)) {
         let mut sum = hold(&self.sum);
-        if self.ledger().committed(awaited) {
-            add(&mut sum.aggregate);
-        }
+        add(&mut sum.aggregate);
+        self.ledger().committed(awaited);
         self.tell(&sum);
     }
 
@@ -111,7 +109,9 @@ impl State {
     /// Called under the sum's lock, so that counts are told in the order in which they came about.
     fn tell(&self, sum: &Sum) {
         let counts = Counts { records: sum.aggregate.records(), duplicates: sum.duplicates };
-        self.counts.send_if_modified(|told| std::mem::replace(told, counts) != counts);
+        if let Some(teller) = &*hold(&self.teller) {
+            teller.send_if_modified(|told| std::mem::replace(told, counts) != counts);
+        }
     }
 }
 
@@ -123,16 +123,11 @@ pub(super) struct Ledger {
     counted: BTreeSet<i64>,
     /// Own ones whose outcome is awaited.
     awaited: BTreeSet<i64>,
-    /// How often it began anew.
-    beginnings: u64,
 }
 
 /// An own transaction whose outcome is awaited.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Awaited {
-    transaction: i64,
-    beginnings: u64,
-}
+pub(super) struct Awaited(i64);
 
 /// What is to be read next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,29 +140,24 @@ pub(super) struct Range {
 impl Ledger {
     fn new(snapshot: &Snapshot) -> Self {
         let counted = snapshot.counted.iter().copied().collect();
-        Self { horizon: snapshot.horizon, counted, awaited: BTreeSet::new(), beginnings: 0 }
+        Self { horizon: snapshot.horizon, counted, awaited: BTreeSet::new() }
     }
 
     /// An own transaction is about to be committed.
     pub(super) fn begin(&mut self, transaction: i64) -> Awaited {
         self.awaited.insert(transaction);
-        Awaited { transaction, beginnings: self.beginnings }
+        Awaited(transaction)
     }
 
-    /// It was committed: whether its reports are to be added to the sum by who asks. If not, the follower reads them.
-    fn committed(&mut self, awaited: Awaited) -> bool {
-        let known = awaited.beginnings == self.beginnings && self.awaited.remove(&awaited.transaction);
-        if known {
-            self.counted.insert(awaited.transaction);
-        }
-        known
+    /// It was committed, and its reports are added to the sum by who says so.
+    fn committed(&mut self, awaited: Awaited) {
+        self.awaited.remove(&awaited.0);
+        self.counted.insert(awaited.0);
     }
 
     /// It failed, or nobody knows: the follower finds out.
     pub(super) fn given_up(&mut self, awaited: Awaited) {
-        if awaited.beginnings == self.beginnings {
-            self.awaited.remove(&awaited.transaction);
-        }
+        self.awaited.remove(&awaited.0);
     }
 
     /// What is to be read when all transactions below `ended` have ended.
@@ -192,7 +182,7 @@ mod tests {
     use super::*;
 
     fn ledger() -> Ledger {
-        Ledger { horizon: 10, counted: BTreeSet::new(), awaited: BTreeSet::new(), beginnings: 0 }
+        Ledger { horizon: 10, counted: BTreeSet::new(), awaited: BTreeSet::new() }
     }
 
     #[test]
@@ -200,9 +190,9 @@ mod tests {
         let mut ledger = ledger();
         let (first, second) = (ledger.begin(12), ledger.begin(15));
         assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
-        assert!(ledger.committed(second));
+        ledger.committed(second);
         assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
-        assert!(ledger.committed(first));
+        ledger.committed(first);
         assert_eq!(ledger.limit(14), Range { from: 10, to: 14, without: vec![12] });
         ledger.advance(14);
         assert_eq!(ledger.limit(20), Range { from: 14, to: 20, without: vec![15] });
@@ -214,18 +204,6 @@ mod tests {
         let lost = ledger.begin(12);
         ledger.given_up(lost);
         assert_eq!(ledger.limit(20), Range { from: 10, to: 20, without: vec![] });
-    }
-
-    #[test]
-    fn a_transaction_of_an_earlier_history_is_left_to_the_follower() {
-        let mut ledger = ledger();
-        let awaited = ledger.begin(12);
-        ledger = Ledger { beginnings: ledger.beginnings + 1, ..self::ledger() };
-        let same_number = ledger.begin(12);
-        assert!(!ledger.committed(awaited));
-        ledger.given_up(awaited);
-        assert_eq!(ledger.limit(20).to, 12, "the new history's own one is still awaited");
-        assert!(ledger.committed(same_number));
     }
 
     #[test]

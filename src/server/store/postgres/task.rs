@@ -96,8 +96,9 @@ impl PostgresTask {
         &self.shared
     }
 
-    /// Takes no further batch. Those that wait are written.
+    /// Takes no further batch, and tells no more counts. Batches that wait are written.
     pub(super) fn close(&self) {
+        self.shared.state.end();
         drop(hold(&self.queue).take());
     }
 
@@ -130,7 +131,7 @@ impl TaskReports for PostgresTask {
     }
 
     fn watch_counts(&self) -> watch::Receiver<Counts> {
-        self.shared.state.counts().subscribe()
+        self.shared.state.counts().clone()
     }
 
     fn queued(&self) -> usize {

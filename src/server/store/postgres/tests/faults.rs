@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixStream};
 
 use super::*;
-use crate::server::{DatabaseAddress, Server, ServerConfig};
+use crate::server::{Secret, Server, ServerConfig};
 
 /// Sends batches from several threads until `stop`; what is not acknowledged is sent again. Returns what was acknowledged.
 fn load<'a>(
@@ -82,7 +82,7 @@ const DATA: &str = "LDP_PCA_TEST_DATA";
 async fn serves_until_killed() {
     let address = std::env::var(ADDRESS).expect("the test that starts this names a database");
     let config = ServerConfig {
-        store: Some(DatabaseAddress::new(address)),
+        store: Some(Secret::new(address)),
         listen: ([127, 0, 0, 1], 0).into(),
         ..ServerConfig::new(std::env::var_os(DATA).expect("the test that starts this names a folder"))
     };

@@ -275,6 +275,7 @@ fn tasks_come_and_go_for_all() {
     let reports = reports(&task, 6, 20);
     assert_eq!(first.commit(&task, &reports), ACCEPTED_ALL(20));
     let stale = second.reports_of(&task);
+    let mut watched = stale.watch_counts();
     assert!(first.store.delete(task.digest()).unwrap());
     assert!(!first.store.delete(task.digest()).unwrap());
     assert!(first.store.task(task.digest()).is_none());
@@ -282,6 +283,7 @@ fn tasks_come_and_go_for_all() {
     let refused = second.runtime.block_on(stale.commit(batch(&reports)));
     assert_eq!(refused, Err(CommitError::Closed));
     eventually("the other hears of the deletion", || second.store.task(task.digest()).is_none());
+    second.runtime.block_on(async { while watched.changed().await.is_ok() {} });
     assert_eq!(first.query("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'reports%'"), "1");
 
     assert_eq!(second.store.put(task.clone(), TaskSettings::default()).unwrap(), Put::Created);

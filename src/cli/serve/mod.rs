@@ -1,0 +1,172 @@
+//! `serve`.
+
+mod config;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::server::{LogConfig, LogFormat, Secret, Server, ServerConfig};
+use tracing_subscriber::EnvFilter;
+
+use super::error::{CliError, Result};
+use super::files;
+use super::output::{grouped, note};
+
+/// Collect reports over HTTP
+///
+/// Everything acknowledged is on disk. Tasks come over HTTP (`ldp-pca task put`) or with --task; those that the folder already holds are
+/// served too. Ctrl-C stops it after the requests at hand.
+#[derive(Args)]
+pub(super) struct Serve {
+    /// The folder that holds tasks and reports; made if it is not there
+    #[arg(long, required_unless_present = "config")]
+    data: Option<PathBuf>,
+    /// A file of settings in TOML (docs/http-api.md); options given here win
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A PostgreSQL database for tasks and reports in place of the folder, as postgres:///reports?host=/run/postgresql&user=aggregator; a
+    /// password belongs in the --config file, for every user of a machine sees the options of its processes
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// A task to collect for; may be repeated
+    #[arg(short, long)]
+    task: Vec<PathBuf>,
+    /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080]
+    #[arg(long)]
+    listen: Option<SocketAddr>,
+    /// A folder with the page to serve at /
+    #[arg(long)]
+    www: Option<PathBuf>,
+    /// Recover nothing from fewer reports than this
+    #[arg(long)]
+    minimum_batch: Option<u64>,
+    /// Show components to everybody, without the collector's token
+    #[arg(long)]
+    open_recovery: bool,
+    /// The form of the log on standard error
+    #[arg(long, value_name = "pretty|json", value_parser = log_format)]
+    log_format: Option<LogFormat>,
+    /// error, warn, info, debug (a line for every request) or trace, or a filter [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> Result<()> {
+        let tasks = self.task.iter().map(|path| files::task(path)).collect::<Result<Vec<_>>>()?;
+        let config = self.config()?;
+        start_log(&config.log)?;
+        runtime()?.block_on(async {
+            let data = config.data.clone();
+            let server = Server::bind(config, tasks).await.map_err(|error| CliError::Failed(error.to_string()))?;
+            // Programs read this line to learn the port.
+            println!("listening on http://{}", server.local_addr());
+            for path in server.made_tokens() {
+                note(format!("made {}: whoever has what is in it may do what it is named after", path.display()));
+            }
+            for task in server.tasks() {
+                note(format!("task {}: {} reports so far", task.digest, grouped(task.records)));
+                if task.cut_bytes > 0 {
+                    note(format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
+                }
+                if task.damaged_reports > 0 {
+                    note(format!(
+                        "  warning: {} damaged reports are not counted: the disk lost what it had",
+                        task.damaged_reports
+                    ));
+                }
+            }
+            if server.tasks().is_empty() {
+                note(format!(
+                    "no task yet: ldp-pca task put task.json --url http://{} --token-file {}",
+                    server.local_addr(),
+                    data.join("admin.token").display()
+                ));
+            }
+            server.serve(stopped()).await.map_err(|error| CliError::Failed(error.to_string()))
+        })
+    }
+
+    /// The settings of the file, if any, under those of the command line.
+    fn config(&self) -> Result<ServerConfig> {
+        let mut config = match &self.config {
+            Some(path) => config::read(path)?,
+            None => ServerConfig::new(""),
+        };
+        let Self { data, config: _, store, task: _, listen, www, minimum_batch, open_recovery, log_format, log_level } =
+            self;
+        set(&mut config.data, data);
+        set(&mut config.listen, listen);
+        set(&mut config.minimum_batch, minimum_batch);
+        set(&mut config.log.format, log_format);
+        set(&mut config.log.level, log_level);
+        if www.is_some() {
+            config.www.clone_from(www);
+        }
+        if let Some(store) = store {
+            config.store = Some(Secret::new(store));
+        }
+        config.open_recovery |= open_recovery;
+        if config.data.as_os_str().is_empty() {
+            return Err(CliError::Usage(
+                "there is no folder for tasks and reports: give --data, or data in the --config file".into(),
+            ));
+        }
+        Ok(config)
+    }
+}
+
+fn set<T: Clone>(field: &mut T, given: &Option<T>) {
+    if let Some(given) = given {
+        field.clone_from(given);
+    }
+}
+
+fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
+    match text {
+        "pretty" => Ok(LogFormat::Pretty),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(format!("'{text}' is neither pretty nor json")),
+    }
+}
+
+/// Writes what the server tells to standard error from now on.
+fn start_log(log: &LogConfig) -> Result<()> {
+    let filter = EnvFilter::try_new(&log.level).map_err(|error| {
+        CliError::Usage(format!("the log level '{}': {error}; use error, warn, info, debug or trace", log.level))
+    })?;
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    match log.format {
+        LogFormat::Json => subscriber.json().flatten_event(true).init(),
+        LogFormat::Pretty => subscriber.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+    }
+    Ok(())
+}
+
+/// The runtime of the server.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::Failed(format!("cannot start the server's threads: {error}")))
+}
+
+/// Waits for Ctrl-C or a termination signal.
+pub(super) async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without signals there is only the end of the process.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

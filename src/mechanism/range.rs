@@ -1,0 +1,146 @@
+//! Whether a dense report can have been made by a randomizer, for aggregators that want to bound what one report does.
+//!
+//! Every payload of the right length is one that Gaussian noise *can* produce, so strict decoding bounds nothing: a modified client may
+//! put every entry at the end of its range. Noise hardly ever does, and this check refuses what it hardly ever makes. It looks at
+//! the payload alone, which is public: the guarantee of a report does not depend on it.
+//!
+//! # The bound
+//! In steps, an entry is `m = floor(q + g)` with `q` the record's share and g ~ N(0, 16^2), independent over the p entries, then clamped
+//! to the payload's width. So `|m + 1/2| <= |q| + |g| + 1/2`, which clamping only lowers (both ends are at half integers from
+//! zero), and over all entries
+//!
+//! ```text
+//! ||m + 1/2|| <= ||q|| + ||g|| + sqrt(p)/2
+//! ```
+//!
+//! `||q||` is at most the largest of 1/step (diagonal) and 1/(sqrt(2) step) (off it), since `||x x^T||_F <= 1` counts every off-diagonal
+//! entry twice. `||g||^2 / 16^2` is chi-squared with p degrees of freedom, and exceeds `p + 2 sqrt(p t) + 2 t` with probability at most
+//! `e^-t` (Laurent & Massart 2000, Lemma 1). With t = 40 ln 2 an honest report is refused once in 2^40.
+//!
+//! # What it gives
+//! A report that passes moves the mean of n by no more in Frobenius norm than honest noise does: about `sqrt(p)` deviations over n. It may
+//! still put all of that into one direction, where honest noise has about `2 sqrt(2) / sqrt(p)` of it.
+
+use super::{Mechanism, gaussian::Gaussian};
+
+/// Steps per standard deviation of the noise, as a number.
+const DEVIATION: f64 = crate::sampling::gaussian::STEPS_PER_SIGMA as f64;
+
+/// The bound for the payloads of one mechanism.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RangeCheck {
+    /// Bytes per entry.
+    width: usize,
+    /// The most that the sum of `(2 m + 1)^2` may be.
+    most: u64,
+}
+
+/// A payload that honest noise makes once in 2^40.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the report's entries have a square sum of {found}, and an honest one has at most {most}: randomize with the task's own mechanism"
+)]
+pub struct RangeError {
+    /// The sum of `(2 m + 1)^2` over the entries m.
+    pub found: u64,
+    /// The most that it may be.
+    pub most: u64,
+}
+
+impl RangeCheck {
+    /// The check for a mechanism; `None` for one whose reports are bounded by their form.
+    #[must_use]
+    pub fn new(mechanism: &Mechanism) -> Option<Self> {
+        match mechanism {
+            Mechanism::Gaussian(gaussian) => Some(Self::of(gaussian)),
+            Mechanism::DoubleCap(_) => None,
+        }
+    }
+
+    fn of(gaussian: &Gaussian) -> Self {
+        let (entries, width) = gaussian.entries_and_width();
+        let p = entries as f64;
+        let t = 40.0 * core::f64::consts::LN_2;
+        let noise = DEVIATION * (p + 2.0 * (p * t).sqrt() + 2.0 * t).sqrt();
+        let norm = gaussian.largest_share() + noise + 0.5 * p.sqrt();
+        Self { width, most: (4.0 * norm * norm).ceil() as u64 }
+    }
+
+    /// Looks at the payload of a report of this mechanism.
+    ///
+    /// # Errors
+    /// [`RangeError`] when it is none that honest noise makes.
+    pub fn check(&self, payload: &[u8]) -> Result<(), RangeError> {
+        // With both ends at 2^width the square is at most 2^32; a sum of 2^31 entries fits.
+        let square = |entry: i64| ((2 * entry + 1) * (2 * entry + 1)) as u64;
+        let found = if self.width == 1 {
+            payload.iter().map(|&byte| square((byte as i8).into())).sum()
+        } else {
+            payload.as_chunks().0.iter().map(|&pair| square(i16::from_le_bytes(pair).into())).sum()
+        };
+        if found <= self.most { Ok(()) } else { Err(RangeError { found, most: self.most }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::record::{BoundedRecord, Bounding};
+    use crate::report::ReportId;
+
+    /// Reports of the two extreme kinds of records, at both widths. One in 2^40 may be refused: these are not.
+    #[test]
+    fn honest_reports_pass_and_those_with_a_fifth_more_noise_do_not() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        for (e, calibration) in [(0.5, Calibration::Paper), (2.0, Calibration::Analytic), (20.0, Calibration::Analytic)]
+        {
+            for dimension in [1, 2, 30, 120] {
+                let spec = MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-6), calibration };
+                let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
+                let range = RangeCheck::new(&mechanism).unwrap();
+                let mut one = vec![0.0; dimension];
+                one[dimension - 1] = 1.0;
+                for values in [one, vec![1.0; dimension]] {
+                    let record = BoundedRecord::new(values, Bounding::UnitNorm).unwrap();
+                    for _ in 0..50 {
+                        let id = ReportId::new([0; 16]);
+                        let payload = mechanism.randomize_with_rng(&record, &[0; 16], id, &mut rng).unwrap();
+                        range.check(&payload).unwrap();
+                        // Where there are many entries, a little more is noticed.
+                        if dimension == 120 {
+                            let scaled: Vec<u8> = match range.width {
+                                1 => payload.iter().map(|&byte| (f64::from(byte as i8) * 1.2) as i8 as u8).collect(),
+                                _ => payload
+                                    .as_chunks()
+                                    .0
+                                    .iter()
+                                    .flat_map(|&pair| {
+                                        ((f64::from(i16::from_le_bytes(pair)) * 1.2) as i16).to_le_bytes()
+                                    })
+                                    .collect(),
+                            };
+                            let error = range.check(&scaled).unwrap_err();
+                            assert!(error.found > error.most && error.to_string().contains(&error.found.to_string()));
+                        }
+                    }
+                }
+                let ends = match range.width {
+                    1 => vec![0x80; mechanism.payload_bytes()],
+                    _ => [0, 0x80].repeat(mechanism.payload_bytes() / 2),
+                };
+                assert!(dimension < 30 || range.check(&ends).is_err(), "all at the end of the range");
+            }
+        }
+    }
+
+    #[test]
+    fn a_double_cap_report_is_bounded_by_its_form() {
+        let spec = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 8, cap: 1 };
+        assert_eq!(RangeCheck::new(&spec.build(3, Bounding::UnitNorm).unwrap()), None);
+    }
+}

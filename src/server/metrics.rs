@@ -1,0 +1,123 @@
+//! What an operator watches, in the text format of OpenMetrics. Counting is adding to atomics; names are put to numbers when somebody
+//! looks.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+use super::app::App;
+use super::problem::{Kind, Problem, Rejected};
+use super::store::StoreMetrics;
+
+/// The media type that encoders of this version of the format name.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The figures of a server.
+pub(super) struct Metrics {
+    /// Reports counted, since the start.
+    pub(super) accepted: Counter,
+    pub(super) duplicate: Counter,
+    pub(super) issued_ids: Counter,
+    pub(super) computed_recoveries: Counter,
+    rejected: Vec<Counter>,
+    problems: Vec<Counter>,
+    upload_seconds: Histogram,
+    store: StoreMetrics,
+}
+
+type Labels = Vec<(&'static str, String)>;
+
+impl Metrics {
+    pub(super) fn new(store: StoreMetrics) -> Self {
+        Self {
+            accepted: Counter::default(),
+            duplicate: Counter::default(),
+            issued_ids: Counter::default(),
+            computed_recoveries: Counter::default(),
+            rejected: Rejected::ALL.iter().map(|_| Counter::default()).collect(),
+            problems: Kind::ALL.iter().map(|_| Counter::default()).collect(),
+            // From a quarter of a millisecond to eight seconds.
+            upload_seconds: Histogram::new(exponential_buckets(0.25e-3, 2.0, 16)),
+            store,
+        }
+    }
+
+    pub(super) fn count_rejected(&self, why: Rejected) {
+        self.rejected[why as usize].inc();
+    }
+
+    pub(super) fn count_problem(&self, kind: Kind) {
+        self.problems[kind as usize].inc();
+    }
+
+    pub(super) fn time_upload(&self, took: Duration) {
+        self.upload_seconds.observe(took.as_secs_f64());
+    }
+}
+
+/// `GET /metrics`.
+pub(super) async fn show(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let mut registry = Registry::with_prefix("ldp_pca");
+    let Metrics { accepted, duplicate, issued_ids, computed_recoveries, rejected, problems, upload_seconds, store } =
+        &app.metrics;
+    registry.register("reports_accepted", "Reports counted, since the start", accepted.clone());
+    registry.register("reports_duplicate", "Reports that were there already, since the start", duplicate.clone());
+    let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(rejected));
+    registry.register("reports_rejected", "Reports rejected among others, since the start", family);
+    let family = by_label("type", Kind::ALL.iter().map(|kind| kind.name()).zip(problems));
+    registry.register("problems", "Requests refused, since the start", family);
+    registry.register_with_unit(
+        "upload",
+        "Time from the head of a request with reports to its answer",
+        Unit::Seconds,
+        upload_seconds.clone(),
+    );
+    registry.register("issued_ids", "Report ids issued, since the start", issued_ids.clone());
+    registry.register("recoveries_computed", "Recoveries that were computed, not cached", computed_recoveries.clone());
+    store.register(&mut registry);
+    register_tasks(&app, &mut registry);
+    let mut text = String::new();
+    encode(&mut text, &registry).map_err(|error| Problem::internal(error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+}
+
+fn by_label<'a>(
+    label: &'static str,
+    counts: impl Iterator<Item = (&'static str, &'a Counter)>,
+) -> Family<Labels, Counter> {
+    let family = Family::<Labels, Counter>::default();
+    for (name, count) in counts {
+        family.get_or_create(&vec![(label, name.to_owned())]).inc_by(count.get());
+    }
+    family
+}
+
+fn register_tasks(app: &App, registry: &mut Registry) {
+    let records = Family::<Labels, Gauge>::default();
+    let queued = Family::<Labels, Gauge>::default();
+    let predicted = Family::<Labels, Gauge<f64, AtomicU64>>::default();
+    for reports in app.store.tasks() {
+        let digest = reports.task().digest();
+        let mut labels = vec![("task", digest.to_string())];
+        records.get_or_create(&labels).set(i64::try_from(reports.counts().records).unwrap_or(i64::MAX));
+        queued.get_or_create(&labels).set(i64::try_from(reports.queued()).unwrap_or(i64::MAX));
+        if let Some((rank, error)) = app.collection(&reports).recovery.predicted_error() {
+            labels.push(("rank", rank.to_string()));
+            predicted.get_or_create(&labels).set(error);
+        }
+    }
+    registry.register("records", "Reports in the sum of a task", records);
+    registry.register("queued", "Requests of a task that wait for the disk", queued);
+    let help = "Predicted error of the components asked for last, as a share of what a random subspace has";
+    registry.register("predicted_error", help, predicted);
+}

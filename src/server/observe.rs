@@ -1,0 +1,154 @@
+//! What every request and answer has in common: a request id, headers, figures, and a line in the log where one is due.
+//!
+//! A line has the request's id, its method and route, the task, the status, the problem's type and the time. It has nothing that a client
+//! sent beside these: no query, no body, no token, and of a report neither bytes nor id. An accepted upload has a line
+//! at the level `debug` only.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{CACHE_CONTROL, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::Level;
+
+use super::app::App;
+use super::origins;
+use super::problem::Kind;
+
+/// The header of the request's id, in both directions.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longer ids are replaced.
+const LONGEST_ID: usize = 64;
+
+/// The layer around every route, and around what has none.
+pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let id = request.headers().get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
+    // The page's files have no route.
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let asked = route.is_some() && request.headers().contains_key(ORIGIN);
+    let allowance = if asked { origins::allowance(&app, &request) } else { None };
+    let told = tracing::enabled!(Level::DEBUG).then(|| Told::of(&request));
+    let method = request.method().clone();
+    let mut response = if asked && origins::is_preflight(&request) {
+        origins::preflight(allowance.as_ref())
+    } else {
+        next.run(request).await
+    };
+    let status = response.status();
+    let kind = response.extensions().get::<Kind>().copied();
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if route.is_some() {
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        origins::expose(headers, asked, allowance);
+    }
+    if let Some(kind) = kind {
+        app.metrics.count_problem(kind);
+    }
+    tell(&id, &method, route.as_ref(), told, status, kind, start);
+    headers.insert(REQUEST_ID, id);
+    response
+}
+
+/// What a line says of a request that is gone when it is written.
+struct Told {
+    task: Option<String>,
+}
+
+impl Told {
+    fn of(request: &Request) -> Self {
+        let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| rest.get(..64));
+        let is_task = |task: &&str| task.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Self { task: task.filter(is_task).map(str::to_owned) }
+    }
+}
+
+fn tell(
+    id: &HeaderValue,
+    method: &Method,
+    route: Option<&MatchedPath>,
+    told: Option<Told>,
+    status: StatusCode,
+    kind: Option<Kind>,
+    start: Instant,
+) {
+    /// One line; levels are constants.
+    macro_rules! line {
+        ($level:expr) => {
+            tracing::event!(
+                $level,
+                request = id.to_str().unwrap_or_default(),
+                %method,
+                route = route.map_or("", MatchedPath::as_str),
+                task = told.as_ref().and_then(|told| told.task.as_deref()),
+                status = status.as_u16(),
+                problem = kind.map(Kind::name),
+                ms = start.elapsed().as_secs_f64() * 1e3,
+                "request"
+            )
+        };
+    }
+    match kind {
+        // What an operator has to do something about.
+        Some(Kind::Internal | Kind::StoreUnavailable | Kind::CommitTimeout) => line!(Level::WARN),
+        // Somebody at a door that is closed.
+        Some(Kind::TokenUnknown | Kind::TokenRole) => line!(Level::INFO),
+        _ => line!(Level::DEBUG),
+    }
+}
+
+/// Whether a client's id can go into a log as it is.
+fn is_sane(id: &HeaderValue) -> bool {
+    (1..=LONGEST_ID).contains(&id.len())
+        && id.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+/// An id that no other request of this process has, and hardly one of another.
+fn next_id() -> HeaderValue {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut number = NEXT.fetch_add(1, Ordering::Relaxed);
+    if number == 0 {
+        // The first one chooses where to go on. Without randomness ids begin at 1 in every process.
+        let mut random = [0; 8];
+        let _ = getrandom::fill(&mut random);
+        number = u64::from_le_bytes(random) >> 1;
+        NEXT.fetch_add(number, Ordering::Relaxed);
+    }
+    let mut text = [0; 16];
+    for digit in text.iter_mut().rev() {
+        *digit = DIGITS[(number & 15) as usize];
+        number >>= 4;
+    }
+    HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_clients_are_taken_when_they_can_stand_in_a_log() {
+        for good in ["a", "3fa85f64-5717-4562-b3fc-2c963f66afa6", "x_1.2", &"a".repeat(64)] {
+            assert!(is_sane(&HeaderValue::from_str(good).unwrap()), "{good}");
+        }
+        for bad in ["", "a b", "a\"b", "{}", "a\u{e9}", &"a".repeat(65)] {
+            assert!(!is_sane(&HeaderValue::from_bytes(bad.as_bytes()).unwrap()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn made_ids_differ_and_are_sane() {
+        let mut ids: Vec<HeaderValue> = (0..1000).map(|_| next_id()).collect();
+        assert!(ids.iter().all(|id| is_sane(id) && id.len() == 16));
+        ids.sort_by(|left, right| left.as_bytes().cmp(right.as_bytes()));
+        ids.dedup();
+        assert_eq!(ids.len(), 1000);
+    }
+}

@@ -1,0 +1,96 @@
+//! Pages of other origins: what browsers let them do (CORS, Fetch Standard 3.2), task by task.
+
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::app::App;
+use crate::task::TaskDigest;
+
+/// An origin as browsers write it: scheme, host and port, in lower case, and nothing behind them.
+pub(super) struct Origin;
+
+impl Origin {
+    /// Whether a text is one. Browsers send it byte for byte like this, so that it can be compared as a text.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-:[]_".contains(&byte);
+        (!host.is_empty() && host.bytes().all(plain)).then_some(Self)
+    }
+}
+
+/// What a page of the request's origin may do; `None` when no page asks, as most who send reports do not.
+pub(super) fn allowance<B>(app: &App, request: &Request<B>) -> Option<HeaderValue> {
+    let origin = request.headers().get(ORIGIN)?;
+    let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| TaskDigest::from_hex(rest.get(..64)?));
+    let reports = task.and_then(|task| app.store.task(task));
+    let allowed = match reports.as_ref().map(|reports| reports.settings()) {
+        Some(settings) => match &settings.origins {
+            Some(origins) => {
+                let known = origins.iter().any(|known| known.as_bytes() == origin.as_bytes());
+                return known.then(|| origin.clone());
+            }
+            None => HeaderValue::from_static("*"),
+        },
+        None => HeaderValue::from_static("*"),
+    };
+    Some(allowed)
+}
+
+/// Whether a browser asks beforehand.
+pub(super) fn is_preflight<B>(request: &Request<B>) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(ORIGIN)
+        && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// The answer to a browser that asks beforehand. Adding and deleting tasks is not for pages.
+pub(super) fn preflight(allowance: Option<&HeaderValue>) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if allowance.is_some() {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET,POST"));
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("content-type,authorization"));
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("3600"));
+    }
+    response
+}
+
+/// Lets the page see the answer, or not. `asked` tells whether a page asked at all.
+pub(super) fn expose(headers: &mut HeaderMap, asked: bool, allowance: Option<HeaderValue>) {
+    if asked {
+        headers.insert(VARY, HeaderValue::from_static("origin"));
+    }
+    if let Some(allowance) = allowance {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allowance);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after,x-request-id"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_what_browsers_send() {
+        for good in ["https://example.org", "http://localhost:8080", "http://[::1]:3000", "https://a-b.example"] {
+            assert!(Origin::parse(good).is_some(), "{good}");
+        }
+        for bad in [
+            "",
+            "*",
+            "null",
+            "example.org",
+            "https://",
+            "https://Example.org",
+            "https://example.org/",
+            "ftp://a",
+            "https://a b",
+        ] {
+            assert!(Origin::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

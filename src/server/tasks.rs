@@ -1,0 +1,211 @@
+//! Tasks: listed, shown, added, changed, deleted; and report ids issued for them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path as UrlPath, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::app::{App, Status};
+use super::issuing::{MOST, OPEN_COUNT};
+use super::origins::Origin;
+use super::problem::{Kind, Problem, excerpt};
+use super::store::{Put, StoreError, TaskSettings};
+use super::tokens::Role;
+use crate::report::report_bytes;
+use crate::task::{MAX_TASK_BYTES, Task, TaskDigest};
+
+/// Bytes of a document beside the task in it.
+const BESIDE_THE_TASK: usize = 64 << 10;
+
+/// `GET /tasks`.
+pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
+    let tasks: Vec<String> = app.store.tasks().iter().map(|task| task.task().digest().to_string()).collect();
+    Json(serde_json::json!({"tasks": tasks})).into_response()
+}
+
+/// `GET /tasks/{id}`.
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+) -> Result<Response, Problem> {
+    let json = app.find(id)?.task().to_json();
+    Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
+}
+
+/// `GET /tasks/{id}/status`.
+pub(super) async fn status(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+) -> Result<Json<Status>, Problem> {
+    let reports = app.find(id)?;
+    Ok(Json(app.status(&*reports, reports.counts())))
+}
+
+/// A task and what its operator decides.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PutTask {
+    /// Read by its own strict reader.
+    task: Box<RawValue>,
+    #[serde(default)]
+    settings: TaskSettings,
+}
+
+/// `PUT /tasks/{id}`: adds a task, or gives it other settings.
+pub(super) async fn put(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
+    if let Err(problem) = app.tokens.check(&headers, Role::Admin) {
+        return Err(app.limits.refuse(&headers, body, problem).await);
+    }
+    let PutTask { task, settings } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
+    check_settings(&settings)?;
+    // Large tasks take their time.
+    let task = spawn_blocking(move || Task::from_json(task.get())).await;
+    let task = task.map_err(|error| Problem::internal(error.to_string()))?;
+    let task = task.map_err(|error| Problem::new(Kind::BadTask, error.to_string()))?;
+    let digest = task.digest();
+    if TaskDigest::from_hex(&id) != Some(digest) {
+        let id = excerpt(&id);
+        return Err(Problem::new(
+            Kind::OtherId,
+            format!(
+                "the path says '{id}', and the digest of the task in the body is {digest}: PUT it to /tasks/{digest}"
+            ),
+        ));
+    }
+    let (each, most) = (report_bytes(&task), app.max_body_bytes);
+    if each > most {
+        return Err(Problem::new(
+            Kind::BadTask,
+            format!(
+                "a report of the task has {each} bytes, and the server reads bodies of {most}: raise max_body_bytes"
+            ),
+        ));
+    }
+    let store = Arc::clone(&app);
+    let put = spawn_blocking(move || store.store.put(task, settings)).await;
+    let put = put.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
+    tracing::info!(task = %digest, change = ?put, "task put");
+    let reports = app.store.task(digest).ok_or_else(|| Problem::unknown_task(&id))?;
+    let status = match put {
+        Put::Created => StatusCode::CREATED,
+        Put::Updated => StatusCode::OK,
+    };
+    Ok((status, Json(app.status(&*reports, reports.counts()))).into_response())
+}
+
+/// `DELETE /tasks/{id}`: with every byte of its reports.
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    app.tokens.check(&headers, Role::Admin)?;
+    let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
+    let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
+    let store = Arc::clone(&app);
+    let deleted = spawn_blocking(move || store.store.delete(digest)).await;
+    let deleted = deleted.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
+    app.forget(digest);
+    if !deleted {
+        return Err(Problem::unknown_task(&id));
+    }
+    tracing::info!(task = %digest, "task deleted");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How many ids are wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WantedIds {
+    count: u32,
+}
+
+/// `POST /tasks/{id}/seeds`: ids for reports that are still to be made.
+pub(super) async fn issue(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let reports = app.find(id)?;
+    let admin = app.tokens.has(&headers, Role::Admin)?;
+    if !reports.settings().issued_ids {
+        return Err(Problem::new(
+            Kind::NoIssuedIds,
+            "reports of this task make their own ids: ask for none, or ask the operator to set issued_ids",
+        ));
+    }
+    let WantedIds { count } = read_json(&app, &headers, body, 1024).await?;
+    let most = if admin { MOST } else { OPEN_COUNT };
+    if !(1..=most).contains(&count) {
+        let more = if admin { String::new() } else { format!(" (up to {MOST} with an admin's token)") };
+        return Err(Problem::new(Kind::BadCount, format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
+    }
+    let ids = app.issuer.issue(reports.task().digest(), count);
+    let ids = ids.map_err(|error| Problem::internal(format!("no randomness from the system: {error}")))?;
+    app.metrics.issued_ids.inc_by(count.into());
+    Ok(Json(serde_json::json!({"ids": ids})).into_response())
+}
+
+/// Reads a document of at most `most` bytes.
+async fn read_json<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body, most: usize) -> Result<T, Problem> {
+    let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+    if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+        let found = excerpt(found);
+        let problem = Problem::new(Kind::MediaType, format!("the Content-Type is '{found}': send application/json"));
+        return Err(app.limits.refuse(headers, body, problem).await);
+    }
+    let bytes: Bytes = match timeout(app.limits.request_timeout(), to_bytes(body, most)).await {
+        Ok(Ok(bytes)) => bytes,
+        // Too long or cut off; the latter has nobody who would read an answer.
+        Ok(Err(_)) => {
+            return Err(Problem::new(
+                Kind::BodyTooLarge,
+                format!("the body has more than {most} bytes, and so many are read"),
+            ));
+        }
+        Err(_) => {
+            return Err(Problem::new(Kind::BodyTimeout, "the body was not complete in time: send it at once"));
+        }
+    };
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
+}
+
+fn check_settings(settings: &TaskSettings) -> Result<(), Problem> {
+    let bad = |detail: String| Err(Problem::new(Kind::BadSettings, detail));
+    if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
+        && starts >= expires
+    {
+        return bad(format!("starts is {starts} and expires is {expires}: a task must start before it expires"));
+    }
+    if let (Some(retention), None) = (settings.retention, settings.expires) {
+        return bad(format!("retention is {retention} without expires, from which it counts: give both"));
+    }
+    for origin in settings.origins.iter().flatten() {
+        if Origin::parse(origin).is_none() {
+            let origin = excerpt(origin);
+            return bad(format!("'{origin}' is no origin: write scheme, host and port alone, as https://example.org"));
+        }
+    }
+    Ok(())
+}
+
+fn not_stored(error: &StoreError) -> Problem {
+    tracing::warn!(%error, "the store could not be changed");
+    Problem::new(Kind::StoreUnavailable, format!("nothing was changed: {error}"))
+}

@@ -1,0 +1,142 @@
+//! Who may do what: bearer tokens (RFC 6750), compared in constant time over their digests.
+
+use std::path::{Path, PathBuf};
+
+use axum::http::{HeaderMap, header};
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
+
+use super::ServerError;
+use super::config::{Secret, TokenConfig};
+use super::problem::{Kind, Problem};
+use super::secrets::{random_line, read_or_make};
+
+/// The fewest characters of a token: what can be guessed is no secret.
+const FEWEST_CHARACTERS: usize = 32;
+
+/// What a token is for. Neither includes the other: whoever adds tasks need not see components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Adds, changes and deletes tasks, and asks for many report ids.
+    Admin,
+    /// Sees components.
+    Collector,
+}
+
+/// The digests of all tokens.
+pub(super) struct Tokens {
+    admin: Vec<[u8; 32]>,
+    collector: Vec<[u8; 32]>,
+}
+
+impl Tokens {
+    /// Those of the configuration, and those in the files of `data` where it has none; also the files that were made.
+    pub(super) fn load(config: &TokenConfig, data: &Path) -> Result<(Self, Vec<PathBuf>), ServerError> {
+        let mut made = Vec::new();
+        let mut load = |role: &'static str, listed: &[Secret], file: &Option<PathBuf>| {
+            let mut tokens: Vec<[u8; 32]> = Vec::new();
+            for token in listed {
+                tokens.push(check(token.text(), || format!("a token in the configuration's tokens.{role}"))?);
+            }
+            let path = match file {
+                Some(path) => path.clone(),
+                None if tokens.is_empty() => data.join(format!("{role}.token")),
+                None => return Ok(tokens),
+            };
+            let refused = |source| ServerError::Secret { path: path.clone(), source };
+            let text = if file.is_some() {
+                std::fs::read_to_string(&path).map_err(refused)?
+            } else {
+                let (text, new) = read_or_make(&path, || random_line(32)).map_err(refused)?;
+                if new {
+                    made.push(path.clone());
+                }
+                text
+            };
+            for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                tokens.push(check(line.trim(), || format!("line {} of {}", index + 1, path.display()))?);
+            }
+            if tokens.is_empty() {
+                return Err(ServerError::Token(format!(
+                    "{} has no token: write one a line, or delete the file and restart",
+                    path.display()
+                )));
+            }
+            Ok(tokens)
+        };
+        let tokens = Self {
+            admin: load("admin", &config.admin, &config.admin_file)?,
+            collector: load("collector", &config.collector, &config.collector_file)?,
+        };
+        Ok((tokens, made))
+    }
+
+    /// Refuses a request without a token of this role.
+    pub(super) fn check(&self, headers: &HeaderMap, role: Role) -> Result<(), Problem> {
+        let needed = match role {
+            Role::Admin => "an admin",
+            Role::Collector => "a collector",
+        };
+        let Some(token) = presented(headers)? else {
+            return Err(Problem::new(
+                Kind::TokenMissing,
+                format!("this needs {needed}'s token: send it as 'Authorization: Bearer <token>'"),
+            ));
+        };
+        let digest: [u8; 32] = Sha256::digest(token).into();
+        let is_one_of = |tokens: &[[u8; 32]]| {
+            let none = Choice::from(0);
+            bool::from(tokens.iter().fold(none, |found, token| found | token.ct_eq(&digest)))
+        };
+        let (admin, collector) = (is_one_of(&self.admin), is_one_of(&self.collector));
+        let (good, other) = match role {
+            Role::Admin => (admin, collector),
+            Role::Collector => (collector, admin),
+        };
+        match (good, other) {
+            (true, _) => Ok(()),
+            (false, true) => Err(Problem::new(
+                Kind::TokenRole,
+                format!("the token is good, but not for this: it needs {needed}'s token"),
+            )),
+            (false, false) => Err(Problem::new(
+                Kind::TokenUnknown,
+                format!("the server does not know this token: it needs {needed}'s token as it was configured or made"),
+            )),
+        }
+    }
+
+    /// Whether the request comes with a token of this role; without any it does not, and with a bad one it is refused.
+    pub(super) fn has(&self, headers: &HeaderMap, role: Role) -> Result<bool, Problem> {
+        if headers.contains_key(header::AUTHORIZATION) { self.check(headers, role).map(|()| true) } else { Ok(false) }
+    }
+}
+
+/// The digest of a token that is good enough. What is wrong is told without the token.
+fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerError> {
+    let found = token.chars().count();
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let place = place();
+        return Err(ServerError::Token(format!(
+            "{place} has a space or another character than ASCII: use letters and digits"
+        )));
+    }
+    if found < FEWEST_CHARACTERS {
+        let place = place();
+        return Err(ServerError::Token(format!(
+            "{place} has {found} characters: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' makes them"
+        )));
+    }
+    Ok(Sha256::digest(token).into())
+}
+
+/// The token of a request.
+fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    let (scheme, token) = value.as_bytes().split_at_checked(7).unwrap_or_default();
+    if scheme.eq_ignore_ascii_case(b"bearer ") {
+        Ok(Some(token.trim_ascii()))
+    } else {
+        Err(Problem::new(Kind::TokenUnknown, "the Authorization header has another form than 'Bearer <token>'"))
+    }
+}

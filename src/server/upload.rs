@@ -1,0 +1,253 @@
+//! Taking reports: `POST /tasks/{id}/reports`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path as UrlPath, State};
+use axum::http::{HeaderMap, header};
+use serde::Serialize;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::app::{App, Period};
+use super::issuing::Issuer;
+use super::limits::{Upload, busy};
+use super::problem::{Kind, Problem, Rejected, excerpt, urn};
+use super::store::{Batch, CommitError, Committed, TaskReports};
+use crate::mechanism::RangeCheck;
+use crate::report::{Report, ReportError};
+use crate::task::Task;
+
+/// The media type of reports, beside `application/octet-stream`.
+const REPORTS: &str = "application/vnd.ldp-pca.reports";
+
+/// Bytes of reports beyond which they are decoded off the request threads.
+const DECODE_INLINE_BYTES: usize = 128 << 10;
+
+/// Refused reports beyond which an answer only counts them.
+const LISTED_REJECTIONS: usize = 1000;
+
+/// What became of the reports of a request.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Verdict {
+    accepted: u64,
+    duplicate: u64,
+    rejected: u64,
+    /// The first of the rejected ones.
+    rejections: Vec<Rejection>,
+}
+
+/// One refused report.
+#[derive(Debug, Serialize)]
+struct Rejection {
+    /// Its place in the body, from 0.
+    index: usize,
+    r#type: String,
+    detail: String,
+}
+
+/// `POST /tasks/{id}/reports`.
+pub(super) async fn take(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Verdict>, Problem> {
+    let start = Instant::now();
+    let checked = app.find(id).and_then(|reports| {
+        check_period(&app, &*reports)?;
+        check_media_type(&headers)?;
+        Ok(reports)
+    });
+    let reports = match checked {
+        Ok(reports) => reports,
+        Err(problem) => return Err(app.limits.refuse(&headers, body, problem).await),
+    };
+    let upload = app.limits.read(&headers, body).await?;
+    check_length(&upload.bytes, &*reports)?;
+    let rules = Rules::new(&app, &*reports);
+    let Decoded { batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
+        decode(upload, &rules)
+    } else {
+        let decoded = spawn_blocking(move || decode(upload, &rules)).await;
+        decoded.map_err(|error| Problem::internal(error.to_string()))?
+    };
+    let committed = if batch.reports.is_empty() {
+        Committed::default()
+    } else {
+        let committed = timeout(app.limits.request_timeout(), reports.commit(batch)).await;
+        committed.map_err(|_| commit_timeout())?.map_err(|error| not_committed(&error))?
+    };
+    let Committed { accepted, duplicate } = committed;
+    app.metrics.accepted.inc_by(accepted);
+    app.metrics.duplicate.inc_by(duplicate);
+    reasons.into_iter().for_each(|why| app.metrics.count_rejected(why));
+    app.metrics.time_upload(start.elapsed());
+    let verdict = Verdict { accepted, duplicate, rejected, rejections };
+    if rejected == 0 { Ok(Json(verdict)) } else { Err(some_rejected(&verdict)) }
+}
+
+fn check_period(app: &App, reports: &dyn TaskReports) -> Result<(), Problem> {
+    match app.period(&reports.settings()) {
+        Period::Open => Ok(()),
+        Period::NotStarted(starts) => Err(Problem::new(
+            Kind::TaskNotStarted,
+            format!("reports are taken from {starts} on (seconds since 1970): nothing was counted, send the same bytes then"),
+        )
+        .with(serde_json::json!({"starts": starts}))),
+        Period::Expired(expires) => Err(Problem::new(
+            Kind::TaskExpired,
+            format!(
+                "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what was \
+                 acknowledged before counts"
+            ),
+        )
+        .with(serde_json::json!({"expires": expires}))),
+    }
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+    let essence = found.split(';').next().unwrap_or_default().trim();
+    if [REPORTS, "application/octet-stream"].iter().any(|known| known.eq_ignore_ascii_case(essence)) {
+        return Ok(());
+    }
+    let found = excerpt(found);
+    Err(Problem::new(
+        Kind::MediaType,
+        format!("the Content-Type is '{found}': send reports as {REPORTS} or application/octet-stream"),
+    ))
+}
+
+/// A body is one or more whole reports.
+fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
+    let (found, each) = (bytes.len(), store.report_bytes());
+    if found > 0 && found.is_multiple_of(each) {
+        return Ok(());
+    }
+    let mut detail = format!(
+        "the body has {found} bytes, and reports of this task have {each} each: send one or more whole reports; nothing was counted"
+    );
+    // Reports of another task or version have another length.
+    if let Err(error @ (ReportError::Magic | ReportError::Version(_) | ReportError::OtherTask { .. })) =
+        Report::from_bytes(bytes, store.task())
+    {
+        detail = format!("{detail} (the first one: {error})");
+    }
+    Err(Problem::new(Kind::BodyLength, detail))
+}
+
+/// What a report of the task must satisfy.
+struct Rules {
+    task: Task,
+    report_bytes: usize,
+    range: Option<RangeCheck>,
+    issuer: Option<Issuer>,
+}
+
+/// What a body holds.
+struct Decoded {
+    batch: Batch,
+    rejected: u64,
+    /// The first of them.
+    rejections: Vec<Rejection>,
+    /// Of all of them.
+    reasons: Vec<Rejected>,
+}
+
+impl Rules {
+    fn new(app: &App, reports: &dyn TaskReports) -> Self {
+        let (task, settings) = (reports.task(), reports.settings());
+        Self {
+            task: task.clone(),
+            report_bytes: reports.report_bytes(),
+            range: if settings.range_check { RangeCheck::new(task.mechanism()) } else { None },
+            issuer: settings.issued_ids.then(|| app.issuer.clone()),
+        }
+    }
+
+    /// The report, or why it is none that counts.
+    fn read(&self, frame: &[u8]) -> Result<Report, (Rejected, String)> {
+        let report = Report::from_bytes(frame, &self.task).map_err(|error| ((&error).into(), error.to_string()))?;
+        if let Some(issuer) = &self.issuer
+            && !issuer.issued(self.task.digest(), report.id())
+        {
+            let detail = "the report's id was not issued here for this task: ask for one at /tasks/{id}/seeds, and randomize with it";
+            return Err((Rejected::NotIssued, detail.into()));
+        }
+        if let Some(range) = &self.range {
+            range.check(report.payload()).map_err(|error| (Rejected::Range, error.to_string()))?;
+        }
+        Ok(report)
+    }
+}
+
+/// Separates the reports of the task from what is none.
+fn decode(upload: Upload, rules: &Rules) -> Decoded {
+    let Upload { mut bytes, permit } = upload;
+    let report_bytes = rules.report_bytes;
+    let mut reports = Vec::with_capacity(bytes.len() / report_bytes);
+    let (mut reasons, mut rejections) = (Vec::new(), Vec::new());
+    for index in 0..bytes.len() / report_bytes {
+        let frame = index * report_bytes..(index + 1) * report_bytes;
+        match rules.read(&bytes[frame.clone()]) {
+            Ok(report) => {
+                // Good reports move together.
+                if !reasons.is_empty() {
+                    bytes.copy_within(frame, reports.len() * report_bytes);
+                }
+                reports.push(report);
+            }
+            Err((why, detail)) => {
+                reasons.push(why);
+                if rejections.len() < LISTED_REJECTIONS {
+                    rejections.push(Rejection { index, r#type: urn(why.name()), detail });
+                }
+            }
+        }
+    }
+    bytes.truncate(reports.len() * report_bytes);
+    Decoded { batch: Batch { reports, bytes, permit }, rejected: reasons.len() as u64, rejections, reasons }
+}
+
+fn not_committed(error: &CommitError) -> Problem {
+    match error {
+        CommitError::Busy => busy(),
+        CommitError::Quota { limit, records } => Problem::new(
+            Kind::Quota,
+            format!("{error}; none of this request was counted: the operator can raise the limit (max_records)"),
+        )
+        .with(serde_json::json!({"max_records": limit, "records": records})),
+        CommitError::Write(_) | CommitError::Closed => {
+            if let CommitError::Write(reason) = error {
+                tracing::warn!(%reason, "reports could not be stored");
+            }
+            Problem::new(
+                Kind::StoreUnavailable,
+                format!("{error}; none of this request was counted: send the same bytes again later"),
+            )
+        }
+    }
+}
+
+fn commit_timeout() -> Problem {
+    Problem::new(
+        Kind::CommitTimeout,
+        "the reports are not yet known to be stored: send the same bytes again later, what was stored is not counted twice",
+    )
+}
+
+fn some_rejected(verdict: &Verdict) -> Problem {
+    let Verdict { accepted, duplicate, rejected, rejections } = verdict;
+    let first = rejections.first().map_or("", |rejection| &rejection.detail);
+    Problem::new(
+        Kind::ReportsRejected,
+        format!(
+            "{rejected} reports were rejected; the others count ({accepted} accepted, {duplicate} already there). The first: {first}"
+        ),
+    )
+    .with(verdict)
+}

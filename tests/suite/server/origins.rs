@@ -1,0 +1,56 @@
+//! Pages of other origins, task by task.
+
+use ldp_pca::server::TaskSettings;
+use tempfile::tempdir;
+
+use super::harness::{Answer, REPORTS, Running, bytes_of, config, other_task, path, reports, task};
+
+const HERE: (&str, &str) = ("origin", "https://survey.example");
+const ELSEWHERE: (&str, &str) = ("origin", "https://elsewhere.example");
+
+fn allowed(answer: &Answer) -> &str {
+    answer.header("access-control-allow-origin")
+}
+
+#[test]
+fn pages_of_any_origin_may_read_tasks_and_send_reports() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let answer = server.request("GET", &path(&task(), ""), &[ELSEWHERE], b"");
+    assert_eq!((allowed(&answer), answer.header("vary")), ("*", "origin"));
+    assert!(answer.header("access-control-expose-headers").contains("retry-after"));
+    let asked =
+        [ELSEWHERE, ("access-control-request-method", "POST"), ("access-control-request-headers", "content-type")];
+    let answer = server.request("OPTIONS", &path(&task(), "/reports"), &asked, b"");
+    assert_eq!((answer.status, allowed(&answer)), (204, "*"));
+    assert_eq!(answer.header("access-control-allow-methods"), "GET,POST", "tasks are not put or deleted by pages");
+    assert!(answer.header("access-control-allow-headers").contains("content-type"));
+    // A refusal can be read there, too.
+    let refused = server.request("POST", &path(&task(), "/reports"), &[ELSEWHERE, ("content-type", REPORTS)], b"x");
+    refused.assert_problem(400, "body-length", &[]);
+    assert_eq!(allowed(&refused), "*");
+    // Nobody asks: nothing is said.
+    assert_eq!(allowed(&server.get(&path(&task(), ""))), "");
+}
+
+#[test]
+fn a_task_with_origins_is_for_their_pages_alone() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[other_task()]);
+    server.put(&task(), &TaskSettings { origins: Some(vec![HERE.1.into()]), ..TaskSettings::default() });
+    let body = bytes_of(&reports(&task(), 1, 1));
+    for rest in ["", "/status", "/recovery?rank=1"] {
+        let of = |origin| server.request("GET", &path(&task(), rest), &[origin], b"");
+        assert_eq!((allowed(&of(HERE)), allowed(&of(ELSEWHERE))), (HERE.1, ""), "{rest}");
+        assert_eq!(of(ELSEWHERE).header("vary"), "origin", "no cache may give one page's answer to another");
+    }
+    let preflight = |origin| {
+        let asked = [origin, ("access-control-request-method", "POST")];
+        server.request("OPTIONS", &path(&task(), "/reports"), &asked, b"")
+    };
+    assert_eq!(allowed(&preflight(HERE)), HERE.1);
+    assert_eq!((allowed(&preflight(ELSEWHERE)), preflight(ELSEWHERE).header("access-control-allow-methods")), ("", ""));
+    let sent = server.request("POST", &path(&task(), "/reports"), &[HERE, ("content-type", REPORTS)], &body);
+    assert_eq!((sent.status, allowed(&sent)), (200, HERE.1));
+    assert_eq!(allowed(&server.request("GET", &path(&other_task(), ""), &[ELSEWHERE], b"")), "*");
+}

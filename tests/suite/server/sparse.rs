@@ -1,0 +1,90 @@
+//! Sparse components over HTTP, and answers that are computed once.
+
+use ldp_pca::covariance::Covariance;
+use ldp_pca::prediction::predict_from_estimate;
+use ldp_pca::recovery::{
+    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, default_penalty,
+};
+use tempfile::tempdir;
+
+use super::harness::{Running, aggregate_of, bytes_of, config, path, reports, task};
+
+/// How often something was computed rather than remembered.
+fn computed(server: &Running) -> String {
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    let line = metrics.lines().find(|line| line.starts_with("ldp_pca_recoveries_computed_total")).unwrap();
+    line.rsplit(' ').next().unwrap().to_owned()
+}
+
+#[test]
+fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 400));
+    server.send(&task(), &body);
+    let covariance = Covariance::estimate(&aggregate_of(&task(), &body), &task()).unwrap();
+    let auto = default_penalty(covariance.noise_deviation(), 4, DEFAULT_PENALTY_FACTOR).unwrap();
+    for (query, choice, penalty) in [
+        ("auto", "auto", auto),
+        ("0.05", "value", Penalty::new(0.05).unwrap()),
+        ("0", "value", Penalty::ZERO),
+        ("1e3", "value", Penalty::new(1000.0).unwrap()),
+    ] {
+        let problem = FantopeProblem::new(covariance.matrix(), Rank::new(2).unwrap(), penalty).unwrap();
+        let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
+        let solution = solver.solve(&problem, None, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let found = server.get(&path(&task(), &format!("/recovery?rank=2&penalty={query}"))).json();
+        assert_eq!((&found["method"], &found["records"]), (&"fantope".into(), &400.into()));
+        let sparse = &found["sparse"];
+        assert_eq!((&sparse["penalty"], &sparse["penalty_choice"]), (&penalty.value().into(), &choice.into()));
+        assert_eq!((&sparse["status"], &sparse["relative_gap"]), (&"optimal".into(), &solution.relative_gap.into()));
+        let names = task().schema().feature_names();
+        let support: Vec<&String> = solution.support.iter().map(|&row| &names[row]).collect();
+        assert_eq!(sparse["support"], serde_json::json!(support));
+        let columns: Vec<Vec<f64>> = solution.components.column_iter().map(|c| c.iter().copied().collect()).collect();
+        assert_eq!(found["components"], serde_json::json!(columns));
+        assert_eq!(found["eigenvalues"], serde_json::json!(solution.variances.as_slice()));
+    }
+    let plain = server.get(&path(&task(), "/recovery?rank=2")).json();
+    let expected = predict_from_estimate(&covariance, Rank::new(2).unwrap()).unwrap();
+    assert_eq!(plain["predicted"]["sin_theta_squared"], expected.sin_theta_squared);
+    assert_eq!((&plain["method"], plain.get("sparse")), (&"pca".into(), None));
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    let share = expected.sin_theta_squared / expected.uninformed;
+    let line = format!("ldp_pca_predicted_error{{task=\"{}\",rank=\"2\"}} {share}", task().digest());
+    assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
+}
+
+#[test]
+fn an_answer_is_computed_once_per_state_and_wish_and_few_are_kept() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let body = bytes_of(&reports(&task(), 2, 50));
+    server.send(&task(), &body[..49 * 35]);
+    let ask = |query: &str| {
+        let answer = server.get(&path(&task(), &format!("/recovery?{query}")));
+        assert_eq!(answer.status, 200);
+        answer.body
+    };
+    let wishes = ["rank=1", "rank=2", "rank=1&penalty=auto", "penalty=0.5&rank=1"];
+    let first: Vec<Vec<u8>> = wishes.iter().map(|wish| ask(wish)).collect();
+    assert_eq!(computed(&server), "4");
+    for (wish, first) in wishes.iter().zip(&first) {
+        assert_eq!(&ask(wish), first);
+    }
+    assert_eq!(computed(&server), "4");
+    // Others push out the oldest ones; those that are asked for stay.
+    for number in 0..15 {
+        ask(&format!("rank=1&penalty=0.{number}1"));
+        ask(wishes[3]);
+    }
+    assert_eq!(computed(&server), "19");
+    ask(wishes[3]);
+    assert_eq!(computed(&server), "19");
+    ask(wishes[0]);
+    assert_eq!(computed(&server), "20");
+    // A new state is another one.
+    server.send(&task(), &body[49 * 35..]);
+    assert_ne!(ask(wishes[3]), first[3]);
+    assert_eq!(computed(&server), "21");
+}

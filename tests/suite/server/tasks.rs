@@ -1,0 +1,252 @@
+//! Tasks that come, change and go, and who may make them do so.
+
+use std::fs;
+
+use ldp_pca::server::{Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
+use ldp_pca::task::Task;
+use serde_json::json;
+use tempfile::tempdir;
+
+use super::harness::{ADMIN, Answer, COLLECTOR, Running, bytes_of, config, other_task, path, put_body, reports, task};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+/// 2001 and 2096.
+const PAST: u64 = 1_000_000_000;
+const FUTURE: u64 = 4_000_000_000;
+
+fn with_token(server: &Running, token: &str, method: &str, path: &str, body: &[u8]) -> Answer {
+    server.request(method, path, &[("authorization", &format!("Bearer {token}")), JSON], body)
+}
+
+#[test]
+fn a_server_without_a_task_gets_one_and_several_live_side_by_side() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
+    let body = bytes_of(&reports(&task(), 1, 5));
+    server.send(&task(), &body).assert_problem(404, "unknown-task", &[]);
+    let settings = TaskSettings { minimum_batch: Some(4), ..TaskSettings::default() };
+    let put = server.administer("PUT", &path(&task(), ""), &put_body(&task(), &settings));
+    assert_eq!(put.status, 201);
+    assert_eq!((&put.json()["task"], &put.json()["minimum_batch"]), (&json!(task().digest().to_string()), &json!(4)));
+    assert_eq!(server.put(&other_task(), &TaskSettings::default()), 201);
+    assert_eq!(server.send(&task(), &body).status, 200);
+    assert_eq!(server.send(&other_task(), &bytes_of(&reports(&other_task(), 1, 3))).status, 200);
+    assert_eq!((server.records(&task()), server.records(&other_task())), (5, 3));
+    assert_eq!(server.get(&path(&task(), "/recovery?rank=1")).json()["records"], 5);
+    // Once more: other settings, the same reports.
+    let settings = TaskSettings { minimum_batch: Some(6), ..settings };
+    assert_eq!(server.put(&task(), &settings), 200);
+    server.get(&path(&task(), "/recovery?rank=1")).assert_problem(409, "below-minimum-batch", &["5 reports", "from 6"]);
+    server.shut_down();
+    let server = Running::start(config(data.path()), &[]);
+    assert_eq!((server.records(&task()), server.records(&other_task())), (5, 3));
+}
+
+#[test]
+fn a_deleted_task_is_gone_with_every_byte_and_can_begin_anew() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task(), other_task()]);
+    let body = bytes_of(&reports(&task(), 2, 3));
+    server.send(&task(), &body);
+    assert_eq!(server.get(&path(&task(), "/recovery?rank=2")).json()["records"], 3);
+    let deleted = server.administer("DELETE", &path(&task(), ""), b"");
+    assert_eq!((deleted.status, deleted.body.len()), (204, 0));
+    for rest in ["", "/status", "/recovery?rank=2", "/events?rank=1"] {
+        server.get(&path(&task(), rest)).assert_problem(404, "unknown-task", &[]);
+    }
+    server.send(&task(), &body).assert_problem(404, "unknown-task", &[]);
+    server.administer("DELETE", &path(&task(), ""), b"").assert_problem(404, "unknown-task", &[]);
+    server.administer("DELETE", "/tasks/xyz", b"").assert_problem(404, "unknown-task", &["'xyz'"]);
+    assert!(!data.path().join("tasks").join(task().digest().to_string()).exists());
+    assert_eq!(server.get("/tasks").json()["tasks"], json!([other_task().digest().to_string()]));
+    assert_eq!(server.put(&task(), &TaskSettings::default()), 201);
+    assert_eq!(server.records(&task()), 0);
+    assert_eq!(server.send(&task(), &body).json()["accepted"], 3, "no id of the past counts as a duplicate");
+    assert_eq!(server.get(&path(&task(), "/recovery?rank=2")).json()["records"], 3);
+}
+
+#[test]
+fn only_an_admin_puts_and_deletes_and_only_a_collector_sees_components() {
+    let data = tempdir().unwrap();
+    let server = Running::start(ServerConfig { open_recovery: false, ..config(data.path()) }, &[task()]);
+    server.send(&task(), &bytes_of(&reports(&task(), 3, 3)));
+    let (recovery, body) = (path(&task(), "/recovery?rank=1"), put_body(&other_task(), &TaskSettings::default()));
+    let missing = server.get(&recovery);
+    missing.assert_problem(401, "token-missing", &["a collector's token", "Bearer"]);
+    assert_eq!(missing.header("www-authenticate"), "Bearer");
+    let put = path(&other_task(), "");
+    server.request("PUT", &put, &[JSON], &body).assert_problem(401, "token-missing", &["an admin's token"]);
+    server.request("DELETE", &path(&task(), ""), &[], b"").assert_problem(401, "token-missing", &[]);
+    for wrong in ["", "x", &ADMIN[1..], &format!("{ADMIN}x"), &ADMIN.to_uppercase()] {
+        let refused = with_token(&server, wrong, "PUT", &put, &body);
+        let problem = refused.assert_problem(401, "token-unknown", &[]);
+        assert!(wrong.len() < 2 || !problem.to_string().contains(wrong), "an answer repeats no token");
+        with_token(&server, wrong, "GET", &recovery, b"").assert_problem(401, "token-unknown", &[]);
+        with_token(&server, wrong, "GET", &path(&task(), "/events?rank=1"), b"").assert_problem(
+            401,
+            "token-unknown",
+            &[],
+        );
+    }
+    with_token(&server, COLLECTOR, "PUT", &put, &body).assert_problem(403, "token-role", &["an admin's"]);
+    with_token(&server, COLLECTOR, "DELETE", &path(&task(), ""), b"").assert_problem(403, "token-role", &[]);
+    with_token(&server, ADMIN, "GET", &recovery, b"").assert_problem(403, "token-role", &["a collector's"]);
+    server.request("GET", &recovery, &[("authorization", "Basic YTpi")], b"").assert_problem(
+        401,
+        "token-unknown",
+        &["Bearer"],
+    );
+    assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]), "nothing was changed");
+    assert_eq!(with_token(&server, COLLECTOR, "GET", &recovery, b"").json()["records"], 3);
+    // What a device needs is open, and a task can be.
+    assert_eq!(server.get(&path(&task(), "/status")).status, 200);
+    server.put(&task(), &TaskSettings { open_recovery: Some(true), ..TaskSettings::default() });
+    assert_eq!(server.get(&recovery).status, 200);
+}
+
+#[test]
+fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good() {
+    let data = tempdir().unwrap();
+    let made = ServerConfig { tokens: TokenConfig::default(), ..config(data.path()) };
+    let file = data.path().join("admin.token");
+    let put = |token: &str| {
+        let server = Running::start(made.clone(), &[]);
+        let answer =
+            with_token(&server, token, "PUT", &path(&task(), ""), &put_body(&task(), &TaskSettings::default()));
+        server.shut_down();
+        answer.status
+    };
+    assert_eq!(put("0123456789abcdef0123456789abcdef"), 401);
+    let first = fs::read_to_string(&file).unwrap().trim().to_owned();
+    assert!(first.len() >= 32 && first != fs::read_to_string(data.path().join("collector.token")).unwrap().trim());
+    #[cfg(unix)]
+    for name in ["admin.token", "collector.token", "issuing.key"] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(data.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    assert_eq!(put(&first), 201);
+    // Changing it: for a while both.
+    fs::write(&file, format!("{ADMIN}\n\n{first}\n")).unwrap();
+    assert_eq!((put(&first), put(ADMIN)), (200, 200));
+    fs::write(&file, format!("{ADMIN}\n")).unwrap();
+    assert_eq!((put(&first), put(ADMIN)), (401, 200));
+    // What is no token is refused at the start, and not repeated.
+    for (bad, said) in [("short-secret", "12 characters"), ("", "no token"), (&format!("{ADMIN} \u{e9}"), "ASCII")] {
+        fs::write(&file, bad).unwrap();
+        let Err(error) = Running::try_start(made.clone(), &[]) else { panic!("took the token '{bad}'") };
+        let text = error.to_string();
+        assert!(
+            matches!(error, ServerError::Token(_)) && text.contains(said) && text.contains("admin.token"),
+            "{text}"
+        );
+        assert!(bad.is_empty() || !text.contains(bad), "{text}");
+    }
+    let listed = TokenConfig { admin: vec![Secret::new("also-short")], ..TokenConfig::default() };
+    let Err(error) = Running::try_start(ServerConfig { tokens: listed, ..made.clone() }, &[]) else {
+        panic!("took it")
+    };
+    assert!(error.to_string().contains("tokens.admin has 10 characters"), "{error}");
+    let missing = TokenConfig { admin_file: Some(data.path().join("none")), ..TokenConfig::default() };
+    let Err(error) = Running::try_start(ServerConfig { tokens: missing, ..made }, &[]) else { panic!("took it") };
+    assert!(matches!(error, ServerError::Secret { .. }) && error.to_string().contains("none"), "{error}");
+}
+
+#[test]
+fn what_is_no_task_with_settings_is_refused_by_what_is_wrong() {
+    let data = tempdir().unwrap();
+    let server = Running::start(ServerConfig { max_body_bytes: 40, ..config(data.path()) }, &[]);
+    let put = |task: &Task, body: &str| server.administer("PUT", &path(task, ""), body.as_bytes());
+    let canonical = task().to_json();
+    for (body, said) in [
+        ("".to_owned(), "EOF"),
+        ("{".into(), "EOF"),
+        ("[]".into(), "body is not what is asked for"),
+        ("{\"settings\": {}}".into(), "`task`"),
+        (format!("{{\"task\": {canonical}, \"seting\": {{}}}}"), "`seting`"),
+        (format!("{{\"task\": {canonical}, \"settings\": {{\"max_record\": 1}}}}"), "`max_record`"),
+        (format!("{{\"task\": {canonical}, \"settings\": {{\"max_records\": -1}}}}"), "-1"),
+        (format!("{{\"task\": {canonical}, \"task\": {canonical}}}"), "duplicate field `task`"),
+        (format!("{{\"task\": {canonical}}} x"), "trailing"),
+    ] {
+        put(&task(), &body).assert_problem(400, "bad-json", &[said]);
+    }
+    for (settings, said) in [
+        ("{\"starts\": 5, \"expires\": 5}", "starts is 5"),
+        ("{\"retention\": 5}", "without expires"),
+        ("{\"origins\": [\"https://a.example\", \"https://a.example/\"]}", "'https://a.example/'"),
+    ] {
+        let body = format!("{{\"task\": {canonical}, \"settings\": {settings}}}");
+        put(&task(), &body).assert_problem(422, "bad-settings", &[said]);
+    }
+    for (from, to, said) in [("\"folds\":3", "\"folds\":0", "0 folds"), ("\"version\":1", "\"version\":7", "version 7")]
+    {
+        put(&task(), &format!("{{\"task\": {}}}", canonical.replace(from, to))).assert_problem(
+            422,
+            "bad-task",
+            &[said],
+        );
+    }
+    let too_long = put(&other_task(), &format!("{{\"task\": {}}}", other_task().to_json()));
+    too_long.assert_problem(422, "bad-task", &["43 bytes", "40", "max_body_bytes"]);
+    let digest = task().digest().to_string();
+    put(&other_task(), &format!("{{\"task\": {canonical}}}")).assert_problem(422, "other-id", &[&digest]);
+    let body = put_body(&task(), &TaskSettings::default());
+    server.administer("PUT", "/tasks/x", &body).assert_problem(422, "other-id", &["'x'", &digest]);
+    let authorization = format!("Bearer {ADMIN}");
+    let headers = [("authorization", authorization.as_str()), ("content-type", "text/plain")];
+    server.request("PUT", &path(&task(), ""), &headers, &body).assert_problem(415, "media-type", &["text/plain"]);
+    let long = format!("{{\"task\": {}{canonical}}}", " ".repeat(17 << 20));
+    put(&task(), &long).assert_problem(413, "body-too-large", &["bytes"]);
+    assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
+    assert_eq!(server.put(&task(), &TaskSettings::default()), 201);
+}
+
+#[test]
+fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let body = bytes_of(&reports(&task(), 4, 2));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let taken = |starts, expires| {
+        server.put(&task(), &TaskSettings { starts, expires, ..TaskSettings::default() });
+        server.send(&task(), &body[..35])
+    };
+    for _ in 0..2 {
+        let early =
+            taken(Some(FUTURE), None).assert_problem(403, "task-not-started", &["4000000000", "nothing was counted"]);
+        assert_eq!(early["starts"], FUTURE);
+        let late = taken(None, Some(PAST)).assert_problem(403, "task-expired", &["1000000000"]);
+        assert_eq!(late["expires"], PAST);
+    }
+    // A minute is tolerated; the test takes less than half of it.
+    assert_eq!(taken(Some(now + 30), None).json()["accepted"], 1);
+    assert_eq!(taken(None, Some(now - 30)).json()["duplicate"], 1);
+    taken(Some(now + 1000), None).assert_problem(403, "task-not-started", &[]);
+    taken(None, Some(now - 1000)).assert_problem(403, "task-expired", &[]);
+    assert_eq!(taken(Some(PAST), Some(FUTURE)).status, 200);
+    // What was counted stays, and components are still given out.
+    taken(None, Some(PAST));
+    assert_eq!((server.records(&task()), server.get(&path(&task(), "/recovery?rank=1")).status), (1, 200));
+}
+
+#[test]
+fn a_task_whose_retention_is_over_is_deleted() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[other_task()]);
+    let settings = TaskSettings { expires: Some(PAST), ..TaskSettings::default() };
+    server.put(&task(), &TaskSettings { retention: Some(60), ..settings.clone() });
+    server.put(&other_task(), &settings);
+    server.shut_down();
+    let server = Running::start(config(data.path()), &[]);
+    let left = || server.get("/tasks").json()["tasks"].as_array().unwrap().len();
+    // It looks when it starts.
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        left() == 1
+    });
+    assert!(gone);
+    assert_eq!(server.get(&path(&other_task(), "")).status, 200, "without retention it is kept");
+    assert!(!data.path().join("tasks").join(task().digest().to_string()).exists());
+}
