@@ -116,7 +116,7 @@ pub(super) struct Committed {
     pub(super) duplicate: u64,
 }
 
-/// Why a batch was not counted, not even in part.
+/// Why a batch was not counted, not even in part; but for [`Unknown`](Self::Unknown).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CommitError {
     /// The queue is full.
@@ -133,6 +133,9 @@ pub(super) enum CommitError {
     /// The disk or the database refused.
     #[error("the store cannot write: {0}")]
     Write(String),
+    /// The answer to a commit was lost: the batch is there or not. If it is, it will be counted.
+    #[error("the store did not say whether it has the reports: {0}")]
+    Unknown(String),
     /// The server stops, or the task was deleted.
     #[error("the store is closed")]
     Closed,

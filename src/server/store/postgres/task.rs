@@ -169,7 +169,7 @@ async fn write(
         let written = commit(&shared, &pool, &batches).await;
         let outcomes = match written {
             Err(error) => {
-                if matches!(error, CommitError::Write(_)) {
+                if matches!(error, CommitError::Write(_) | CommitError::Unknown(_)) {
                     metrics.failed_writes.inc();
                 }
                 batches.iter().map(|_| Err(error.clone())).collect()

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use tokio_postgres::{Client, types::Type};
+use tokio_postgres::{Client, error::Severity, types::Type};
 
 use super::error::{PostgresError, describe};
 use super::pool::Pool;
@@ -114,7 +114,8 @@ async fn store(
             .map_err(|error| unwritten(&error))?;
     }
     let awaited = (!new.is_empty()).then(|| Pending::new(shared, transaction.id));
-    client.batch_execute("COMMIT").await.map_err(|error| unwritten(&error))?;
+    // A time limit that ended the wait for a standby would end it with success.
+    client.batch_execute("SET LOCAL statement_timeout = 0; COMMIT").await.map_err(|error| uncommitted(&error))?;
     let mut left = new.clone();
     let outcomes = (0..batches.len())
         .map(|index| {
@@ -226,6 +227,12 @@ fn unwritten(error: &tokio_postgres::Error) -> CommitError {
         return CommitError::Closed;
     }
     CommitError::Write(describe(error))
+}
+
+/// A COMMIT that the database refused did nothing. One whose session ended instead may have been done.
+fn uncommitted(error: &tokio_postgres::Error) -> CommitError {
+    let refused = error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error));
+    if refused { unwritten(error) } else { CommitError::Unknown(describe(error)) }
 }
 
 fn refused(error: &PostgresError) -> CommitError {

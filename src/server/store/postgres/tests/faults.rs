@@ -214,7 +214,7 @@ fn a_commit_whose_answer_was_lost_counts_once() {
     let reports = reports(&task, 12, 30);
     assert_eq!(aggregator.commit(&task, &reports[..10]), ACCEPTED_ALL(10));
     armed.store(true, SeqCst);
-    assert!(matches!(aggregator.commit(&task, &reports[10..20]), Err(CommitError::Write(_))));
+    assert!(matches!(aggregator.commit(&task, &reports[10..20]), Err(CommitError::Unknown(_))));
     assert!(!armed.load(SeqCst));
     eventually("what was committed is counted", || aggregator.records(&task) == 20);
     assert_eq!(aggregator.commit(&task, &reports), Ok(Committed { accepted: 10, duplicate: 20 }));
@@ -253,4 +253,35 @@ fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
         });
         assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports[..40]));
     }
+}
+
+#[test]
+fn a_server_forgets_what_it_computed_of_a_task_that_another_deleted() {
+    let Some(cluster) = Cluster::start(&[]) else { return };
+    let (task, data) = (small_task(), tempfile::tempdir().unwrap());
+    let config = ServerConfig {
+        store: Some(Secret::new(cluster.address())),
+        listen: ([127, 0, 0, 1], 0).into(),
+        minimum_batch: 1,
+        open_recovery: true,
+        ..ServerConfig::new(data.path())
+    };
+    let runtime = Runtime::new().unwrap();
+    let server = runtime.block_on(Server::bind(config, vec![task.clone()])).unwrap();
+    let url = format!("http://{}/tasks/{}", server.local_addr(), task.digest());
+    runtime.spawn(server.serve(std::future::pending()));
+    let records = |path: &str| -> Option<u64> {
+        let text = ureq::get(format!("{url}/{path}")).call().ok()?.body_mut().read_to_string().unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["records"].as_u64()
+    };
+    let reports = reports(&task, 14, 20);
+    assert!(post(&format!("{url}/reports"), &reports));
+    assert_eq!(records("recovery?rank=1"), Some(20));
+
+    let other = Aggregator::open(&cluster.address(), &[]);
+    assert!(other.store.delete(task.digest()).unwrap());
+    other.store.put(task.clone(), TaskSettings::default()).unwrap();
+    other.commit(&task, &reports[..5]).unwrap();
+    eventually("the server hears of it", || records("status") == Some(5));
+    assert_eq!(records("recovery?rank=1"), Some(5));
 }
