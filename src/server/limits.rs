@@ -1,41 +1,101 @@
-//! Reading request bodies within bounds of size, time and memory.
+//! Reading requests within bounds of number, size, time and memory.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, header};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use axum::http::{HeaderMap, Request, header};
 use tokio::time::timeout;
 
 use super::config::ServerConfig;
+use super::net::{AddressRange, RateLimiter, client_address};
 use super::problem::{Kind, Problem};
+
+/// Room that is made for a body before it has come, at most.
+const ROOM_AHEAD: usize = 128 << 10;
 
 /// The bounds that all requests share.
 pub(super) struct Limits {
     max_body_bytes: usize,
     request_timeout: Duration,
-    /// One permit per byte of reports that is held in memory.
-    pending: Arc<Semaphore>,
+    pending: Arc<Pending>,
+    limiter: Option<RateLimiter>,
+    trusted_proxies: Vec<AddressRange>,
+}
+
+/// The address at the other end of a request's connection, for the limit of its rate.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
+
+/// The bytes of reports that are held in memory.
+struct Pending {
+    held: AtomicUsize,
+    most: usize,
+}
+
+/// Some of the bytes that the server may hold, for as long as it is kept.
+pub(super) struct Share {
+    pending: Arc<Pending>,
+    bytes: usize,
+}
+
+impl Share {
+    /// Takes some more, if they are free.
+    fn grow(&mut self, bytes: usize) -> bool {
+        let (held, most) = (&self.pending.held, self.pending.most);
+        let grown = held.fetch_update(Relaxed, Relaxed, |held| held.checked_add(bytes).filter(|held| *held <= most));
+        self.bytes += if grown.is_ok() { bytes } else { 0 };
+        grown.is_ok()
+    }
+}
+
+#[cfg(test)]
+impl Share {
+    /// For batches that come from no request.
+    pub(super) fn of_nothing() -> Self {
+        Self { pending: Arc::new(Pending { held: AtomicUsize::new(0), most: 0 }), bytes: 0 }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.pending.held.fetch_sub(self.bytes, Relaxed);
+    }
 }
 
 /// A whole request body. Its share of the pending bytes is given back when the permit is dropped.
 pub(super) struct Upload {
     pub(super) bytes: Vec<u8>,
-    pub(super) permit: OwnedSemaphorePermit,
+    pub(super) permit: Share,
 }
 
 impl Limits {
     pub(super) fn new(config: &ServerConfig) -> Self {
         // The largest body fits when nothing else waits.
-        let pending = config.max_pending_bytes.max(config.max_body_bytes).min(Semaphore::MAX_PERMITS);
+        let pending = config.max_pending_bytes.max(config.max_body_bytes);
         Self {
             max_body_bytes: config.max_body_bytes,
             request_timeout: config.request_timeout,
-            pending: Arc::new(Semaphore::new(pending)),
+            pending: Arc::new(Pending { held: AtomicUsize::new(0), most: pending }),
+            limiter: config.rate_limit.map(RateLimiter::new),
+            trusted_proxies: config.trusted_proxies.clone(),
         }
+    }
+
+    /// Whether requests must carry a [`Peer`].
+    pub(super) fn asks_who(&self) -> bool {
+        self.limiter.is_some()
+    }
+
+    /// Whether the request's sender may ask now.
+    pub(super) fn admit<B>(&self, request: &Request<B>) -> Result<(), Problem> {
+        let Some((limiter, Peer(peer))) = self.limiter.as_ref().zip(request.extensions().get()) else { return Ok(()) };
+        let client = client_address(*peer, request.headers(), &self.trusted_proxies);
+        limiter.take(client, Instant::now()).map_err(too_often)
     }
 
     pub(super) fn request_timeout(&self) -> Duration {
@@ -74,22 +134,20 @@ impl Limits {
         if declared > self.max_body_bytes {
             return Err(self.too_large(declared));
         }
-        let mut bytes = Vec::new();
-        let mut permit = self.reserve(0)?;
+        // What is announced is not yet there: only what has come is held against the others.
+        let mut bytes = Vec::with_capacity(declared.min(ROOM_AHEAD));
+        let mut permit = Share { pending: Arc::clone(&self.pending), bytes: 0 };
         while let Some(data) = next_data(body).await {
             let data = data.map_err(|error| cut_off(&error))?;
             if bytes.len() + data.len() > self.max_body_bytes {
                 return Err(self.too_large(bytes.len() + data.len()));
             }
-            permit.merge(self.reserve(data.len())?);
+            if !permit.grow(data.len()) {
+                return Err(busy());
+            }
             bytes.extend_from_slice(&data);
         }
         Ok(Upload { bytes, permit })
-    }
-
-    fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let permits = u32::try_from(bytes).ok();
-        permits.and_then(|permits| Arc::clone(&self.pending).try_acquire_many_owned(permits).ok()).ok_or_else(busy)
     }
 
     fn too_large(&self, found: usize) -> Problem {
@@ -109,6 +167,16 @@ impl Limits {
             format!("the body was not complete after {seconds} s: send fewer reports at a time"),
         )
     }
+}
+
+fn too_often(wait: Duration) -> Problem {
+    // Rounded up: who comes back then is not refused again.
+    let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
+    Problem::new(
+        Kind::RateLimit,
+        format!("more requests come from this address than one client may send: send this one again in {seconds} s"),
+    )
+    .retry_after(seconds)
 }
 
 /// The server holds as many reports as it may.

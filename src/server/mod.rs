@@ -18,6 +18,7 @@ mod app;
 mod config;
 mod database;
 mod events;
+mod front;
 mod health;
 mod issuing;
 mod limits;
@@ -35,28 +36,27 @@ mod tasks;
 mod tokens;
 mod upload;
 
-use std::future::{Future, IntoFuture, pending};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::sleep;
 
 use self::app::App;
 use self::database::open_store;
+use self::front::Front;
 use self::issuing::Issuer;
+use self::net::Tls;
 use self::router::router;
 use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use crate::task::{Task, TaskDigest};
 
 pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
-pub use net::{AddressRange, AddressRangeError};
+pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings};
@@ -71,6 +71,7 @@ pub struct Server {
     address: SocketAddr,
     app: Arc<App>,
     made_tokens: Vec<PathBuf>,
+    tls: Option<Tls>,
 }
 
 /// A task of a server, and what opening its file found.
@@ -96,6 +97,7 @@ impl Server {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
+        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
         // The folder is ours now: what is not in it yet can be made.
@@ -105,7 +107,7 @@ impl Server {
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
         let app = Arc::new(App::new(store, metrics, tokens, issuer, &config));
-        Ok(Self { config, listener, address, app, made_tokens })
+        Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 
     /// The address that it listens on.
@@ -132,39 +134,26 @@ impl Server {
         self.app.store.tasks().iter().map(summary).collect()
     }
 
-    /// Serves until `shutdown` is ready. Then it takes no more connections, ends event streams, finishes open requests for as long as `drain_timeout` says, and gives
-    /// the folder free.
+    /// Serves until `shutdown` is ready. Then it takes no more connections, closes idle ones, ends event streams, finishes open
+    /// requests for as long as `drain_timeout` says and cuts what is left, and gives the folder free.
     ///
     /// # Errors
-    /// [`ServerError::Io`] when the system lets no more connections in.
+    /// [`ServerError::Io`] when the store's last writes cannot be waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
-        let router = router(Arc::clone(&self.app), self.config.www.as_deref());
-        // Answers are small: they leave at once.
-        let listener = self.listener.tap_io(|connection| drop(connection.set_nodelay(true)));
-        let (stopping, stopped) = oneshot::channel();
+        let Self { config, listener, app, tls, .. } = self;
+        let router = router(Arc::clone(&app), config.www.as_deref());
+        let front = Arc::new(Front::new(Arc::clone(&app), router));
         let mut keeping = JoinSet::new();
-        keeping.spawn(retention::sweep_forever(Arc::clone(&self.app)));
-        let app = Arc::clone(&self.app);
-        let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
+        keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
+        let stopped = async {
             shutdown.await;
             // Streams end only when they are told to, and connections are closed only when what they carry has ended.
             app.events.stop();
-            let _ = stopping.send(());
-        });
-        let deadline = async {
-            if stopped.await.is_err() {
-                pending::<()>().await;
-            }
-            sleep(self.config.drain_timeout).await;
         };
-        let served = tokio::select! {
-            served = serving.into_future() => served,
-            () = deadline => Ok(()),
-        };
+        net::serve(listener, &config, tls, |peer| front.answering(peer), stopped).await;
         drop(keeping);
-        let app = self.app;
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
-        Ok(served?)
+        Ok(())
     }
 }
 
@@ -218,6 +207,9 @@ pub enum ServerError {
         /// What the system said.
         source: io::Error,
     },
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The system, while serving.
     #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
     Io(#[from] io::Error),

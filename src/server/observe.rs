@@ -12,7 +12,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use tracing::Level;
 
 use super::app::App;
@@ -27,80 +27,110 @@ const LONGEST_ID: usize = 64;
 
 /// The layer around every route, and around what has none.
 pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let start = Instant::now();
-    let id = request.headers().get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
     // The page's files have no route.
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let asked = route.is_some() && request.headers().contains_key(ORIGIN);
-    let allowance = if asked { origins::allowance(&app, &request) } else { None };
-    let told = tracing::enabled!(Level::DEBUG).then(|| Told::of(&request));
-    let method = request.method().clone();
-    let mut response = if asked && origins::is_preflight(&request) {
-        origins::preflight(allowance.as_ref())
+    let route = request.extensions().get::<MatchedPath>().cloned().map(Route::Matched);
+    let seen = Seen::of(&app, &request, route);
+    let response = if seen.asked && origins::is_preflight(&request) {
+        origins::preflight(seen.allowance.as_ref())
+    } else if let Err(problem) = app.limits.admit(&request) {
+        let (parts, body) = request.into_parts();
+        app.limits.refuse(&parts.headers, body, problem).await.into_response()
     } else {
         next.run(request).await
     };
-    let status = response.status();
-    let kind = response.extensions().get::<Kind>().copied();
-    let headers = response.headers_mut();
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if route.is_some() {
-        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-        origins::expose(headers, asked, allowance);
-    }
-    if let Some(kind) = kind {
-        app.metrics.count_problem(kind);
-    }
-    tell(&id, &method, route.as_ref(), told, status, kind, start);
-    headers.insert(REQUEST_ID, id);
-    response
+    seen.finish(&app, response)
 }
 
-/// What a line says of a request that is gone when it is written.
-struct Told {
+/// Which path of the interface a request is for.
+pub(super) enum Route {
+    /// As the router found it.
+    Matched(MatchedPath),
+    /// As it was found without the router.
+    Known(&'static str),
+}
+
+impl Route {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Matched(path) => path.as_str(),
+            Self::Known(path) => path,
+        }
+    }
+}
+
+/// What is kept of a request for its answer and its line, when it itself is gone.
+pub(super) struct Seen {
+    start: Instant,
+    id: HeaderValue,
+    method: Method,
+    route: Option<Route>,
+    /// Whether a page asks.
+    asked: bool,
+    allowance: Option<HeaderValue>,
+    /// For a line that would have it.
     task: Option<String>,
 }
 
-impl Told {
-    fn of(request: &Request) -> Self {
-        let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| rest.get(..64));
-        let is_task = |task: &&str| task.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Self { task: task.filter(is_task).map(str::to_owned) }
+impl Seen {
+    pub(super) fn of<B>(app: &App, request: &Request<B>, route: Option<Route>) -> Self {
+        let headers = request.headers();
+        let id = headers.get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
+        let asked = route.is_some() && headers.contains_key(ORIGIN);
+        let allowance = if asked { origins::allowance(app, request) } else { None };
+        let task = if tracing::enabled!(Level::DEBUG) { task_of(request.uri().path()) } else { None };
+        Self { start: Instant::now(), id, method: request.method().clone(), route, asked, allowance, task }
+    }
+
+    /// Gives the answer its headers, counts it, and tells it.
+    pub(super) fn finish(self, app: &App, mut response: Response) -> Response {
+        let status = response.status();
+        let kind = response.extensions().get::<Kind>().copied();
+        if let Some(kind) = kind {
+            app.metrics.count_problem(kind);
+        }
+        self.tell(status, kind);
+        let Self { id, route, asked, allowance, .. } = self;
+        let headers = response.headers_mut();
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if route.is_some() {
+            headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+            origins::expose(headers, asked, allowance);
+        }
+        headers.insert(REQUEST_ID, id);
+        response
+    }
+
+    fn tell(&self, status: StatusCode, kind: Option<Kind>) {
+        /// One line; levels are constants.
+        macro_rules! line {
+            ($level:expr) => {
+                tracing::event!(
+                    $level,
+                    request = self.id.to_str().unwrap_or_default(),
+                    method = %self.method,
+                    route = self.route.as_ref().map_or("", Route::as_str),
+                    task = self.task.as_deref(),
+                    status = status.as_u16(),
+                    problem = kind.map(Kind::name),
+                    ms = self.start.elapsed().as_secs_f64() * 1e3,
+                    "request"
+                )
+            };
+        }
+        match kind {
+            // What an operator has to do something about.
+            Some(Kind::Internal | Kind::StoreUnavailable | Kind::CommitTimeout) => line!(Level::WARN),
+            // Somebody at a door that is closed.
+            Some(Kind::TokenUnknown | Kind::TokenRole) => line!(Level::INFO),
+            _ => line!(Level::DEBUG),
+        }
     }
 }
 
-fn tell(
-    id: &HeaderValue,
-    method: &Method,
-    route: Option<&MatchedPath>,
-    told: Option<Told>,
-    status: StatusCode,
-    kind: Option<Kind>,
-    start: Instant,
-) {
-    /// One line; levels are constants.
-    macro_rules! line {
-        ($level:expr) => {
-            tracing::event!(
-                $level,
-                request = id.to_str().unwrap_or_default(),
-                %method,
-                route = route.map_or("", MatchedPath::as_str),
-                task = told.as_ref().and_then(|told| told.task.as_deref()),
-                status = status.as_u16(),
-                problem = kind.map(Kind::name),
-                ms = start.elapsed().as_secs_f64() * 1e3,
-                "request"
-            )
-        };
-    }
-    match kind {
-        // What an operator has to do something about.
-        Some(Kind::Internal | Kind::StoreUnavailable | Kind::CommitTimeout) => line!(Level::WARN),
-        // Somebody at a door that is closed.
-        Some(Kind::TokenUnknown | Kind::TokenRole) => line!(Level::INFO),
-        _ => line!(Level::DEBUG),
-    }
+/// The task that a path names.
+fn task_of(path: &str) -> Option<String> {
+    let task = path.strip_prefix("/tasks/")?.get(..64)?;
+    task.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| task.to_owned())
 }
 
 /// Whether a client's id can go into a log as it is.

@@ -126,6 +126,12 @@ impl Problem {
         Self { kind, detail: detail.into(), retry_after: passing.then_some(5), members: Map::new() }
     }
 
+    /// Says when to come back.
+    pub(super) fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
     pub(super) fn unknown_task(id: &str) -> Self {
         let id = excerpt(id);
         Self::new(

@@ -35,7 +35,7 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}", get(tasks::show).put(tasks::put).delete(tasks::delete))
         .route("/tasks/{id}/status", get(tasks::status))
         .route("/tasks/{id}/seeds", post(tasks::issue))
-        .route("/tasks/{id}/reports", post(upload::take))
+        .route(upload::ROUTE, post(upload::take))
         .route("/tasks/{id}/recovery", get(recovery::show))
         .route("/tasks/{id}/events", get(events::listen))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())

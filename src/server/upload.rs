@@ -21,6 +21,9 @@ use crate::mechanism::RangeCheck;
 use crate::report::{Report, ReportError};
 use crate::task::Task;
 
+/// The path of [`take`].
+pub(super) const ROUTE: &str = "/tasks/{id}/reports";
+
 /// The media type of reports, beside `application/octet-stream`.
 const REPORTS: &str = "application/vnd.ldp-pca.reports";
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::server::{LogConfig, LogFormat, Secret, Server, ServerConfig};
+use ldp_pca::server::{LogConfig, LogFormat, Secret, Server, ServerConfig, raise_file_limit};
 use tracing_subscriber::EnvFilter;
 
 use super::error::{CliError, Result};
@@ -57,6 +57,8 @@ impl Serve {
         let tasks = self.task.iter().map(|path| files::task(path)).collect::<Result<Vec<_>>>()?;
         let config = self.config()?;
         start_log(&config.log)?;
+        // Every connection is an open file.
+        raise_file_limit();
         runtime()?.block_on(async {
             let data = config.data.clone();
             let server = Server::bind(config, tasks).await.map_err(|error| CliError::Failed(error.to_string()))?;

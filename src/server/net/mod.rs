@@ -1,5 +1,120 @@
 //! Connections: who gets one, for how long, and how they end.
+//!
+//! Every connection has a phase and the time since when it has it; one task looks at all of them a few times a second and closes
+//! those that take too long. So a request costs no timer, and what the server may hold is bounded:
+//!
+//! - a head, and a TLS handshake, that are not whole in time: closed (slow clients cannot hoard connections);
+//! - no request for too long: closed, which also ends connections whose other side is gone without a word;
+//! - an answer that nobody reads: closed;
+//! - more connections than allowed: the one that has been idle longest gives way, and when none is idle the new one is answered with 503.
+//!   It is not left waiting in the system's queue: there it could neither be told nor tell a balancer to go elsewhere;
+//! - no more file descriptors: connections that are open go on, and new ones are let in when there are some again.
+//!
+//! Bodies and handlers have time limits of their own. At shutdown idle connections are closed at once, and those with a request after
+//! its answer or at the deadline.
 
+mod accept;
+mod activity;
 mod address;
+mod client;
+mod files;
+mod rate;
+mod table;
+mod tls;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::service::Service;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use self::accept::Patience;
+use self::table::Table;
+use super::config::ServerConfig;
 
 pub use address::{AddressRange, AddressRangeError};
+pub(super) use client::client_address;
+pub use files::raise_file_limit;
+pub(super) use rate::RateLimiter;
+pub(super) use tls::Tls;
+pub use tls::TlsError;
+
+/// What answers the requests of a connection.
+pub(super) trait Answers: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> {}
+
+impl<S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>> Answers for S {}
+
+/// Serves until `shutdown` is ready and what is open then has ended or been cut. `answering` makes the service of a connection
+/// from the address at its other end.
+pub(super) async fn serve<S>(
+    listener: TcpListener,
+    config: &ServerConfig,
+    tls: Option<Tls>,
+    answering: impl Fn(IpAddr) -> S,
+    shutdown: impl Future<Output = ()>,
+) where
+    S: Answers + Send + 'static,
+    S::Future: Send + 'static,
+{
+    let table = Arc::new(Table::new(config));
+    let (draining, alive) = (watch::Sender::new(false), watch::Sender::new(()));
+    let mut keeping = JoinSet::new();
+    keeping.spawn(sweep_forever(Arc::clone(&table)));
+    if let Some(tls) = tls.clone() {
+        keeping.spawn(tls.follow_hangups());
+    }
+    let mut patience = Patience::default();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut shutdown => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                patience.reset();
+                // Answers are small: they leave at once.
+                let _ = stream.set_nodelay(true);
+                let connection = accept::Connection {
+                    stream,
+                    tls: tls.clone(),
+                    service: answering(peer.ip()),
+                    draining: draining.subscribe(),
+                    alive: alive.subscribe(),
+                };
+                accept::start(connection, &table, config.max_header_bytes);
+            }
+            Err(error) => patience.after(&error, &table).await,
+        }
+    }
+    drop(listener);
+    draining.send_replace(true);
+    if timeout(config.drain_timeout, alive.closed()).await.is_err() {
+        table.close_all();
+        alive.closed().await;
+    }
+}
+
+async fn sweep_forever(table: Arc<Table>) {
+    loop {
+        sleep(table.period()).await;
+        table.sweep();
+    }
+}
+
+/// Errors that concern one connection alone: the next one may be good.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}

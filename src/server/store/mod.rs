@@ -15,8 +15,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
+use super::limits::Share;
 use crate::aggregate::Aggregate;
 use crate::report::{Report, report_bytes};
 use crate::task::{Task, TaskDigest};
@@ -104,7 +105,7 @@ pub(super) struct Batch {
     pub(super) bytes: Vec<u8>,
     /// Their share of the bytes that the server may hold.
     #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
-    pub(super) permit: OwnedSemaphorePermit,
+    pub(super) permit: Share,
 }
 
 /// What became of a batch. All of it is durable.

@@ -6,11 +6,15 @@ mod harness;
 mod issued;
 mod limits;
 mod logs;
+mod net;
 mod openapi;
 mod origins;
 mod page;
+#[cfg(feature = "cli")]
+mod robustness;
 mod sparse;
 mod tasks;
+mod wire;
 
 use std::fs;
 use std::thread;

@@ -226,9 +226,9 @@ fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::sync::atomic::Ordering::SeqCst;
 
+    use crate::server::limits::Share;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
-    use tokio::sync::Semaphore;
 
     use super::super::log::tests::{FaultyFile, faulty_log};
     use super::*;
@@ -253,7 +253,7 @@ mod tests {
         Batch {
             bytes: reports.iter().flat_map(Report::to_bytes).collect(),
             reports: reports.to_vec(),
-            permit: Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap(),
+            permit: Share::of_nothing(),
         }
     }
 

@@ -1,0 +1,75 @@
+//! What answers a connection's requests: reports at once, all else through the router.
+//!
+//! Nearly all requests bring reports. They take a path of their own, without the router's boxes; what they meet on it are the same
+//! functions, and tests ask both.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path as UrlPath, State};
+use axum::http::{Method, Request};
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use tower_service::Service;
+
+use super::app::App;
+use super::limits::Peer;
+use super::net::Answers;
+use super::observe::{Route, Seen};
+use super::upload;
+
+/// What all connections share.
+pub(super) struct Front {
+    app: Arc<App>,
+    router: Router,
+}
+
+impl Front {
+    pub(super) fn new(app: Arc<App>, router: Router) -> Self {
+        Self { app, router }
+    }
+
+    /// The service of a connection from `peer`.
+    pub(super) fn answering(self: &Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
+        let front = Arc::clone(self);
+        service_fn(move |mut request: Request<Incoming>| {
+            let front = Arc::clone(&front);
+            if front.app.limits.asks_who() {
+                request.extensions_mut().insert(Peer(peer));
+            }
+            async move { Ok::<_, Infallible>(front.answer(request).await) }
+        })
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response {
+        let Some(task) = uploads_to(&request) else {
+            return self.router.clone().call(request).await.unwrap_or_else(|never| match never {});
+        };
+        let (app, task) = (&self.app, task.to_owned());
+        let seen = Seen::of(app, &request, Some(Route::Known(upload::ROUTE)));
+        let admitted = app.limits.admit(&request);
+        let (parts, body) = request.into_parts();
+        let body = Body::new(body);
+        let response = match admitted {
+            Ok(()) => {
+                let taken = upload::take(State(Arc::clone(app)), Ok(UrlPath(task)), parts.headers, body).await;
+                taken.into_response()
+            }
+            Err(problem) => app.limits.refuse(&parts.headers, body, problem).await.into_response(),
+        };
+        seen.finish(app, response)
+    }
+}
+
+/// The task whose reports a request brings, when its path says so without any escapes.
+fn uploads_to<B>(request: &Request<B>) -> Option<&str> {
+    if request.method() != Method::POST {
+        return None;
+    }
+    let task = request.uri().path().strip_prefix("/tasks/")?.strip_suffix("/reports")?;
+    (task.len() == 64 && task.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(task)
+}

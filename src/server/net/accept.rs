@@ -1,0 +1,183 @@
+//! From an accepted socket to the last answer on it.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+use super::activity::{Activity, AnswerBody, Phase, Watched};
+use super::table::Table;
+use super::tls::Tls;
+use super::{Answers, is_of_one_connection};
+
+/// What is read of a request at once: most bodies whole.
+const READ_BYTES: usize = 128 << 10;
+
+/// The answer to a connection that there is no place for.
+const FULL: &str = concat!(
+    "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 5\r\nconnection: close\r\n",
+    "content-length: 204\r\n\r\n",
+    r#"{"type":"urn:ldp-pca:problem:too-many-connections","title":"Too many connections","status":503,"#,
+    r#""detail":"the server has as many connections as it may: nothing was read, send the same request again later"}"#,
+);
+
+/// Connections that are answered with [`FULL`] at the same time; those beyond them are closed without a word.
+const REFUSED_AT_ONCE: usize = 256;
+
+/// How long a refused client may take to read why.
+const REFUSAL: Duration = Duration::from_secs(2);
+
+static REFUSING: Semaphore = Semaphore::const_new(REFUSED_AT_ONCE);
+
+/// An accepted connection and all that it needs.
+pub(super) struct Connection<S> {
+    pub(super) stream: TcpStream,
+    pub(super) tls: Option<Tls>,
+    pub(super) service: S,
+    pub(super) draining: watch::Receiver<bool>,
+    /// Held for as long as the connection is open.
+    pub(super) alive: watch::Receiver<()>,
+}
+
+/// Serves the connection in a task of its own, or says that there is no place for it.
+pub(super) fn start<S>(connection: Connection<S>, table: &Arc<Table>, max_header_bytes: usize)
+where
+    S: Answers + Send + 'static,
+    S::Future: Send + 'static,
+{
+    let Connection { stream, tls, service, draining, alive } = connection;
+    let activity = Arc::new(Activity::new(&table.clock));
+    let watched = Arc::clone(&activity);
+    let mut refused = Some(stream);
+    table.start(watched, |place| {
+        let stream = refused.take();
+        tokio::spawn(async move {
+            let Some(stream) = stream else { return };
+            match tls {
+                None => answer(stream, service, activity, draining, max_header_bytes).await,
+                Some(tls) => {
+                    // A handshake that fails concerns nobody else.
+                    if let Ok(stream) = tls.shake_hands(stream).await {
+                        answer(stream, service, activity, draining, max_header_bytes).await;
+                    }
+                }
+            }
+            drop((place, alive));
+        })
+    });
+    // In the clear even where TLS is spoken: a client sees a connection that fails, which is what there is to see.
+    if let (Some(stream), Ok(permit)) = (refused, REFUSING.try_acquire()) {
+        tokio::spawn(async move {
+            let _ = timeout(REFUSAL, refuse(stream)).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Answers requests until the client has enough, something fails, or the server drains.
+async fn answer<T, S>(
+    stream: T,
+    service: S,
+    activity: Arc<Activity>,
+    mut draining: watch::Receiver<bool>,
+    max_header_bytes: usize,
+) where
+    T: AsyncRead + AsyncWrite + Unpin,
+    S: Answers,
+{
+    let watched = Watched { stream, activity: Arc::clone(&activity) };
+    let service = service_fn(move |request| {
+        activity.enter(Phase::Busy);
+        let (answered, activity) = (service.call(request), Arc::clone(&activity));
+        async move { answered.await.map(|answer| answer.map(|body| AnswerBody::new(body, activity))) }
+    });
+    let mut builder = http1::Builder::new();
+    // Times are looked after in the table.
+    builder.header_read_timeout(None).max_header_size(max_header_bytes.max(8 << 10));
+    // One write for the head and a small body is less work than a gathered one.
+    builder.max_buf_size(READ_BYTES.max(2 * max_header_bytes)).writev(false);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(watched), service));
+    let flag = draining.clone();
+    let mut drain = pin!(async move { draining.wait_for(|draining| *draining).await.is_ok() });
+    let (mut registered, mut told) = (false, false);
+    let served: Result<(), hyper::Error> = poll_fn(|context| {
+        if let Poll::Ready(served) = connection.as_mut().poll(context) {
+            return Poll::Ready(served);
+        }
+        // Asked once, it wakes this task when the server drains; to ask at every turn costs a lock that all connections share.
+        let drains = if registered { *flag.borrow() } else { drain.as_mut().poll(context).is_ready() };
+        registered = true;
+        if drains && !told {
+            told = true;
+            connection.as_mut().graceful_shutdown();
+            return connection.as_mut().poll(context);
+        }
+        Poll::Pending
+    })
+    .await;
+    // Cut off, or no HTTP: the client knows, and the server has nothing to do about it.
+    drop(served);
+}
+
+/// Says why, and reads a little of what the client still sends, so that it is not cut off before it reads the answer.
+async fn refuse(mut stream: TcpStream) -> io::Result<()> {
+    stream.write_all(FULL.as_bytes()).await?;
+    stream.shutdown().await?;
+    let mut rest = [0; 1024];
+    for _ in 0..64 {
+        if stream.read(&mut rest).await? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How long the accept loop rests after errors.
+#[derive(Default)]
+pub(super) struct Patience {
+    failures: u32,
+}
+
+impl Patience {
+    pub(super) fn reset(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Rests after an error that is not one of the connection's own: no more descriptors or memory. One idle connection is closed to
+    /// have some again.
+    pub(super) async fn after(&mut self, error: &io::Error, table: &Table) {
+        if is_of_one_connection(error) {
+            return;
+        }
+        if self.failures == 0 {
+            tracing::warn!(%error, "no connection can be accepted now: raise the limit of open files, or lower max_connections");
+        }
+        table.make_room();
+        let rest = Duration::from_millis(10 << self.failures.min(6));
+        self.failures += 1;
+        sleep(rest).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FULL;
+
+    #[test]
+    fn the_refusal_has_the_length_that_it_announces_and_is_a_problem() {
+        let (head, body) = FULL.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
+        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(problem["status"], 503);
+    }
+}

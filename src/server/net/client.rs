@@ -1,0 +1,70 @@
+//! For whom a request is made.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::HeaderMap;
+use hyper::header::HeaderName;
+
+use super::address::AddressRange;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The client's address: that of the connection, or what a proxy that is trusted says. Each proxy adds whom it was asked by at the end of
+/// `X-Forwarded-For`, and what stands before may be the client's invention: the last address that is no trusted proxy's counts.
+pub(in super::super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[AddressRange]) -> IpAddr {
+    let is_trusted = |address: IpAddr| trusted.iter().any(|range| range.contains(address));
+    let mut client = peer;
+    if trusted.is_empty() || !is_trusted(peer) {
+        return client;
+    }
+    let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or("?")).collect();
+    for name in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
+        // Of a chain that cannot be read, what was read so far counts.
+        let Some(address) = parse(name.trim()) else { break };
+        client = address;
+        if !is_trusted(address) {
+            break;
+        }
+    }
+    client
+}
+
+/// An address, with or without a port, an IPv6 one in brackets or not.
+fn parse(name: &str) -> Option<IpAddr> {
+    let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
+    bare.parse().ok().or_else(|| name.parse::<SocketAddr>().ok().map(|address| address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(peer: &str, forwarded: &[&str], trusted: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for line in forwarded {
+            headers.append(FORWARDED_FOR, line.parse().unwrap());
+        }
+        let trusted: Vec<AddressRange> = trusted.iter().map(|range| range.parse().unwrap()).collect();
+        client_address(peer.parse().unwrap(), &headers, &trusted).to_string()
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_speaks_for_others() {
+        assert_eq!(client("192.0.2.1", &["198.51.100.7"], &[]), "192.0.2.1");
+        assert_eq!(client("192.0.2.1", &["198.51.100.7"], &["10.0.0.0/8"]), "192.0.2.1");
+        assert_eq!(client("10.0.0.1", &["198.51.100.7"], &["10.0.0.0/8"]), "198.51.100.7");
+        assert_eq!(client("10.0.0.1", &["[2001:db8::7]:443"], &["10.0.0.0/8"]), "2001:db8::7");
+        assert_eq!(client("10.0.0.1", &["198.51.100.7:80"], &["10.0.0.0/8"]), "198.51.100.7");
+    }
+
+    #[test]
+    fn what_a_client_puts_before_its_own_address_is_not_believed() {
+        let trusted = ["10.0.0.0/8"];
+        assert_eq!(client("10.0.0.1", &["203.0.113.9, 198.51.100.7"], &trusted), "198.51.100.7");
+        assert_eq!(client("10.0.0.1", &["203.0.113.9", "198.51.100.7, 10.0.0.2"], &trusted), "198.51.100.7");
+        assert_eq!(client("10.0.0.1", &["10.0.0.3, 10.0.0.2"], &trusted), "10.0.0.3");
+        assert_eq!(client("10.0.0.1", &["203.0.113.9, unknown"], &trusted), "10.0.0.1");
+        assert_eq!(client("10.0.0.1", &["203.0.113.9, unknown, 10.0.0.2"], &trusted), "10.0.0.2");
+        assert_eq!(client("10.0.0.1", &[], &trusted), "10.0.0.1");
+    }
+}

@@ -1,0 +1,130 @@
+//! How often a client may ask: a bucket of requests for each, which fills up steadily.
+//!
+//! Addresses are kept in memory alone, and forgotten once their bucket is full again: then it is as good as none.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::address::bits;
+use crate::server::config::RateLimit;
+
+/// Clients in each of the two tables. A flood from more addresses than these, within the time of one bucket, gets fresh buckets: memory
+/// is bounded, and `max_connections` and the bounded queue hold then.
+const CLIENTS: usize = 1 << 16;
+
+/// The buckets of all clients.
+pub(in super::super) struct RateLimiter {
+    limit: RateLimit,
+    /// The time in which an empty bucket becomes full.
+    refill: Duration,
+    tables: Mutex<Tables>,
+}
+
+/// Clients seen since the tables were turned, and those seen in the turn before.
+struct Tables {
+    turned: Instant,
+    newer: HashMap<u128, Bucket>,
+    older: HashMap<u128, Bucket>,
+}
+
+#[derive(Clone, Copy)]
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+impl RateLimiter {
+    /// A limit that makes no sense is brought to the nearest that does.
+    pub(in super::super) fn new(limit: RateLimit) -> Self {
+        let per_second = if limit.per_second > 0.0 { limit.per_second } else { f64::MIN_POSITIVE };
+        let burst = limit.burst.max(1);
+        let refill = Duration::try_from_secs_f64(f64::from(burst) / per_second).unwrap_or(Duration::MAX);
+        let tables = Tables { turned: Instant::now(), newer: HashMap::new(), older: HashMap::new() };
+        Self { limit: RateLimit { per_second, burst }, refill, tables: Mutex::new(tables) }
+    }
+
+    /// Takes one request from the client's bucket; when it is empty, how long until there is one.
+    pub(in super::super) fn take(&self, client: IpAddr, now: Instant) -> Result<(), Duration> {
+        let key = bits(client);
+        // One household has a whole /64 of IPv6 addresses, but one IPv4 address.
+        let key = if key >> 32 == 0xffff { key } else { key & !u128::from(u64::MAX) };
+        let RateLimit { per_second, burst } = self.limit;
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.turn(now, self.refill);
+        let full = Bucket { tokens: f64::from(burst), at: now };
+        let Bucket { tokens, at } = tables.newer.get(&key).or(tables.older.get(&key)).copied().unwrap_or(full);
+        let tokens = (tokens + now.saturating_duration_since(at).as_secs_f64() * per_second).min(f64::from(burst));
+        let taken = if tokens >= 1.0 { 1.0 } else { 0.0 };
+        tables.newer.insert(key, Bucket { tokens: tokens - taken, at: now });
+        if taken > 0.0 {
+            return Ok(());
+        }
+        Err(Duration::try_from_secs_f64((1.0 - tokens) / per_second).unwrap_or(Duration::MAX))
+    }
+}
+
+impl Tables {
+    /// Forgets the older clients once a bucket's time has passed since they were last seen, or when there are too many newer ones.
+    fn turn(&mut self, now: Instant, refill: Duration) {
+        let turns = now.saturating_duration_since(self.turned).as_secs_f64() / refill.as_secs_f64();
+        if turns >= 2.0 {
+            self.newer.clear();
+        }
+        if turns >= 1.0 || self.newer.len() >= CLIENTS {
+            self.older = std::mem::take(&mut self.newer);
+            self.turned = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limiter(per_second: f64, burst: u32) -> RateLimiter {
+        RateLimiter::new(RateLimit { per_second, burst })
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_bucket_is_emptied_at_once_and_fills_up_at_the_rate() {
+        let (limiter, client, start) = (limiter(2.0, 3), address("192.0.2.1"), Instant::now());
+        let after = |seconds: f64| limiter.take(client, start + Duration::from_secs_f64(seconds));
+        assert_eq!([after(0.0), after(0.0), after(0.0)], [Ok(()); 3]);
+        assert_eq!(after(0.0), Err(Duration::from_millis(500)));
+        assert_eq!(after(0.25), Err(Duration::from_millis(250)), "asking in vain costs nothing");
+        assert_eq!((after(0.5), after(0.5).is_err()), (Ok(()), true));
+        assert_eq!([after(100.0), after(100.0), after(100.0)], [Ok(()); 3], "and no more than the burst");
+        assert!(after(100.0).is_err());
+    }
+
+    #[test]
+    fn clients_have_buckets_of_their_own_and_a_household_has_one() {
+        let (limiter, now) = (limiter(1.0, 1), Instant::now());
+        let take = |text: &str| limiter.take(address(text), now).is_ok();
+        assert!(take("192.0.2.1") && take("192.0.2.2") && !take("192.0.2.1"));
+        assert!(!take("::ffff:192.0.2.1"), "the same address in its other form");
+        assert!(take("2001:db8::1") && !take("2001:db8::2") && take("2001:db8:0:1::1"));
+    }
+
+    #[test]
+    fn addresses_are_forgotten_with_their_bucket_and_never_too_many() {
+        let (limiter, start) = (limiter(10.0, 5), Instant::now());
+        let held = || {
+            let tables = limiter.tables.lock().unwrap();
+            tables.newer.len() + tables.older.len()
+        };
+        for client in 0..200_000u32 {
+            assert_eq!(limiter.take(IpAddr::from(client.to_be_bytes()), start), Ok(()));
+        }
+        assert!(held() <= 2 * CLIENTS, "{}", held());
+        // A bucket's time is half a second.
+        limiter.take(address("192.0.2.1"), start + Duration::from_millis(1100)).unwrap();
+        assert_eq!(held(), 1);
+    }
+}

@@ -1,0 +1,237 @@
+//! Connections that are slow, idle, too many or too often, and how they end.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use ldp_pca::server::{RateLimit, ServerConfig, ServerError, TlsFiles};
+use tempfile::tempdir;
+
+#[cfg(feature = "tls")]
+use super::harness::{REPORTS, path};
+use super::harness::{Running, bytes_of, config, reports, task};
+use super::wire::Wire;
+
+/// Longer than any test: a limit that is not the one under test.
+const NEVER: Duration = Duration::from_secs(600);
+
+/// Whether the server has closed the connection; it waits for that.
+fn is_closed(mut stream: &TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    match stream.read(&mut [0; 64]) {
+        Ok(bytes) => bytes == 0,
+        Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+    }
+}
+
+#[test]
+fn a_head_that_trickles_in_is_closed_and_costs_nobody_else_anything() {
+    let data = tempdir().unwrap();
+    let settings =
+        ServerConfig { header_timeout: Duration::from_millis(300), idle_timeout: NEVER, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let mut kept = Wire::connect(server.address);
+    assert_eq!(kept.get("/healthz").0, 200);
+    let mut slow: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let start = Instant::now();
+    let head =
+        b"POST /tasks HTTP/1.1\r\nHost: test\r\nX-Slow: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+            .iter()
+            .cycle();
+    for byte in head {
+        slow.retain_mut(|stream| stream.write_all(&[*byte]).is_ok());
+        if slow.is_empty() {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "{} slow connections are still open", slow.len());
+        assert_eq!(server.send(&task(), &bytes_of(&reports(&task(), 1, 1))).status, 200);
+    }
+    // One that never says anything is late with its first head; one between requests is not.
+    assert!(is_closed(&TcpStream::connect(server.address).unwrap()));
+    assert_eq!(kept.get("/healthz").0, 200);
+}
+
+#[test]
+fn a_connection_without_requests_is_closed_after_its_time() {
+    let data = tempdir().unwrap();
+    let settings =
+        ServerConfig { header_timeout: NEVER, idle_timeout: Duration::from_millis(200), ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let mut kept = Wire::connect(server.address);
+    assert_eq!(kept.get("/healthz").0, 200);
+    assert!(is_closed(kept.stream()));
+}
+
+#[test]
+fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { max_connections: 3, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 2));
+    let mut first = Wire::connect(server.address);
+    assert_eq!(first.get("/healthz").0, 200);
+    let mut busy: Vec<Wire> = (0..2).map(|_| Wire::connect(server.address)).collect();
+    for wire in &mut busy {
+        wire.open_upload(&task(), body.len());
+        wire.stream().write_all(&body[..35]).unwrap();
+    }
+    // One that has sent nothing yet is not idle: it takes the place of the first, and the next one finds none.
+    let mut next = Wire::connect(server.address);
+    assert!(is_closed(first.stream()));
+    let refused = Wire::connect(server.address).read_answer().unwrap();
+    assert_eq!(refused.0, 503);
+    assert!(refused.1.contains("urn:ldp-pca:problem:too-many-connections"), "{}", refused.1);
+    assert_eq!(next.get("/healthz").0, 200);
+    for wire in &mut busy {
+        wire.stream().write_all(&body[35..]).unwrap();
+        assert_eq!(wire.read_answer().unwrap().0, 200);
+    }
+    // All are idle: `next` has been for longest.
+    assert_eq!(Wire::connect(server.address).get("/healthz").0, 200);
+}
+
+#[test]
+fn a_head_larger_than_allowed_is_refused() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { max_header_bytes: 8 << 10, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let ask = |bytes: usize| {
+        let mut wire = Wire::connect(server.address);
+        wire.send(format!("GET /healthz HTTP/1.1\r\nHost: test\r\nX-Large: {}\r\n\r\n", "a".repeat(bytes)).as_bytes());
+        wire.read_answer().unwrap().0
+    };
+    assert_eq!(ask(7000), 200);
+    assert_eq!(ask(70_000), 431);
+}
+
+#[test]
+fn who_asks_too_often_is_told_when_to_come_back() {
+    let data = tempdir().unwrap();
+    let rate_limit = Some(RateLimit { per_second: 0.001, burst: 3 });
+    let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    let server = Running::start(ServerConfig { rate_limit, trusted_proxies, ..config(data.path()) }, &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 1));
+    for _ in 0..3 {
+        assert_eq!(server.send(&task(), &body).status, 200);
+    }
+    let refused = server.send(&task(), &body);
+    refused.assert_problem(429, "rate-limit", &["again in"]);
+    let wait: u32 = refused.header("retry-after").parse().unwrap();
+    assert!((900..=1001).contains(&wait), "{wait}");
+    // Another client, as the proxy says.
+    let mut wire = Wire::connect(server.address);
+    wire.send(b"GET /healthz HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n");
+    assert_eq!(wire.read_answer().unwrap().0, 200);
+    wire.send(b"GET /healthz HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n");
+    assert_eq!(wire.read_answer().unwrap().0, 429);
+}
+
+/// The deadline is far away: only what has a request is waited for.
+#[test]
+fn shutdown_closes_idle_connections_at_once_and_finishes_open_requests() {
+    let data = tempdir().unwrap();
+    let server = Running::start(ServerConfig { drain_timeout: NEVER, ..config(data.path()) }, &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 2));
+    let mut idle = Wire::connect(server.address);
+    assert_eq!(idle.get("/healthz").0, 200);
+    let silent = TcpStream::connect(server.address).unwrap();
+    let mut begun = TcpStream::connect(server.address).unwrap();
+    begun.write_all(b"GET /healthz HT").unwrap();
+    let mut open = Wire::connect(server.address);
+    open.open_upload(&task(), body.len());
+    open.stream().write_all(&body[..35]).unwrap();
+    // All of them are accepted, and what they sent is seen, once a later connection is answered and closed again.
+    assert_eq!(server.send(&task(), &body[..35]).status, 200);
+    let address = server.address;
+    let finish = std::thread::spawn(move || {
+        assert!(is_closed(idle.stream()) && is_closed(&silent) && is_closed(&begun));
+        assert!(TcpStream::connect(address).is_err(), "a server that stops lets nobody in");
+        open.stream().write_all(&body[35..]).unwrap();
+        assert_eq!(open.read_answer().unwrap().0, 200);
+        assert!(is_closed(open.stream()));
+    });
+    server.shut_down();
+    finish.join().unwrap();
+    assert_eq!(Running::start(config(data.path()), &[]).records(&task()), 2);
+}
+
+#[test]
+fn a_client_that_closes_its_half_in_a_body_counts_nothing_and_frees_its_place() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { max_connections: 1, request_timeout: NEVER, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 2));
+    let mut half = Wire::connect(server.address);
+    half.open_upload(&task(), body.len());
+    half.stream().write_all(&body[..35]).unwrap();
+    half.stream().shutdown(Shutdown::Write).unwrap();
+    // A refusal, or nothing any more.
+    assert!(half.read_answer().is_ok_and(|(status, _)| status == 400) || is_closed(half.stream()));
+    let start = Instant::now();
+    while Wire::connect(server.address).try_get("/healthz").is_none_or(|(status, _)| status != 200) {
+        assert!(start.elapsed() < Duration::from_secs(20), "its place is not free");
+    }
+    assert_eq!(server.records(&task()), 0);
+}
+
+#[test]
+fn a_certificate_that_cannot_be_served_with_is_named() {
+    let data = tempdir().unwrap();
+    let (certificate, key) = (data.path().join("certificate.pem"), data.path().join("key.pem"));
+    fs::write(&certificate, "no certificate").unwrap();
+    let tls = Some(TlsFiles { certificate, key });
+    let Err(error) = Running::try_start(ServerConfig { tls, ..config(data.path()) }, &[task()]) else {
+        panic!("served without a certificate")
+    };
+    assert!(matches!(error, ServerError::Tls(_)), "{error}");
+    let expected = if cfg!(feature = "tls") { "certificate.pem" } else { "feature `tls`" };
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+/// Uploads over HTTPS with a certificate made by openssl, and with another one after SIGHUP.
+#[cfg(feature = "tls")]
+#[test]
+fn reports_come_over_tls() {
+    use std::process::Command;
+    let data = tempdir().unwrap();
+    let (certificate, key) = (data.path().join("certificate.pem"), data.path().join("key.pem"));
+    let make = |name: &str| {
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"])
+            .args(["-subj", &format!("/CN={name}"), "-addext", "subjectAltName=IP:127.0.0.1", "-keyout"])
+            .arg(&key)
+            .arg("-out")
+            .arg(&certificate)
+            .output();
+        made.is_ok_and(|made| made.status.success())
+    };
+    if !make("first") {
+        eprintln!("skipped: there is no openssl to make a certificate with");
+        return;
+    }
+    let tls = Some(TlsFiles { certificate: certificate.clone(), key: key.clone() });
+    let server = Running::start(ServerConfig { tls, ..config(data.path()) }, &[task()]);
+    let upload = data.path().join("reports");
+    fs::write(&upload, bytes_of(&reports(&task(), 1, 3))).unwrap();
+    let curl = || {
+        let sent = Command::new("curl")
+            .args(["--silent", "--show-error", "--cacert"])
+            .arg(&certificate)
+            .args(["--header", &format!("content-type: {REPORTS}"), "--data-binary"])
+            .arg(format!("@{}", upload.display()))
+            .arg(format!("https://{}{}", server.address, path(&task(), "/reports")))
+            .output()
+            .unwrap();
+        String::from_utf8(if sent.status.success() { sent.stdout } else { sent.stderr }).unwrap()
+    };
+    assert!(curl().contains("\"accepted\":3"), "{}", curl());
+    // A new certificate: the old one is served until the server is told.
+    assert!(make("second"));
+    assert!(curl().contains("certificate"), "{}", curl());
+    assert!(Command::new("kill").args(["-HUP", &std::process::id().to_string()]).status().unwrap().success());
+    let start = Instant::now();
+    while !curl().contains("\"duplicate\":3") {
+        assert!(start.elapsed() < Duration::from_secs(20), "{}", curl());
+    }
+}

@@ -1,0 +1,199 @@
+//! What a server lives through: crowds of idle clients, and kill -9 at any moment.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chacha20::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
+use tempfile::tempdir;
+
+use super::harness::{bytes_of, reports, task};
+use super::wire::Wire;
+
+/// The server as it is installed, in a process of its own; killed when dropped.
+struct Installed {
+    child: Child,
+    address: SocketAddr,
+    /// From its start until it listened.
+    starting: Duration,
+}
+
+impl Installed {
+    fn start(folder: &Path) -> Self {
+        let start = Instant::now();
+        let path = folder.join("task.json");
+        std::fs::write(&path, task().to_json()).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.join("data"))
+            .arg("--task")
+            .arg(path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address =
+            lines.map_while(Result::ok).find_map(|line| line.strip_prefix("listening on http://")?.parse().ok());
+        Self { child, address: address.expect("the server says where it listens"), starting: start.elapsed() }
+    }
+
+    fn records(&self) -> u64 {
+        let (status, body) = Wire::connect(self.address).get(&super::harness::path(&task(), "/status"));
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()["records"].as_u64().unwrap()
+    }
+
+    /// Of the process, in KiB; where the system tells it.
+    fn resident(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Ten thousand, or as many as this process may open.
+#[test]
+fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_bounded() {
+    ldp_pca::server::raise_file_limit();
+    let folder = tempdir().unwrap();
+    let server = Installed::start(folder.path());
+    let before = server.resident();
+    let mut crowd = Vec::new();
+    for _ in 0..10_000 {
+        // Each has been answered once: its buffers are there.
+        let Ok(mut wire) = Wire::try_connect(server.address) else { break };
+        if wire.try_get("/healthz").is_none_or(|(status, _)| status != 200) {
+            break;
+        }
+        crowd.push(wire);
+    }
+    // Below that, the limit of open files here is too low to show anything.
+    assert!(crowd.len() >= 500, "only {} connections", crowd.len());
+    let body = bytes_of(&reports(&task(), 1, 100));
+    let mut client = Wire::connect(server.address);
+    for report in body.chunks(35) {
+        assert_eq!(client.upload(&task(), report).unwrap().0, 200);
+    }
+    let after = server.resident();
+    println!("{} idle connections: {before:?} KiB before, {after:?} KiB after", crowd.len());
+    if let Some((before, after)) = before.zip(after) {
+        let each = (after - before) / crowd.len() as u64;
+        assert!(each < 64, "{each} KiB for each idle connection");
+    }
+    // None of them was closed for it.
+    assert_eq!(crowd[0].get("/healthz").0, 200);
+}
+
+/// Connections that reports come in over.
+const WORKERS: usize = 6;
+
+/// Rounds of reports over several connections; each ends with kill -9 at a moment that a fixed seed draws. Before the first one the
+/// server has `filled` reports. Afterwards every report that was acknowledged is there, and none is there twice.
+fn kill(rounds: u64, filled: usize) {
+    let folder = tempdir().unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut expected = 0;
+    if filled > 0 {
+        let server = Installed::start(folder.path());
+        let mut wire = Wire::connect(server.address);
+        for (seed, start) in (0..filled).step_by(50_000).enumerate() {
+            let count = (filled - start).min(50_000);
+            let (status, body) = wire.upload(&task(), &bytes_of(&reports(&task(), seed as u64, count))).unwrap();
+            assert_eq!(status, 200, "{body}");
+            expected += count as u64;
+        }
+    }
+    let (mut acknowledged_in_all, mut unknown_in_all, mut slowest) = (0, 0, Duration::ZERO);
+    for round in 0..rounds {
+        let server = Installed::start(folder.path());
+        slowest = slowest.max(server.starting);
+        assert_eq!(server.records(), expected, "round {round}");
+        let wait = Duration::from_micros(u64::from(rng.next_u32() % 400_000));
+        let (acknowledged, sent) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        let begin = Barrier::new(WORKERS + 1);
+        thread::scope(|scope| {
+            for worker in 0..WORKERS {
+                let (acknowledged, sent, begin, address) = (&acknowledged, &sent, &begin, server.address);
+                scope.spawn(move || {
+                    let mut wire = Wire::connect(address);
+                    let own = reports(&task(), 1_000_000 + 10 * round + worker as u64, 4000);
+                    begin.wait();
+                    for share in own.chunks(1 + 7 * worker) {
+                        let body = bytes_of(share);
+                        sent.lock().unwrap().push(body.clone());
+                        let Ok((status, _)) = wire.upload(&task(), &body) else { return };
+                        assert_eq!(status, 200);
+                        acknowledged.lock().unwrap().push(body);
+                    }
+                });
+            }
+            begin.wait();
+            thread::sleep(wait);
+            drop(server);
+        });
+        let (acknowledged, sent) = (acknowledged.into_inner().unwrap().concat(), sent.into_inner().unwrap().concat());
+        let server = Installed::start(folder.path());
+        let found = server.records();
+        let (acknowledged_count, sent_count) = (acknowledged.len() as u64 / 35, sent.len() as u64 / 35);
+        assert!(found >= expected + acknowledged_count, "round {round}: acknowledged reports are missing");
+        assert!(found <= expected + sent_count, "round {round}: reports are counted twice");
+        let mut wire = Wire::connect(server.address);
+        let mut counted = |body: &[u8]| {
+            let (mut accepted, mut duplicate) = (0, 0);
+            for piece in body.chunks(35 * 50_000) {
+                let (status, answer) = wire.upload(&task(), piece).unwrap();
+                assert_eq!(status, 200, "{answer}");
+                let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+                accepted += answer["accepted"].as_u64().unwrap();
+                duplicate += answer["duplicate"].as_u64().unwrap();
+            }
+            (accepted, duplicate)
+        };
+        assert_eq!(counted(&acknowledged), (0, acknowledged_count), "round {round}: each of them was there");
+        let (late, there) = counted(&sent);
+        assert_eq!(late + there, sent_count);
+        // What is there now is what was sent, each once.
+        let distinct: HashSet<&[u8]> = sent.chunks(35).map(|report| &report[13..29]).collect();
+        expected += distinct.len() as u64;
+        assert_eq!((server.records(), found + late), (expected, expected), "round {round}");
+        acknowledged_in_all += acknowledged_count;
+        unknown_in_all += sent_count - acknowledged_count;
+    }
+    assert!(acknowledged_in_all > 0, "the test is empty when the server never had the time to answer");
+    println!(
+        "{rounds} rounds: {acknowledged_in_all} acknowledged reports, none missing, none twice; {unknown_in_all} were under way; \
+         slowest start {slowest:?} with up to {expected} reports"
+    );
+}
+
+#[test]
+fn reports_acknowledged_before_kill_9_are_there_once() {
+    kill(4, 0);
+}
+
+/// `cargo test --release --test suite -- --ignored --nocapture a_hundred_kills`
+#[test]
+#[ignore = "minutes: a hundred rounds"]
+fn a_hundred_kills_under_load_lose_nothing() {
+    kill(100, 0);
+}
+
+/// `cargo test --release --test suite -- --ignored --nocapture kills_at_a_million`
+#[test]
+#[ignore = "a million reports before the first of ten rounds"]
+fn kills_at_a_million_reports_lose_nothing() {
+    kill(10, 1_000_000);
+}
