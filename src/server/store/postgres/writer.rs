@@ -236,5 +236,9 @@ fn uncommitted(error: &tokio_postgres::Error) -> CommitError {
 }
 
 fn refused(error: &PostgresError) -> CommitError {
-    CommitError::Write(error.to_string())
+    match error {
+        // Clients need not know where it is; the follower logs that.
+        PostgresError::Connect { .. } => CommitError::Write("the database cannot be reached".into()),
+        error => CommitError::Write(error.to_string()),
+    }
 }

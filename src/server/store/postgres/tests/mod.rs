@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
 
 use self::cluster::Cluster;
 use super::*;
@@ -21,6 +20,7 @@ use crate::privacy::{Delta, Epsilon};
 use crate::record::{Bounding, Radius};
 use crate::report::Report;
 use crate::schema::Schema;
+use crate::server::limits::Share;
 use crate::server::store::{Batch, CommitError, Committed, FolderOptions, FolderStore};
 use crate::task::Folds;
 
@@ -48,7 +48,7 @@ fn batch(reports: &[Report]) -> Batch {
     Batch {
         bytes: reports.iter().flat_map(Report::to_bytes).collect(),
         reports: reports.to_vec(),
-        permit: Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap(),
+        permit: Share::of_nothing(),
     }
 }
 
