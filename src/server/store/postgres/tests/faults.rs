@@ -45,7 +45,8 @@ fn load<'a>(
 fn a_database_that_crashes_under_load_costs_nothing_that_was_acknowledged() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
-    let aggregators: Vec<Aggregator> = (0..2).map(|_| Aggregator::open(&cluster.address(), &[task.clone()])).collect();
+    let aggregators: Vec<Aggregator> =
+        (0..2).map(|_| Aggregator::open(&cluster.address(), slice::from_ref(&task))).collect();
     let reports = reports(&task, 10, 40_000);
     let stop = AtomicBool::new(false);
     let acknowledged = load(&aggregators, &task, &reports, &stop, || {
@@ -136,7 +137,7 @@ fn post(url: &str, reports: &[Report]) -> bool {
 fn a_killed_aggregator_loses_nothing_that_it_acknowledged() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
-    let watcher = Aggregator::open(&cluster.address(), &[task.clone()]);
+    let watcher = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     let reports = reports(&task, 11, 12_000);
     let acknowledged = Mutex::new(Vec::new());
     for (round, part) in reports.chunks(2_000).enumerate() {
@@ -210,7 +211,7 @@ fn a_commit_whose_answer_was_lost_counts_once() {
     runtime.spawn(lossy_proxy(listener, cluster.socket(), Arc::clone(&armed)));
     let behind = cluster.address_at(&format!("127.0.0.1&port={}", address.port()));
     // Its follower must not be the one whose COMMIT is lost: without snapshots it commits nothing.
-    let aggregator = Aggregator::open(&behind, &[task.clone()]);
+    let aggregator = Aggregator::open(&behind, slice::from_ref(&task));
     let reports = reports(&task, 12, 30);
     assert_eq!(aggregator.commit(&task, &reports[..10]), ACCEPTED_ALL(10));
     armed.store(true, SeqCst);
@@ -225,7 +226,7 @@ fn a_commit_whose_answer_was_lost_counts_once() {
 fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), &[task.clone()]);
+    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     let reports = reports(&task, 13, 60);
     aggregator.commit(&task, &reports[..20]).unwrap();
     // Transaction ids here are well beyond those of a new cluster.

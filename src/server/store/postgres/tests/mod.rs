@@ -4,6 +4,7 @@ mod cluster;
 mod faults;
 
 use std::collections::BTreeSet;
+use std::slice;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -166,7 +167,7 @@ fn what_an_aggregator_acknowledged_it_has_counted() {
     let task = small_task();
     // It never looks at the tables.
     let aloof = PostgresOptions { poll: Duration::from_secs(3600), ..options() };
-    let aggregator = Aggregator::open_with(&cluster.address(), &[task.clone()], aloof).unwrap();
+    let aggregator = Aggregator::open_with(&cluster.address(), slice::from_ref(&task), aloof).unwrap();
     let reports = reports(&task, 3, 30);
     let twice = [&reports[..10], &reports[..5]].concat();
     assert_eq!(aggregator.commit(&task, &twice), Ok(Committed { accepted: 10, duplicate: 5 }));
@@ -180,7 +181,8 @@ fn what_an_aggregator_acknowledged_it_has_counted() {
 fn reports_that_race_to_several_aggregators_count_once() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
-    let aggregators: Vec<Aggregator> = (0..3).map(|_| Aggregator::open(&cluster.address(), &[task.clone()])).collect();
+    let aggregators: Vec<Aggregator> =
+        (0..3).map(|_| Aggregator::open(&cluster.address(), slice::from_ref(&task))).collect();
     let reports = reports(&task, 4, 600);
     let accepted: u64 = thread::scope(|scope| {
         let senders: Vec<_> = (0..9)
@@ -212,7 +214,8 @@ fn reports_that_race_to_several_aggregators_count_once() {
 fn a_quota_holds_over_all_aggregators() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
-    let aggregators: Vec<Aggregator> = (0..2).map(|_| Aggregator::open(&cluster.address(), &[task.clone()])).collect();
+    let aggregators: Vec<Aggregator> =
+        (0..2).map(|_| Aggregator::open(&cluster.address(), slice::from_ref(&task))).collect();
     let reports = reports(&task, 5, 400);
     // Some are there before there is a quota, and the other aggregator has not heard of it when it writes next.
     assert_eq!(aggregators[0].commit(&task, &reports[..7]), ACCEPTED_ALL(7));
@@ -298,7 +301,7 @@ fn a_start_reads_a_snapshot_and_what_came_since() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = dense_task();
     let options = PostgresOptions { snapshot_reports: 100, ..options() };
-    let open = || Aggregator::open_with(&cluster.address(), &[task.clone()], options.clone()).unwrap();
+    let open = || Aggregator::open_with(&cluster.address(), slice::from_ref(&task), options.clone()).unwrap();
     let (first, second) = (open(), open());
     let reports = reports(&task, 7, 250);
     for (index, part) in reports[..230].chunks(10).enumerate() {
@@ -329,7 +332,7 @@ fn a_start_reads_a_snapshot_and_what_came_since() {
 fn reports_of_another_hand_are_passed_over() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), &[task.clone()]);
+    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     aggregator.commit(&task, &reports(&task, 8, 3)).unwrap();
     aggregator.execute("INSERT INTO ldp_pca.reports_1 (id, report) VALUES ('0123456789abcdef', 'no report')");
     eventually("it is noticed", || aggregator.reports_of(&task).damage().passed_over == 1);
@@ -356,7 +359,7 @@ fn a_commit_waits_for_the_disk_whatever_the_database_does_by_default() {
 fn databases_of_another_release_and_none_at_all_are_refused() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), &[task.clone()]);
+    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     let open = || Aggregator::open_with(&cluster.address(), &[], options()).err().unwrap();
     aggregator.execute("UPDATE ldp_pca.tasks SET settings = '{\"colour\": 1}'");
     assert!(matches!(open(), PostgresError::Settings { reason, .. } if reason.contains("colour")));
