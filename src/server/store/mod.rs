@@ -136,6 +136,7 @@ pub(super) enum CommitError {
     Write(String),
     /// The answer to a commit was lost: the batch is there or not. If it is, it will be counted.
     #[error("the store did not say whether it has the reports: {0}")]
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "a folder always says"))]
     Unknown(String),
     /// The server stops, or the task was deleted.
     #[error("the store is closed")]

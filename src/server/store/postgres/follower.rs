@@ -107,8 +107,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. After a `restart` all are new:
-    /// what their sums had is not what the database has.
+    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. After a `restart`
+    /// all are new: what their sums had is not what the database has.
     async fn read_tasks(&self, client: &Client, restart: bool, ended: i64) -> Result<(), PostgresError> {
         let rows = client
             .query_typed("SELECT number, digest, document, settings::text FROM ldp_pca.tasks", &[])

@@ -1,8 +1,9 @@
 //! A store in a PostgreSQL database, which several aggregators share.
 //!
-//! Each of them writes to the tables (`schema`) and follows what all have written (`state` says why every report is counted once by each).
-//! A report is acknowledged after the COMMIT of the transaction that brought it. The sums are in memory; there are snapshots of them in
-//! the database. While it cannot be reached nothing is acknowledged, and everything goes on by itself when it can.
+//! Each of them writes to the tables (`schema`) and follows what all have written (`state` says why every report is
+//! counted once by each). A report is acknowledged after the COMMIT of the transaction that brought it. The sums are in
+//! memory; there are snapshots of them in the database. While it cannot be reached nothing is acknowledged, and
+//! everything goes on by itself when it can.
 
 mod error;
 mod follower;

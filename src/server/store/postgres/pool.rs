@@ -1,4 +1,5 @@
-//! Connections to the database. One that failed is thrown away, and the next use makes another: nothing else is needed to recover.
+//! Connections to the database. One that failed is thrown away, and the next use makes another: nothing else is needed
+//! to recover.
 
 use std::fmt::Write;
 use std::str::FromStr;
@@ -17,8 +18,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest that sent bytes may stay unconfirmed before a connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// What every session says first. A commit waits for the database's disk, and for its standbys as its own settings say. An
-/// aggregator that vanishes in the middle of a transaction holds its locks no longer than this.
+/// What every session says first. A commit waits for the database's disk, and for its standbys as its own settings say.
+/// An aggregator that vanishes in the middle of a transaction holds its locks no longer than this.
 const SESSION: &str = "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '30s';
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 

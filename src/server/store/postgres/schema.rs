@@ -113,8 +113,8 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
     }
 }
 
-/// Which history of the database this is: another after it was restored, promoted or made anew. What was read of one is no beginning
-/// of what is to be read of another.
+/// Which history of the database this is: another after it was restored, promoted or made anew. What was read of one is
+/// no beginning of what is to be read of another.
 pub(super) async fn history(client: &Client) -> Result<String, PostgresError> {
     let failed = || PostgresError::query("tell which database it is");
     let renumbered = client
@@ -135,8 +135,8 @@ pub(super) async fn history(client: &Client) -> Result<String, PostgresError> {
     Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
 }
 
-/// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller. They get new
-/// ones, all the same. It rewrites the rows, not the reports.
+/// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller.
+/// They get new ones, all the same. It rewrites the rows, not the reports.
 async fn renumber(client: &Client) -> Result<(), PostgresError> {
     let failed = || PostgresError::query("renumber restored reports");
     client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;

@@ -18,7 +18,8 @@ use crate::task::Task;
 /// The most bytes of a sum in one row.
 const PART_BYTES: usize = 16 << 20;
 
-/// The last snapshot; the empty sum where there is none, or one that cannot be read: it can be made again from the reports.
+/// The last snapshot; the empty sum where there is none, or one that cannot be read: it can be made again from the
+/// reports.
 pub(super) async fn read(client: &Client, task: &Task, number: i32) -> Result<Snapshot, PostgresError> {
     let rows = client
         .query_typed(

@@ -1,15 +1,19 @@
-//! Which transactions are in the sum. Several aggregators add to the table, each follows it, and each report is to be in each sum once.
+//! Which transactions are in the sum. Several aggregators add to the table, each follows it, and each report is to be
+//! in each sum once.
 //!
-//! The sum has every transaction below `horizon`, and those of `counted`: this aggregator's own, added when they were committed, so that
-//! their reports need not be read back. A follower moves the horizon in three steps:
+//! The sum has every transaction below `horizon`, and those of `counted`: this aggregator's own, added when they were
+//! committed, so that their reports need not be read back. A follower moves the horizon in three steps:
 //!
 //! 1. It asks the database for the smallest transaction that is still open. All below have ended, and stay as they are.
-//! 2. It takes [`Ledger::limit`] of that: no further than the smallest own transaction whose outcome is still awaited here.
-//! 3. It reads the rows from the horizon up to the limit, without those of `counted`, and adds them with [`State::advance`].
+//! 2. It takes [`Ledger::limit`] of that: no further than the smallest own transaction whose outcome is still awaited
+//!    here.
+//! 3. It reads the rows from the horizon up to the limit, without those of `counted`, and adds them with
+//!    [`State::advance`].
 //!
-//! An own transaction is entered with [`Ledger::begin`] before its commit is sent. If it is below the first step's answer, it had ended by
-//! then, so at the second step it is either still awaited (and the limit stays below it), or in `counted`, or it was given up; then it is in
-//! the table or not, and the third step finds out. So it does when an answer to a commit was lost.
+//! An own transaction is entered with [`Ledger::begin`] before its commit is sent. If it is below the first step's
+//! answer, it had ended by then, so at the second step it is either still awaited (and the limit stays below it), or in
+//! `counted`, or it was given up; then it is in the table or not, and the third step finds out. So it does when an
+//! answer to a commit was lost.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,9 @@
 //! One transaction for all batches that wait. They are answered after its COMMIT was.
 //!
-//! Every transaction holds the task's lock: shared, so that aggregators write at the same time; or alone where there is a quota, so that
-//! what is counted against it cannot change meanwhile. Who changes the settings or deletes the task holds it alone as well, so the
-//! settings that are read under it are those of the moment. Ids are inserted in their order, so that no two transactions wait for each other.
+//! Every transaction holds the task's lock: shared, so that aggregators write at the same time; or alone where there is
+//! a quota, so that what is counted against it cannot change meanwhile. Who changes the settings or deletes the task
+//! holds it alone as well, so the settings that are read under it are those of the moment. Ids are inserted in their
+//! order, so that no two transactions wait for each other.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,7 +27,8 @@ pub(super) struct Commit {
     pub(super) awaited: Option<Awaited>,
 }
 
-/// Stores the batches. After an error none of them was counted here: if the database has them all the same, the follower counts them.
+/// Stores the batches. After an error none of them was counted here: if the database has them all the same, the
+/// follower counts them.
 pub(super) async fn commit(shared: &Shared, pool: &Pool, batches: &[Batch]) -> Result<Commit, CommitError> {
     let mut alone = shared.settings().max_records.is_some();
     let connection = pool.take().await.map_err(|error| refused(&error))?;

@@ -11,7 +11,8 @@ use tokio::net::{TcpListener, UnixStream};
 use super::*;
 use crate::server::{Secret, Server, ServerConfig};
 
-/// Sends batches from several threads until `stop`; what is not acknowledged is sent again. Returns what was acknowledged.
+/// Sends batches from several threads until `stop`; what is not acknowledged is sent again. Returns what was
+/// acknowledged.
 fn load<'a>(
     aggregators: &[Aggregator],
     task: &Task,
