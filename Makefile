@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench schemathesis fuzz wasm page setup clean distclean
+.PHONY: help demo test test-postgres bench schemathesis fuzz wasm page setup clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for records of your own)
 	scripts/setup.sh demo
@@ -11,6 +11,10 @@ demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for re
 
 test: ## run every check: lints, docs, native, wasm and browser tests
 	scripts/test.sh
+
+test-postgres: ## test the store in PostgreSQL, on a throwaway cluster (needs Debian's package postgresql, or LDP_PCA_POSTGRES_BIN)
+	cargo clippy --all-targets --features postgres -- -D warnings
+	cargo test --features postgres --lib postgres -- --nocapture
 
 bench: ## run the benchmarks, native and in Chromium
 	scripts/setup.sh

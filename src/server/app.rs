@@ -1,7 +1,8 @@
 //! What all requests share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::ptr;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::extract::Path as UrlPath;
@@ -37,8 +38,8 @@ pub(super) struct App {
     minimum_batch: u64,
     open_recovery: bool,
     clock_skew: Duration,
-    /// Made when first asked for: the store alone knows which tasks there are.
-    collections: RwLock<HashMap<TaskDigest, Arc<Collection>>>,
+    /// Made when first asked for: the store alone knows which tasks there are. Each with the reports that it is of.
+    collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
 }
 
 /// What the server computes from a task's reports and tells about them.
@@ -47,6 +48,9 @@ pub(super) struct Collection {
     pub(super) recovery: RecoveryCache,
     pub(super) pulse: Pulse,
 }
+
+/// Something that was made from reports, and which reports those are.
+type OfReports<T> = (Weak<dyn TaskReports>, Arc<T>);
 
 /// Where a task is between its start and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,19 +110,29 @@ impl App {
         TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
     }
 
-    /// What belongs to a task beside its reports.
-    pub(super) fn collection(&self, task: TaskDigest) -> Arc<Collection> {
-        let found = self.collections.read().unwrap_or_else(PoisonError::into_inner).get(&task).map(Arc::clone);
-        found.unwrap_or_else(|| {
-            let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(collections.entry(task).or_default())
-        })
+    /// What belongs to a task beside its reports. It begins anew with them: another aggregator on the same store may have deleted the
+    /// task and put it there again.
+    pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<Collection> {
+        let task = reports.task().digest();
+        let is_of = |of: &Weak<dyn TaskReports>| ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports));
+        let collections = self.collections.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = collections.get(&task).filter(|(of, _)| is_of(of)) {
+            return Arc::clone(found);
+        }
+        drop(collections);
+        let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
+        let (of, collection) = collections.entry(task).or_insert_with(|| (Arc::downgrade(reports), Arc::default()));
+        if !is_of(of) {
+            collection.pulse.end();
+            (*of, *collection) = (Arc::downgrade(reports), Arc::default());
+        }
+        Arc::clone(collection)
     }
 
     /// Forgets a task that the store has deleted, and ends its streams.
     pub(super) fn forget(&self, task: TaskDigest) {
         let collection = self.collections.write().unwrap_or_else(PoisonError::into_inner).remove(&task);
-        if let Some(collection) = collection {
+        if let Some((_, collection)) = collection {
             collection.pulse.end();
         }
     }

@@ -22,6 +22,10 @@ use super::net::AddressRange;
 pub struct ServerConfig {
     /// The folder of the store; it is made when it is not there. One server per folder.
     pub data: PathBuf,
+    /// The PostgreSQL database that holds tasks and reports in place of the folder, as `postgres://user:password@host:port/database` or
+    /// `postgres:///database?host=/run/postgresql&user=name` for a local socket; several servers may share it. `data` then holds
+    /// their tokens and keys alone. Needs the feature `postgres`. Default none.
+    pub store: Option<Secret>,
     /// The address to listen on; port 0 takes any free port. Default 127.0.0.1:8080, which only this machine reaches.
     pub listen: SocketAddr,
     /// Whether to try the ports after `listen`'s, up to 100 of them, when it is taken. Default false.
@@ -152,6 +156,7 @@ impl ServerConfig {
     pub fn new(data: impl Into<PathBuf>) -> Self {
         Self {
             data: data.into(),
+            store: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             next_free_port: false,
             www: None,

@@ -90,6 +90,8 @@ impl Pulse {
                         states.send_replace(Some(*counts.borrow_and_update()));
                         sleep(PULSE).await;
                     }
+                    // Deleted, maybe by another aggregator.
+                    states.send_replace(None);
                 };
                 tokio::select! {
                     () = drive => {}
@@ -116,7 +118,7 @@ pub(super) async fn listen(
     let told_components = app.tokens.has(&headers, Role::Collector)? || app.open_recovery(&reports.settings());
     let wanted = Wanted::read(query, reports.task().dimension())?;
     let permit = Arc::clone(&app.events.room).try_acquire_owned().map_err(|_| full())?;
-    let collection = app.collection(reports.task().digest());
+    let collection = app.collection(&reports);
     let states = collection.pulse.listen(&app, &*reports);
     let stopping = app.events.stopping.subscribe();
     let listener = Listener {

@@ -111,7 +111,7 @@ fn register_tasks(app: &App, registry: &mut Registry) {
         let mut labels = vec![("task", digest.to_string())];
         records.get_or_create(&labels).set(i64::try_from(reports.counts().records).unwrap_or(i64::MAX));
         queued.get_or_create(&labels).set(i64::try_from(reports.queued()).unwrap_or(i64::MAX));
-        if let Some((rank, error)) = app.collection(digest).recovery.predicted_error() {
+        if let Some((rank, error)) = app.collection(&reports).recovery.predicted_error() {
             labels.push(("rank", rank.to_string()));
             predicted.get_or_create(&labels).set(error);
         }

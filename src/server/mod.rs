@@ -16,6 +16,7 @@
 
 mod app;
 mod config;
+mod database;
 mod events;
 mod front;
 mod health;
@@ -47,16 +48,19 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use self::app::App;
+use self::database::open_store;
 use self::front::Front;
 use self::issuing::Issuer;
 use self::net::Tls;
 use self::router::router;
-use self::store::{FolderOptions, FolderStore, StoreMetrics, TaskReports};
+use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use crate::task::{Task, TaskDigest};
 
 pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
 pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
+#[cfg(feature = "postgres")]
+pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};
 
 /// Ports that are tried when the first is taken.
@@ -96,19 +100,15 @@ impl Server {
             return Err(ServerError::Page { path: www.clone() });
         }
         let tls = config.tls.as_ref().map(Tls::load).transpose()?;
-        let root = config.data.clone();
         let metrics = StoreMetrics::default();
-        let options =
-            FolderOptions { queue: config.max_pending_requests, metrics: metrics.clone(), ..FolderOptions::default() };
-        let store =
-            spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
+        let store = open_store(&config, tasks, metrics.clone()).await?;
         // The folder is ours now: what is not in it yet can be made.
         let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
         let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
         let issuer = Issuer::load(&key)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(Box::new(store), metrics, tokens, issuer, &config));
+        let app = Arc::new(App::new(store, metrics, tokens, issuer, &config));
         Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 

@@ -224,6 +224,10 @@ fn not_committed(error: &CommitError) -> Problem {
             format!("{error}; none of this request was counted: the operator can raise the limit (max_records)"),
         )
         .with(serde_json::json!({"max_records": limit, "records": records})),
+        CommitError::Unknown(reason) => {
+            tracing::warn!(%reason, "it is not known whether reports were stored");
+            commit_timeout()
+        }
         CommitError::Write(_) | CommitError::Closed => {
             if let CommitError::Write(reason) = error {
                 tracing::warn!(%reason, "reports could not be stored");

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::server::{LogConfig, LogFormat, Server, ServerConfig, raise_file_limit};
+use ldp_pca::server::{LogConfig, LogFormat, Secret, Server, ServerConfig, raise_file_limit};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -26,6 +26,10 @@ pub(super) struct Serve {
     /// A file of settings in TOML (docs/http-api.md); options given here win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// A PostgreSQL database for tasks and reports in place of the folder, as postgres:///reports?host=/run/postgresql&user=aggregator; a
+    /// password belongs in the --config file, for every user of a machine sees the options of its processes
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// A task to collect for; may be repeated
     #[arg(short, long)]
     task: Vec<PathBuf>,
@@ -93,7 +97,8 @@ impl Serve {
             Some(path) => config::read(path)?,
             None => ServerConfig::new(""),
         };
-        let Self { data, config: _, task: _, listen, www, minimum_batch, open_recovery, log_format, log_level } = self;
+        let Self { data, config: _, store, task: _, listen, www, minimum_batch, open_recovery, log_format, log_level } =
+            self;
         set(&mut config.data, data);
         set(&mut config.listen, listen);
         set(&mut config.minimum_batch, minimum_batch);
@@ -101,6 +106,9 @@ impl Serve {
         set(&mut config.log.level, log_level);
         if www.is_some() {
             config.www.clone_from(www);
+        }
+        if let Some(store) = store {
+            config.store = Some(Secret::new(store));
         }
         config.open_recovery |= open_recovery;
         if config.data.as_os_str().is_empty() {

@@ -64,7 +64,7 @@ pub(super) async fn recover(
     if records < minimum {
         return Err(below_minimum_batch(records, minimum));
     }
-    let collection = app.collection(reports.task().digest());
+    let collection = app.collection(reports);
     let computed = collection.recovery.answer(app, reports, wanted, records);
     timeout(app.limits.request_timeout(), computed).await.unwrap_or_else(|_| {
         Err(Problem::new(Kind::RecoveryTimeout, "the components are still being computed: ask again later"))

@@ -78,6 +78,15 @@ pub enum StoreError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The database.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(#[from] super::PostgresError),
+    /// A database for a program that knows none.
+    #[error(
+        "the store is to be a database, but this program was built without databases: build it with --features postgres, or leave the store out to use a folder"
+    )]
+    NoDatabases,
 }
 
 impl StoreError {
@@ -85,7 +94,7 @@ impl StoreError {
         Self::Manifest { path: path.to_owned(), source: source.into() }
     }
 
-    pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(in super::super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
     }
 }

@@ -1,10 +1,13 @@
 //! Where tasks and their reports are kept. A report is acknowledged once it is durable, and a report id counts once per task.
 //!
-//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine.
+//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine, `postgres` in a
+//! database that several aggregators share.
 
 mod error;
 mod folder;
 mod metrics;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod settings;
 
 use std::fmt;
@@ -23,6 +26,10 @@ pub use error::StoreError;
 pub use folder::maintenance;
 pub(super) use folder::{FolderOptions, FolderStore};
 pub(super) use metrics::StoreMetrics;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresError;
+#[cfg(feature = "postgres")]
+pub(super) use postgres::{PostgresOptions, PostgresStore};
 pub use settings::TaskSettings;
 
 /// A future behind a pointer, so that stores can be trait objects.
@@ -64,7 +71,7 @@ pub(super) trait TaskReports: Send + Sync + 'static {
     /// Reports seen.
     fn counts(&self) -> Counts;
 
-    /// The counts as they change.
+    /// The counts as they change. It ends when the task is deleted, by whomever.
     fn watch_counts(&self) -> watch::Receiver<Counts>;
 
     /// Commits that wait.
@@ -111,7 +118,7 @@ pub(super) struct Committed {
     pub(super) duplicate: u64,
 }
 
-/// Why a batch was not counted, not even in part.
+/// Why a batch was not counted, not even in part; but for [`Unknown`](Self::Unknown).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CommitError {
     /// The queue is full.
@@ -128,6 +135,10 @@ pub(super) enum CommitError {
     /// The disk or the database refused.
     #[error("the store cannot write: {0}")]
     Write(String),
+    /// The answer to a commit was lost: the batch is there or not. If it is, it will be counted.
+    #[error("the store did not say whether it has the reports: {0}")]
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "a folder always says"))]
+    Unknown(String),
     /// The server stops, or the task was deleted.
     #[error("the store is closed")]
     Closed,

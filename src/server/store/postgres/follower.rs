@@ -1,0 +1,242 @@
+//! Keeps tasks and sums at what the database has, whoever put it there.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures_util::TryStreamExt;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+use tokio_postgres::{Client, Row, types::Type};
+
+use super::PostgresOptions;
+use super::error::PostgresError;
+use super::pool::{Address, Pool};
+use super::snapshots;
+use super::task::{PostgresTask, Shared, sum};
+use super::{schema, state::Range};
+use crate::aggregate::Aggregate;
+use crate::report::{Report, report_bytes};
+use crate::server::store::TaskSettings;
+use crate::task::{Task, TaskDigest};
+
+/// Bytes of reports that are decoded and summed at a time.
+const READ_BYTES: usize = 8 << 20;
+
+/// The tasks that are served, by digest.
+pub(super) type Tasks = RwLock<BTreeMap<TaskDigest, Arc<PostgresTask>>>;
+
+/// Who follows the tables. There is one per store, and it has a connection of its own.
+pub(super) struct Follower {
+    address: Address,
+    client: Option<Client>,
+    pool: Arc<Pool>,
+    tasks: Arc<Tasks>,
+    options: PostgresOptions,
+    /// The history of the database that everything was read of.
+    history: Option<String>,
+    /// The version of the list of tasks that was read last.
+    tasks_version: Option<i64>,
+    /// Which tables this connection has seen.
+    tables: Option<u32>,
+}
+
+impl Follower {
+    pub(super) fn new(address: Address, pool: Arc<Pool>, options: PostgresOptions) -> Self {
+        Self {
+            address,
+            client: None,
+            pool,
+            tasks: Arc::default(),
+            options,
+            history: None,
+            tasks_version: None,
+            tables: None,
+        }
+    }
+
+    pub(super) fn tasks(&self) -> Arc<Tasks> {
+        Arc::clone(&self.tasks)
+    }
+
+    /// Brings everything to what the database has now. After an error the next round makes a new connection.
+    pub(super) async fn round(&mut self) -> Result<(), PostgresError> {
+        let (client, restarted) = match self.client.take().filter(|client| !client.is_closed()) {
+            Some(client) => (client, false),
+            None => self.reconnect().await?,
+        };
+        let followed = self.follow(&client, restarted).await;
+        if followed.is_ok() {
+            self.client = Some(client);
+        }
+        followed
+    }
+
+    /// A connection, and whether it leads to another history of the database than what was read so far.
+    async fn reconnect(&mut self) -> Result<(Client, bool), PostgresError> {
+        let client = self.address.connect().await?;
+        let history = schema::history(&client).await?;
+        self.tables = None;
+        let restarted = self.history.as_ref().is_some_and(|before| *before != history);
+        if !restarted {
+            self.history = Some(history);
+            return Ok((client, false));
+        }
+        // It is the same once everything was read of it.
+        Ok((client, true))
+    }
+
+    async fn follow(&mut self, client: &Client, restarted: bool) -> Result<(), PostgresError> {
+        let Moment { version, tables, ended } = moment(client).await?;
+        if *self.tables.get_or_insert(tables) != tables {
+            return Err(PostgresError::Replaced);
+        }
+        if restarted || self.tasks_version != Some(version) {
+            self.read_tasks(client, restarted, ended).await?;
+        }
+        for task in tasks_of(&self.tasks) {
+            let shared = task.shared();
+            read_reports(client, shared, ended).await?;
+            snapshots::write(client, shared, &self.options).await?;
+        }
+        self.tasks_version = Some(version);
+        if restarted {
+            self.history = Some(schema::history(client).await?);
+        }
+        Ok(())
+    }
+
+    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. After a `restart`
+    /// all are new: what their sums had is not what the database has.
+    async fn read_tasks(&self, client: &Client, restart: bool, ended: i64) -> Result<(), PostgresError> {
+        let rows = client
+            .query_typed("SELECT number, digest, document, settings::text FROM ldp_pca.tasks", &[])
+            .await
+            .map_err(PostgresError::query("list the tasks"))?;
+        let mut there = BTreeMap::new();
+        for row in &rows {
+            let (number, task, settings) = read_task(row)?;
+            there.insert(task.digest(), (number, task, settings));
+        }
+        for task in tasks_of(&self.tasks) {
+            let digest = task.shared().task.digest();
+            match there.get(&digest) {
+                // Another number: deleted, and put there anew without its reports.
+                Some((number, _, settings)) if !restart && *number == task.shared().number => {
+                    task.shared().configure(settings.clone());
+                    there.remove(&digest);
+                }
+                Some(_) => {}
+                None => self.replace(digest, None),
+            }
+        }
+        for (digest, (number, task, settings)) in there {
+            let snapshot = snapshots::read(client, &task, number).await?;
+            let shared = Arc::new(Shared::new(task, number, settings, snapshot));
+            // Nobody sees it before it is whole.
+            read_reports(client, &shared, ended).await?;
+            let task = PostgresTask::start(shared, &self.pool, &self.options, &Handle::current());
+            self.replace(digest, Some(Arc::new(task)));
+        }
+        Ok(())
+    }
+
+    /// Serves another task under a digest, or none. What waits for the one before is still written.
+    fn replace(&self, digest: TaskDigest, task: Option<Arc<PostgresTask>>) {
+        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let before = match task {
+            Some(task) => tasks.insert(digest, task),
+            None => tasks.remove(&digest),
+        };
+        if let Some(before) = before {
+            before.close();
+        }
+    }
+}
+
+pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
+    tasks.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+}
+
+/// What is new.
+struct Moment {
+    /// Of the list of tasks.
+    version: i64,
+    /// Which tables these are: others after a backup took their place.
+    tables: u32,
+    /// The transaction below which all have ended.
+    ended: i64,
+}
+
+async fn moment(client: &Client) -> Result<Moment, PostgresError> {
+    let rows = client
+        .query_typed(
+            "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM ldp_pca.meta",
+            &[],
+        )
+        .await
+        .map_err(PostgresError::query("tell what is new"))?;
+    let row = rows.first().ok_or(PostgresError::Replaced)?;
+    Ok(Moment { version: row.get(0), tables: row.get(1), ended: row.get(2) })
+}
+
+fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {
+    let digest = || row.get::<_, String>(1);
+    let task = Task::from_json(row.get(2)).map_err(|source| PostgresError::Task { digest: digest(), source })?;
+    if task.digest().to_string() != digest() {
+        return Err(PostgresError::OtherTask { expected: digest(), found: task.digest() });
+    }
+    let settings = serde_json::from_str(row.get(3))
+        .map_err(|error| PostgresError::Settings { digest: digest(), reason: error.to_string() })?;
+    Ok((row.get(0), task, settings))
+}
+
+/// Adds the reports of the transactions below `ended` that are not in the sum.
+async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Result<(), PostgresError> {
+    let failed = || PostgresError::query("read reports");
+    let Range { from, to, without } = shared.state.ledger().limit(ended);
+    if from == to {
+        return Ok(());
+    }
+    let query =
+        format!("SELECT report FROM ldp_pca.reports_{} WHERE xid >= $1 AND xid < $2 AND xid <> ALL($3)", shared.number);
+    let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 3] =
+        [(&from, Type::INT8), (&to, Type::INT8), (&without, Type::INT8_ARRAY)];
+    let mut rows = match client.query_typed_raw(&query, parameters).await {
+        Ok(rows) => pin!(rows),
+        // Deleted since; the next round finds the list of tasks changed.
+        Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) => return Ok(()),
+        Err(error) => return Err(failed()(error)),
+    };
+    let most = (READ_BYTES / report_bytes(&shared.task)).max(1);
+    let (mut read, mut reports, mut passed_over) = (None, Vec::new(), 0);
+    while let Some(row) = rows.try_next().await.map_err(failed())? {
+        match Report::from_bytes(row.get(0), &shared.task) {
+            Ok(report) => reports.push(report),
+            Err(_) => passed_over += 1,
+        }
+        if reports.len() == most {
+            read = Some(add(read, &shared.task, std::mem::take(&mut reports)).await);
+        }
+    }
+    if !reports.is_empty() {
+        read = Some(add(read, &shared.task, reports).await);
+    }
+    shared.passed_over.fetch_add(passed_over, Ordering::Relaxed);
+    shared
+        .state
+        .advance(to, read.as_ref())
+        .map_err(|error| PostgresError::Query { action: "be summed", reason: error.to_string() })
+}
+
+/// Adds reports off the request threads.
+async fn add(sum_before: Option<Aggregate>, task: &Task, reports: Vec<Report>) -> Aggregate {
+    let task = task.clone();
+    let added = spawn_blocking(move || {
+        let mut aggregate = sum_before.unwrap_or_else(|| Aggregate::empty(&task));
+        sum(&mut aggregate, &task, &reports);
+        aggregate
+    });
+    added.await.expect("a sum of checked reports does not panic")
+}

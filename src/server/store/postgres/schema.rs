@@ -1,0 +1,163 @@
+//! The tables, and what a database must be to hold them.
+//!
+//! ```text
+//! ldp_pca.meta          one row: version of the tables, version of the list of tasks, the cluster in which transaction ids were given
+//! ldp_pca.tasks         per task: its number here, digest, canonical JSON, settings; how many reports it has, if it has a quota
+//! ldp_pca.reports_<n>   the reports of task n: id, bytes on the wire, the transaction that brought it
+//! ldp_pca.snapshots     per task: a sum, in parts of 16 MiB, and which transactions are in it
+//! ```
+//!
+//! A task has a table of its own, so that deleting it removes its bytes at once and no row repeats its digest.
+
+use tokio_postgres::{Client, types::Type};
+
+use super::error::PostgresError;
+
+/// The version of the tables.
+const VERSION: i32 = 1;
+
+/// The first number of this store's advisory locks ("LDPA"); the second is a task's number, or 0 for the list of tasks.
+pub(super) const LOCKS: i32 = 0x4c44_5041;
+
+/// The first number of the locks of those that write snapshots ("LDPS").
+pub(super) const SNAPSHOT_LOCKS: i32 = 0x4c44_5053;
+
+const TABLES: &str = "
+    CREATE SCHEMA IF NOT EXISTS ldp_pca;
+    CREATE TABLE ldp_pca.meta (
+        only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+        version integer NOT NULL,
+        tasks_version bigint NOT NULL DEFAULT 0,
+        cluster text NOT NULL,
+        checked timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE TABLE ldp_pca.tasks (
+        number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        digest text NOT NULL UNIQUE,
+        document text NOT NULL,
+        settings jsonb NOT NULL,
+        records bigint
+    );
+    CREATE TABLE ldp_pca.snapshots (
+        task integer NOT NULL REFERENCES ldp_pca.tasks ON DELETE CASCADE,
+        part integer NOT NULL,
+        horizon bigint NOT NULL,
+        counted bigint[] NOT NULL,
+        records bigint NOT NULL,
+        bytes bytea NOT NULL,
+        PRIMARY KEY (task, part)
+    );
+    ALTER TABLE ldp_pca.snapshots ALTER COLUMN bytes SET STORAGE EXTERNAL;
+";
+
+/// The table of a task's reports. What a randomizer made cannot be compressed, so nobody tries.
+pub(super) fn create_reports(number: i32) -> String {
+    format!(
+        "CREATE TABLE ldp_pca.reports_{number} (
+            id bytea PRIMARY KEY CHECK (length(id) = 16),
+            report bytea NOT NULL,
+            xid bigint NOT NULL DEFAULT (pg_current_xact_id()::text::bigint)
+        );
+        ALTER TABLE ldp_pca.reports_{number} ALTER COLUMN report SET STORAGE EXTERNAL;
+        CREATE INDEX ON ldp_pca.reports_{number} (xid);"
+    )
+}
+
+/// Checks that what the database confirms stays.
+pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> {
+    let failed = PostgresError::query("tell its settings");
+    let row = client
+        .query_typed(
+            "SELECT current_setting('server_version'), current_setting('server_version_num')::integer,
+                current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean",
+            &[],
+        )
+        .await
+        .map_err(failed)?;
+    let [row] = &row[..] else { return Ok(()) };
+    if row.get::<_, i32>(1) < 130_000 {
+        return Err(PostgresError::TooOld { found: row.get(0) });
+    }
+    match (row.get(2), row.get(3)) {
+        (true, true) => Ok(()),
+        (false, _) => Err(PostgresError::NotDurable { setting: "fsync" }),
+        (true, false) => Err(PostgresError::NotDurable { setting: "full_page_writes" }),
+    }
+}
+
+/// Makes the tables, or checks that they are this release's.
+pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
+    let failed = || PostgresError::query("make the tables");
+    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
+    let found = client
+        .query_typed("SELECT to_regclass('ldp_pca.meta') IS NOT NULL", &[])
+        .await
+        .map_err(failed())?
+        .first()
+        .is_some_and(|row| row.get(0));
+    if !found {
+        client.batch_execute(TABLES).await.map_err(failed())?;
+        client
+            .execute_typed(
+                "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM pg_control_system()",
+                &[(&VERSION, Type::INT4)],
+            )
+            .await
+            .map_err(failed())?;
+    }
+    client.batch_execute("COMMIT").await.map_err(failed())?;
+    let rows = client.query_typed("SELECT version FROM ldp_pca.meta", &[]).await.map_err(failed())?;
+    match rows.first().map_or(0, |row| row.get(0)) {
+        VERSION => Ok(()),
+        found => Err(PostgresError::Version { found, expected: VERSION }),
+    }
+}
+
+/// Which history of the database this is: another after it was restored, promoted or made anew. What was read of one is
+/// no beginning of what is to be read of another.
+pub(super) async fn history(client: &Client) -> Result<String, PostgresError> {
+    let failed = || PostgresError::query("tell which database it is");
+    let renumbered = client
+        .query_typed("SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()", &[])
+        .await
+        .map_err(failed())?;
+    if renumbered.first().is_some_and(|row| row.get(0)) {
+        renumber(client).await?;
+    }
+    let rows = client
+        .query_typed(
+            "SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
+                || 'ldp_pca.meta'::regclass::oid FROM pg_control_system()",
+            &[],
+        )
+        .await
+        .map_err(failed())?;
+    Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
+}
+
+/// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller.
+/// They get new ones, all the same. It rewrites the rows, not the reports.
+async fn renumber(client: &Client) -> Result<(), PostgresError> {
+    let failed = || PostgresError::query("renumber restored reports");
+    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
+    let tasks = client
+        .query_typed(
+            "SELECT number FROM ldp_pca.tasks, ldp_pca.meta, pg_control_system() WHERE cluster <> system_identifier::text",
+            &[],
+        )
+        .await
+        .map_err(failed())?;
+    for row in tasks {
+        let number: i32 = row.get(0);
+        let renumber = format!(
+            "SELECT pg_advisory_xact_lock({LOCKS}, {number});
+            UPDATE ldp_pca.reports_{number} SET xid = pg_current_xact_id()::text::bigint;
+            DELETE FROM ldp_pca.snapshots WHERE task = {number}"
+        );
+        client.batch_execute(&renumber).await.map_err(failed())?;
+    }
+    client
+        .batch_execute("UPDATE ldp_pca.meta SET cluster = system_identifier::text FROM pg_control_system(); COMMIT")
+        .await
+        .map_err(failed())
+}

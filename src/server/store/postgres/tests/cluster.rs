@@ -1,0 +1,154 @@
+//! A real PostgreSQL of one's own: a throwaway cluster in a temporary folder, reached over a local socket.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder with PostgreSQL's programs. The tests are skipped where there is none.
+const PROGRAMS: &str = "LDP_PCA_POSTGRES_BIN";
+
+/// A running cluster, stopped when dropped.
+pub(super) struct Cluster {
+    folder: TempDir,
+    programs: PathBuf,
+    user: Option<(u32, u32)>,
+}
+
+impl Cluster {
+    /// Makes and starts one; `None`, with a message, where PostgreSQL is not installed.
+    pub(super) fn start(settings: &[&str]) -> Option<Self> {
+        let Some(programs) = programs() else {
+            eprintln!(
+                "skipped: no PostgreSQL under /usr/lib/postgresql; install Debian's package postgresql, or set {PROGRAMS}"
+            );
+            return None;
+        };
+        let folder = tempfile::Builder::new().prefix("ldp").tempdir().unwrap();
+        // PostgreSQL does not run as root.
+        let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+        let user = root.then(|| unprivileged().expect("a user postgres or nobody"));
+        if let Some((uid, gid)) = user {
+            chown(folder.path(), Some(uid), Some(gid)).unwrap();
+        }
+        let cluster = Self { folder, programs, user };
+        cluster.run("initdb", &["--username=me", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale", "-D"]);
+        let conf = cluster.data().join("postgresql.conf");
+        let socket = cluster.folder.path().display();
+        let more: String = settings.iter().map(|setting| format!("{setting}\n")).collect();
+        let text = fs::read_to_string(&conf).unwrap();
+        fs::write(&conf, format!("{text}\nlisten_addresses = ''\nunix_socket_directories = '{socket}'\n{more}"))
+            .unwrap();
+        cluster.up();
+        Some(cluster)
+    }
+
+    /// Its address.
+    pub(super) fn address(&self) -> String {
+        self.address_at(&self.folder.path().display().to_string())
+    }
+
+    /// Its address behind another host.
+    pub(super) fn address_at(&self, host: &str) -> String {
+        format!("postgres:///postgres?user=me&host={host}")
+    }
+
+    /// The socket that it listens on.
+    pub(super) fn socket(&self) -> PathBuf {
+        self.folder.path().join(".s.PGSQL.5432")
+    }
+
+    pub(super) fn up(&self) {
+        let log = self.folder.path().join("log");
+        self.run("pg_ctl", &["-w", "-s", "-l", log.to_str().unwrap(), "start", "-D"]);
+    }
+
+    /// Stops it as a crash does: nothing is finished, nothing is written.
+    pub(super) fn crash(&self) {
+        self.run("pg_ctl", &["-w", "-s", "-m", "immediate", "stop", "-D"]);
+    }
+
+    /// A dump of the database, as pg_dump makes it.
+    pub(super) fn dump(&self) -> Vec<u8> {
+        let dump =
+            self.command("pg_dump").args(["-h", self.folder.path().to_str().unwrap(), "-U", "me", "postgres"]).output();
+        let dump = dump.unwrap();
+        assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+        dump.stdout
+    }
+
+    /// Puts a dump into the database, all or nothing.
+    pub(super) fn restore(&self, dump: &[u8]) {
+        let folder = self.folder.path().to_str().unwrap();
+        let mut psql = self.command("psql");
+        psql.args(["-q", "-1", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "me", "postgres"]);
+        psql.env("PGOPTIONS", "-c client_min_messages=warning");
+        let mut child = psql.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(dump).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Runs a program whose last argument is the data folder.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let status = self
+            .command(program)
+            .args(arguments)
+            .arg(self.data())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        assert!(status.success(), "{program} failed: {log}");
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.programs.join(program));
+        if let Some((uid, gid)) = self.user {
+            command.uid(uid).gid(gid);
+        }
+        command.current_dir(self.folder.path());
+        command
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let stop = self
+            .command("pg_ctl")
+            .args(["-s", "-m", "immediate", "stop", "-D"])
+            .arg(self.data())
+            .stderr(Stdio::null())
+            .status();
+        // It may be stopped already.
+        drop(stop);
+    }
+}
+
+/// The folder of the newest PostgreSQL.
+fn programs() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os(PROGRAMS) {
+        return Some(folder.into());
+    }
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let release = |path: &Path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+    versions.max_by_key(|path| release(path)).map(|path| path.join("bin")).filter(|path| path.join("initdb").is_file())
+}
+
+/// User and group of `postgres` or else `nobody`.
+fn unprivileged() -> Option<(u32, u32)> {
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let find = |name: &str| {
+        let fields: Vec<&str> = users.lines().find(|line| line.split(':').next() == Some(name))?.split(':').collect();
+        Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+    };
+    find("postgres").or_else(|| find("nobody"))
+}
