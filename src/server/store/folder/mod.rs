@@ -14,6 +14,8 @@
 //! page, and synced once. Sums follow behind, and full segments are sealed, by another thread (`keeper`). A start reads the manifest and replays what it
 //! does not tell of: the segment that was written, and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
 
+#[cfg(target_os = "linux")]
+mod direct;
 mod disk;
 mod keeper;
 pub mod maintenance;
