@@ -127,9 +127,9 @@ impl Life {
     fn restart_machine(&mut self) {
         self.stops += 1;
         if self.rng.random_bool(0.7) {
-            self.machine.restart()
+            self.machine.restart();
         } else {
-            self.machine.revive()
+            self.machine.revive();
         }
         // The next may come soon.
         if self.rng.random_bool(0.5) {

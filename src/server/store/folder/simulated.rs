@@ -244,7 +244,7 @@ impl Disk for Machine {
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
         let mut state = self.begin()?;
         assert!(!state.names.keys().any(|name| name.starts_with(path)), "the folder is not empty");
-        state.folders.remove(path).map(|()| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
+        state.folders.remove(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

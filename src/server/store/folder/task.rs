@@ -96,7 +96,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         let problem = format!("the sum is of {} reports and the segments have {sealed}", aggregate.records());
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
-    let mut ids = HashSet::with_capacity(sealed as usize + place.options.segment_reports as usize / 4);
+    let mut ids = HashSet::with_capacity(sealed as usize);
     for row in &rows {
         ids.extend(row.ids.as_chunks::<16>().0.iter().map(|id| ReportId::new(*id)));
     }

@@ -168,19 +168,19 @@ impl<'a> Reader<'a> {
         match kind {
             // Booleans as fields are in their type.
             1 | 2 => {}
-            3 => drop(self.byte()?),
-            4..=6 => drop(self.varint()?),
+            3 => _ = self.byte()?,
+            4..=6 => _ = self.varint()?,
             7 => {
                 self.bytes.get(self.position..self.position.checked_add(8)?)?;
                 self.position += 8;
             }
-            8 => drop(self.binary()?),
+            8 => _ = self.binary()?,
             9 | 10 => {
                 let (count, kind) = self.list()?;
                 self.depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
                 for _ in 0..count {
                     // Booleans as elements are a byte each.
-                    if matches!(kind, 1 | 2) { drop(self.byte()?) } else { self.skip(kind)? }
+                    if matches!(kind, 1 | 2) { self.byte().map(|_| ()) } else { self.skip(kind) }?;
                 }
                 self.depth -= 1;
             }
