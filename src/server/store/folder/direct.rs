@@ -1,7 +1,7 @@
 //! Large writes past the system's memory (`O_DIRECT`): half the processor time, and a sync has nothing left to write.
 //!
-//! They go in whole blocks. So the block in which a write begins is written again with what it held, and the one in which it ends is filled up with zeros,
-//! which the next write replaces.
+//! They go in whole blocks. So the block in which a write begins is written again with what it held, and the one in
+//! which it ends is filled up with zeros, which the next write replaces.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -27,8 +27,8 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    /// Writes all parts, one after the other, from `offset` on, with zeros up to the end of the block behind them. `false` when that is
-    /// left to the system.
+    /// Writes all parts, one after the other, from `offset` on, with zeros up to the end of the block behind them.
+    /// `false` when that is left to the system.
     pub(super) fn write_at(&mut self, file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::Result<bool> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         if self.refused || length < WORTH_IT {

@@ -1,4 +1,5 @@
-//! What the store asks of a file system. Tests have one in memory that stops between any two of these operations, as a machine does.
+//! What the store asks of a file system. Tests have one in memory that stops between any two of these operations, as a
+//! machine does.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
@@ -28,8 +29,8 @@ pub(super) trait Disk: Send + Sync + 'static {
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Waits until the names in a folder are on the disk.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all, and for good once they are
-    /// committed.
+    /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all,
+    /// and for good once they are committed.
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection>;
     /// Holds a lock until it is dropped.
     fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
@@ -43,7 +44,8 @@ pub(super) trait DiskFile: Send + 'static {
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all parts, one after the other, from `offset` on.
     fn write_at(&mut self, parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()>;
-    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less than making the file longer.
+    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less
+    /// than making the file longer.
     fn reserve(&mut self, length: u64) -> io::Result<()>;
     /// Cuts the file, or fills it with zeros, to this length.
     fn set_length(&mut self, length: u64) -> io::Result<()>;

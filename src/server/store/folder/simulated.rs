@@ -1,4 +1,5 @@
-//! A machine in memory that stops between any two operations of its disk. What was not synced is then there, torn, or gone.
+//! A machine in memory that stops between any two operations of its disk. What was not synced is then there, torn, or
+//! gone.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
@@ -106,7 +107,8 @@ impl Machine {
         (state.fuse, state.stopped) = (None, false);
     }
 
-    /// Starts the machine again. Each file has what was synced, and of what was not any part; names changed in their order up to any of them.
+    /// Starts the machine again. Each file has what was synced, and of what was not any part; names changed in their
+    /// order up to any of them.
     pub(super) fn restart(&self) {
         let mut state = self.state();
         let State { files, rng, durable, pending, .. } = &mut *state;

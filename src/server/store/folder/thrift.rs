@@ -1,7 +1,8 @@
 //! Thrift's compact protocol, as much of it as Parquet's headers take.
 //!
-//! A struct is a sequence of fields, each with its type and the distance of its number from that of the field before, and ends with a zero byte.
-//! Integers are zigzag varints. Reading skips what it does not know, and never goes beyond the bytes that it is given.
+//! A struct is a sequence of fields, each with its type and the distance of its number from that of the field before,
+//! and ends with a zero byte. Integers are zigzag varints. Reading skips what it does not know, and never goes beyond
+//! the bytes that it is given.
 
 /// Structs within structs beyond which bytes are refused.
 const DEEPEST: u8 = 16;
@@ -115,7 +116,8 @@ impl<'a> Reader<'a> {
         self.position
     }
 
-    /// Hands each field of a struct, its number and type, to `read`, which reads it, or returns `false` to have it skipped.
+    /// Hands each field of a struct, its number and type, to `read`, which reads it, or returns `false` to have it
+    /// skipped.
     pub(super) fn fields(&mut self, mut read: impl FnMut(&mut Self, i16, u8) -> Option<bool>) -> Option<()> {
         self.depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
         let mut number = 0i16;
