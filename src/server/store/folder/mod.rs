@@ -66,7 +66,7 @@ pub(in crate::server) struct FolderOptions {
     /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256
     /// MiB.
     pub(in crate::server) segment_bytes: u64,
-    /// Reports of a segment from which it is sealed. Default 262,144.
+    /// Reports of a segment from which it is sealed. Default 131,072.
     pub(in crate::server) segment_reports: u64,
     /// Where the store keeps its figures.
     pub(in crate::server) metrics: StoreMetrics,
@@ -74,7 +74,7 @@ pub(in crate::server) struct FolderOptions {
 
 impl Default for FolderOptions {
     fn default() -> Self {
-        Self { queue: 4096, segment_bytes: 256 << 20, segment_reports: 1 << 18, metrics: StoreMetrics::default() }
+        Self { queue: 4096, segment_bytes: 256 << 20, segment_reports: 1 << 17, metrics: StoreMetrics::default() }
     }
 }
 
