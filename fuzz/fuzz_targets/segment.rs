@@ -1,4 +1,5 @@
-//! Any bytes are a segment: its reports are reports of the task that stand in it, and none stands in it twice for one in the bytes.
+//! Any bytes are a segment: its reports are reports of the task that stand in it, and none stands in it twice for one
+//! in the bytes.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -14,7 +15,8 @@ mod tasks;
 static TASKS: LazyLock<Vec<Task>> = LazyLock::new(tasks::tasks);
 
 fuzz_target!(|input: &[u8]| {
-    // The first byte chooses the task, and whether the reports in the bytes are made right: magic, version, task and checksum.
+    // The first byte chooses the task, and whether the reports in the bytes are made right: magic, version, task and
+    // checksum.
     let Some((&choice, bytes)) = input.split_first() else { return };
     let task = &TASKS[usize::from(choice) % TASKS.len()];
     let length = report_bytes(task);

@@ -1,11 +1,14 @@
-//! What the store asks of a file system. Tests have one in memory that stops between any two of these operations, as a machine does.
+//! What the store asks of a file system. Tests have one in memory that stops between any two of these operations, as a
+//! machine does.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+#[cfg(target_os = "linux")]
+use super::direct;
 use crate::server::store::StoreError;
 
 /// A file system. A new, renamed or removed name is there for good once its folder was synced.
@@ -26,8 +29,8 @@ pub(super) trait Disk: Send + Sync + 'static {
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Waits until the names in a folder are on the disk.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all, and for good once they are
-    /// committed.
+    /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all,
+    /// and for good once they are committed.
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection>;
     /// Holds a lock until it is dropped.
     fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
@@ -41,7 +44,8 @@ pub(super) trait DiskFile: Send + 'static {
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all parts, one after the other, from `offset` on.
     fn write_at(&mut self, parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()>;
-    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less than making the file longer.
+    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less
+    /// than making the file longer.
     fn reserve(&mut self, length: u64) -> io::Result<()>;
     /// Cuts the file, or fills it with zeros, to this length.
     fn set_length(&mut self, length: u64) -> io::Result<()>;
@@ -55,11 +59,11 @@ pub(super) struct SystemDisk;
 impl Disk for SystemDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
-        Ok(Box::new(file))
+        Ok(Box::new(SystemFile::new(file)))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(OpenOptions::new().read(true).write(true).open(path)?))
+        Ok(Box::new(SystemFile::new(OpenOptions::new().read(true).write(true).open(path)?)))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -106,16 +110,33 @@ impl Disk for SystemDisk {
     }
 }
 
-impl DiskFile for File {
+/// A file of the machine.
+struct SystemFile {
+    file: File,
+    #[cfg(target_os = "linux")]
+    direct: direct::Direct,
+}
+
+impl SystemFile {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            #[cfg(target_os = "linux")]
+            direct: direct::Direct::default(),
+        }
+    }
+}
+
+impl DiskFile for SystemFile {
     fn length(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.seek(SeekFrom::Start(offset))?;
+        self.file.seek(SeekFrom::Start(offset))?;
         let mut filled = 0;
         while filled < buffer.len() {
-            match io::Read::read(self, &mut buffer[filled..]) {
+            match self.file.read(&mut buffer[filled..]) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -126,9 +147,13 @@ impl DiskFile for File {
     }
 
     fn write_at(&mut self, mut parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()> {
-        self.seek(SeekFrom::Start(offset))?;
+        #[cfg(target_os = "linux")]
+        if self.direct.write_at(&self.file, parts, offset)? {
+            return Ok(());
+        }
+        self.file.seek(SeekFrom::Start(offset))?;
         while !parts.is_empty() {
-            match self.write_vectored(parts) {
+            match self.file.write_vectored(parts) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => IoSlice::advance_slices(&mut parts, count),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -140,7 +165,7 @@ impl DiskFile for File {
 
     #[cfg(target_os = "linux")]
     fn reserve(&mut self, length: u64) -> io::Result<()> {
-        Ok(rustix::fs::fallocate(&*self, rustix::fs::FallocateFlags::empty(), 0, length)?)
+        Ok(rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, length)?)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -149,11 +174,11 @@ impl DiskFile for File {
     }
 
     fn set_length(&mut self, length: u64) -> io::Result<()> {
-        self.set_len(length)
+        self.file.set_len(length)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
+        self.file.sync_data()
     }
 }
 

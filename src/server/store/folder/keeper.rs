@@ -140,7 +140,8 @@ impl Keeper {
         next
     }
 
-    /// Seals a segment, and those that could not be sealed before. What fails is tried again with the next, or at the next start.
+    /// Seals a segment, and those that could not be sealed before. What fails is tried again with the next, or at the
+    /// next start.
     fn seal(&mut self, segment: Segment) {
         self.unsealed.push((segment, std::mem::take(&mut self.ids)));
         let sealed = self.try_seal();

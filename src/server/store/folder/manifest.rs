@@ -1,4 +1,5 @@
-//! What the folder's SQLite database holds: the tasks, their sealed segments with the ids in them, and the sum of all these.
+//! What the folder's SQLite database holds: the tasks, their sealed segments with the ids in them, and the sum of all
+//! these.
 //!
 //! Everything in it but the settings follows from the files beside it; it is there so that a start need not read them.
 
@@ -76,7 +77,8 @@ impl Manifest {
         let failed = |source| StoreError::manifest(path, source);
         let connection = disk.database(path, create).map_err(failed)?;
         let prepare = || {
-            // Durable when a transaction returns, and nothing deleted can be found in the file. Room is given back when a task is deleted.
+            // Durable when a transaction returns, and nothing deleted can be found in the file. Room is given back when
+            // a task is deleted.
             connection.execute_batch(
                 "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
                  PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",

@@ -3,17 +3,20 @@
 //! ```text
 //! format                           "ldp-pca store 2"
 //! lock                             held while a server has the folder open
-//! store.sqlite                     tasks, settings, sealed segments with the ids in them, and the sum of these (`manifest`)
+//! store.sqlite                     tasks, settings, sealed segments with their ids, and their sum (`manifest`)
 //! tasks/<digest>/task.json         the task, canonical
 //! tasks/<digest>/<number>.open     the segment that is written: a Parquet file without its footer (`segment`)
 //! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
 //! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
 //! ```
 //!
-//! A report is acknowledged after it was written and the disk said so (`writer`). Whatever waits when the disk becomes free is written together, as one
-//! page, and synced once. Sums follow behind, and full segments are sealed, by another thread (`keeper`). A start reads the manifest and replays what it
-//! does not tell of: the segment that was written, and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
+//! A report is acknowledged after it was written and the disk said so (`writer`). Whatever waits when the disk becomes
+//! free is written together, as one page, and synced once. Sums follow behind, and full segments are sealed, by another
+//! thread (`keeper`). A start reads the manifest and replays what it does not tell of: the segment that was written,
+//! and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
 
+#[cfg(target_os = "linux")]
+mod direct;
 mod disk;
 mod keeper;
 pub mod maintenance;
@@ -57,11 +60,13 @@ const PROBE_BYTES: usize = 64 << 10;
 /// How a folder is written.
 #[derive(Clone, Debug)]
 pub(in crate::server) struct FolderOptions {
-    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](super::CommitError::Busy). Default 4096.
+    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](super::CommitError::Busy). Default
+    /// 4096.
     pub(in crate::server) queue: usize,
-    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256 MiB.
+    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256
+    /// MiB.
     pub(in crate::server) segment_bytes: u64,
-    /// Reports of a segment from which it is sealed. Default 262,144.
+    /// Reports of a segment from which it is sealed. Default 131,072.
     pub(in crate::server) segment_reports: u64,
     /// Where the store keeps its figures.
     pub(in crate::server) metrics: StoreMetrics,
@@ -69,7 +74,7 @@ pub(in crate::server) struct FolderOptions {
 
 impl Default for FolderOptions {
     fn default() -> Self {
-        Self { queue: 4096, segment_bytes: 256 << 20, segment_reports: 1 << 18, metrics: StoreMetrics::default() }
+        Self { queue: 4096, segment_bytes: 256 << 20, segment_reports: 1 << 17, metrics: StoreMetrics::default() }
     }
 }
 
@@ -143,7 +148,8 @@ impl FolderStore {
         Ok(())
     }
 
-    /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are somebody's mistake.
+    /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are
+    /// somebody's mistake.
     fn sweep(&self, digest: TaskDigest) -> Result<(), StoreError> {
         let folder = self.folder(digest);
         let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;

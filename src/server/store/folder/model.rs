@@ -1,4 +1,5 @@
-//! The store against a trivial one: a set of reports per task. The machine under it stops between any two operations of its disk.
+//! The store against a trivial one: a set of reports per task. The machine under it stops between any two operations of
+//! its disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -127,9 +128,9 @@ impl Life {
     fn restart_machine(&mut self) {
         self.stops += 1;
         if self.rng.random_bool(0.7) {
-            self.machine.restart()
+            self.machine.restart();
         } else {
-            self.machine.revive()
+            self.machine.revive();
         }
         // The next may come soon.
         if self.rng.random_bool(0.5) {
@@ -307,8 +308,8 @@ impl Life {
 }
 
 impl Life {
-    /// Closes the store, verifies its folder, and merges it with another aggregator's that has some of its reports and others, however
-    /// often the machine stops.
+    /// Closes the store, verifies its folder, and merges it with another aggregator's that has some of its reports and
+    /// others, however often the machine stops.
     fn end(&mut self) {
         self.machine.set_room(u64::MAX);
         self.machine.revive();

@@ -7,8 +7,8 @@
 //! FileMetaData (Thrift), its length in 4 bytes (little-endian), "PAR1"
 //! ```
 //!
-//! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. A reader of Parquet
-//! needs nothing of ours (docs/store.md).
+//! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. A reader of
+//! Parquet needs nothing of ours (docs/store.md).
 
 use super::thrift::{Kind, Reader, Writer};
 
@@ -64,7 +64,8 @@ impl PageHeader {
         writer.finish()
     }
 
-    /// Reads the header of a page of reports of `report_bytes` each, and how long it is; `None` for anything that is not written so.
+    /// Reads the header of a page of reports of `report_bytes` each, and how long it is; `None` for anything that is
+    /// not written so.
     pub(super) fn read(bytes: &[u8], report_bytes: usize) -> Option<(Self, usize)> {
         let mut numbers = [None; 5];
         let [kind, full, stored, checksum, reports] = &mut numbers;

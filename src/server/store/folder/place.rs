@@ -53,8 +53,8 @@ impl Place {
 
     /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`.
     ///
-    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, the damaged file is set aside unless it is
-    /// only its end, which nobody was told of.
+    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, the damaged file is set
+    /// aside unless it is only its end, which nobody was told of.
     pub(super) fn replay(
         &self,
         file: SegmentFile,

@@ -61,8 +61,9 @@ pub(super) struct Found<'a> {
 
 /// Reads a segment of `length` bytes and hands its good reports to `each`, a page at a time and in order.
 ///
-/// Where a page is damaged, the reports in it that carry the right checksum are good ones, and reading goes on at the next page. A report that
-/// is whole and yet not one of the task is an error: nothing is passed over that another release might read.
+/// Where a page is damaged, the reports in it that carry the right checksum are good ones, and reading goes on at the
+/// next page. A report that is whole and yet not one of the task is an error: nothing is passed over that another
+/// release might read.
 pub(super) fn scan(
     read: ReadAt<'_>,
     length: u64,
@@ -120,7 +121,8 @@ impl Scan<'_> {
         let (mut saved, mut lost) = (0, 0);
         while offset < used {
             match self.page(offset, end)? {
-                // A write that did not come to its end, in room that was taken before. Only a checksum may be zeros by itself.
+                // A write that did not come to its end, in room that was taken before. Only a checksum may be zeros by
+                // itself.
                 Page::Damaged { end: next, .. } if next > used + 4 => break,
                 Page::Good { end: next } => {
                     self.scanned.holes += u64::from(hurt);
@@ -250,7 +252,8 @@ impl Scan<'_> {
 
     /// The start of the next good page, if there is one before `end`.
     ///
-    /// Payloads may look like headers. Following them all could take very long, so the search gives up when it has followed too many.
+    /// Payloads may look like headers. Following them all could take very long, so the search gives up when it has
+    /// followed too many.
     fn next_page(&mut self, start: u64, end: u64) -> Result<Option<u64>, ScanError> {
         let mut offset = start;
         let mut patience = 4 * (end - start) + SEARCH_BYTES as u64;

@@ -90,8 +90,8 @@ impl Segment {
         Ok(Self { number, path, file, length: MAGIC.len() as u64, reports: 0, room: 0, torn: false, renamed: false })
     }
 
-    /// Goes on with a file that holds `reports` in good pages up to `length`. What is behind them is cut off, and what is before them is put on the
-    /// disk: a killed process may have left it in the system's memory only.
+    /// Goes on with a file that holds `reports` in good pages up to `length`. What is behind them is cut off, and what
+    /// is before them is put on the disk: a killed process may have left it in the system's memory only.
     pub(super) fn resume(disk: &dyn Disk, path: PathBuf, number: u64, length: u64, reports: u64) -> io::Result<Self> {
         let mut file = disk.open(&path)?;
         // A crash while the file was made may have left it empty.
@@ -107,8 +107,8 @@ impl Segment {
         self.length
     }
 
-    /// Appends whole reports, given in runs of them. After `Ok` they are on the disk. After an error the file is cut back to what it was, at the latest
-    /// before the next write.
+    /// Appends whole reports, given in runs of them. After `Ok` they are on the disk. After an error the file is cut
+    /// back to what it was, at the latest before the next write.
     pub(super) fn append(&mut self, runs: &[&[u8]], report_bytes: usize) -> io::Result<()> {
         self.restore()?;
         self.reserve(runs);
@@ -203,7 +203,8 @@ impl Segment {
         disk.sync_folder(folder)
     }
 
-    /// Writes the footer and gives the file its last name. Returns its length. After an error it can be tried again, in this process or the next.
+    /// Writes the footer and gives the file its last name. Returns its length. After an error it can be tried again, in
+    /// this process or the next.
     pub(super) fn seal(&mut self, disk: &dyn Disk, folder: &Path, task: &Task) -> io::Result<u64> {
         let footer = footer(task, self.number, self.reports, self.length).to_bytes();
         if !self.renamed {

@@ -1,4 +1,5 @@
-//! A machine in memory that stops between any two operations of its disk. What was not synced is then there, torn, or gone.
+//! A machine in memory that stops between any two operations of its disk. What was not synced is then there, torn, or
+//! gone.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
@@ -106,7 +107,8 @@ impl Machine {
         (state.fuse, state.stopped) = (None, false);
     }
 
-    /// Starts the machine again. Each file has what was synced, and of what was not any part; names changed in their order up to any of them.
+    /// Starts the machine again. Each file has what was synced, and of what was not any part; names changed in their
+    /// order up to any of them.
     pub(super) fn restart(&self) {
         let mut state = self.state();
         let State { files, rng, durable, pending, .. } = &mut *state;
@@ -244,7 +246,7 @@ impl Disk for Machine {
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
         let mut state = self.begin()?;
         assert!(!state.names.keys().any(|name| name.starts_with(path)), "the folder is not empty");
-        state.folders.remove(path).map(|()| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
+        state.folders.remove(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

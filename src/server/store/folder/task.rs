@@ -81,7 +81,8 @@ impl FolderTask {
     pub(super) fn close(&self) {
         drop(hold(&self.queue).take());
         for thread in hold(&self.threads).drain(..) {
-            // It panicked: then the batches it held were answered with `Closed`, and the files are repaired at the next start.
+            // It panicked: then the batches it held were answered with `Closed`, and the files are repaired at the next
+            // start.
             let _ = thread.join();
         }
     }
@@ -96,7 +97,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         let problem = format!("the sum is of {} reports and the segments have {sealed}", aggregate.records());
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
-    let mut ids = HashSet::with_capacity(sealed as usize + place.options.segment_reports as usize / 4);
+    let mut ids = HashSet::with_capacity(sealed as usize);
     for row in &rows {
         ids.extend(row.ids.as_chunks::<16>().0.iter().map(|id| ReportId::new(*id)));
     }
@@ -105,6 +106,11 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     let next = unlisted.keys().copied().chain(rows.iter().map(|row| row.number)).max().map_or(0, |last| last + 1);
     let mut loaded = Loaded { ids, aggregate, damage: Damage::default(), segment: None, segment_ids: Vec::new(), next };
     drop(rows);
+    // A killed process may have left names in the system's memory only. What is built on them now must not outlive them.
+    if !unlisted.is_empty() {
+        let synced = place.disk.sync_folder(&place.folder);
+        synced.map_err(|error| StoreError::io("write", &place.folder, error))?;
+    }
     for (number, file) in unlisted {
         let mut segment_ids = Vec::new();
         let replayed = place.replay(file, &mut |reports| {
@@ -128,7 +134,8 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     Ok(loaded)
 }
 
-/// The segments that the manifest does not tell of, by number. Those that it tells of must be there. What a crash left half made is removed.
+/// The segments that the manifest does not tell of, by number. Those that it tells of must be there. What a crash left
+/// half made is removed.
 fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentFile>, StoreError> {
     let folder = &place.folder;
     let mut files = BTreeMap::new();

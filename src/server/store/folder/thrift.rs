@@ -1,7 +1,8 @@
 //! Thrift's compact protocol, as much of it as Parquet's headers take.
 //!
-//! A struct is a sequence of fields, each with its type and the distance of its number from that of the field before, and ends with a zero byte.
-//! Integers are zigzag varints. Reading skips what it does not know, and never goes beyond the bytes that it is given.
+//! A struct is a sequence of fields, each with its type and the distance of its number from that of the field before,
+//! and ends with a zero byte. Integers are zigzag varints. Reading skips what it does not know, and never goes beyond
+//! the bytes that it is given.
 
 /// Structs within structs beyond which bytes are refused.
 const DEEPEST: u8 = 16;
@@ -115,7 +116,8 @@ impl<'a> Reader<'a> {
         self.position
     }
 
-    /// Hands each field of a struct, its number and type, to `read`, which reads it, or returns `false` to have it skipped.
+    /// Hands each field of a struct, its number and type, to `read`, which reads it, or returns `false` to have it
+    /// skipped.
     pub(super) fn fields(&mut self, mut read: impl FnMut(&mut Self, i16, u8) -> Option<bool>) -> Option<()> {
         self.depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
         let mut number = 0i16;
@@ -168,19 +170,19 @@ impl<'a> Reader<'a> {
         match kind {
             // Booleans as fields are in their type.
             1 | 2 => {}
-            3 => drop(self.byte()?),
-            4..=6 => drop(self.varint()?),
+            3 => _ = self.byte()?,
+            4..=6 => _ = self.varint()?,
             7 => {
                 self.bytes.get(self.position..self.position.checked_add(8)?)?;
                 self.position += 8;
             }
-            8 => drop(self.binary()?),
+            8 => _ = self.binary()?,
             9 | 10 => {
                 let (count, kind) = self.list()?;
                 self.depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
                 for _ in 0..count {
                     // Booleans as elements are a byte each.
-                    if matches!(kind, 1 | 2) { drop(self.byte()?) } else { self.skip(kind)? }
+                    if matches!(kind, 1 | 2) { self.byte().map(|_| ()) } else { self.skip(kind) }?;
                 }
                 self.depth -= 1;
             }

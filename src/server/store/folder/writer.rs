@@ -1,4 +1,5 @@
-//! One thread per task writes: it takes all batches that wait, appends what is new, syncs once, counts, and then answers them.
+//! One thread per task writes: it takes all batches that wait, appends what is new, syncs once, counts, and then
+//! answers them.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -36,7 +36,8 @@ pub struct Exported {
 /// Writes all reports of a task, in the order in which they came.
 ///
 /// # Errors
-/// [`StoreError`] when the folder does not hold the task, a server has it open, or it cannot be read or written to `output`.
+/// [`StoreError`] when the folder does not hold the task, a server has it open, or it cannot be read or written to
+/// `output`.
 pub fn export(
     root: &Path,
     task: TaskDigest,

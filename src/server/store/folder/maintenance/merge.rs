@@ -27,8 +27,8 @@ pub struct MergedTask {
     pub reports: u64,
 }
 
-/// Adds all tasks and reports of `sources` to the folder `into`, which is made if it is not there. A task that is new there comes with its settings.
-/// It can be cut short and done again.
+/// Adds all tasks and reports of `sources` to the folder `into`, which is made if it is not there. A task that is new
+/// there comes with its settings. It can be cut short and done again.
 ///
 /// # Errors
 /// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports.

@@ -1,4 +1,5 @@
-//! What an operator does with the folder of a store that no server has open: verify, repair, export, merge (docs/store.md).
+//! What an operator does with the folder of a store that no server has open: verify, repair, export, merge
+//! (docs/store.md).
 
 mod export;
 mod merge;

@@ -35,8 +35,9 @@ pub struct RepairedTask {
     pub reports: u64,
 }
 
-/// Makes the manifest anew from the tasks and segments of a folder. Good reports of damaged segments are written anew, and what cannot be read as a whole is set
-/// aside under a name that ends in `.damaged`. Settings of tasks are kept where the old manifest can be read.
+/// Makes the manifest anew from the tasks and segments of a folder. Good reports of damaged segments are written anew,
+/// and what cannot be read as a whole is set aside under a name that ends in `.damaged`. Settings of tasks are kept
+/// where the old manifest can be read.
 ///
 /// # Errors
 /// [`StoreError`] when the folder is not there, a server has it open, or the disk refuses.

@@ -52,10 +52,12 @@ impl Verified {
     }
 }
 
-/// Reads every byte of a folder: all checksums, the manifest against the files, and its sum against the sum of the reports.
+/// Reads every byte of a folder: all checksums, the manifest against the files, and its sum against the sum of the
+/// reports.
 ///
 /// # Errors
-/// [`StoreError`] when the folder cannot be looked at: it is not there, of another format, or a server has it open. What is wrong in it is in the result.
+/// [`StoreError`] when the folder cannot be looked at: it is not there, of another format, or a server has it open.
+/// What is wrong in it is in the result.
 pub fn verify(root: &Path, progress: Progress<'_>) -> Result<Verified, StoreError> {
     verify_on(Arc::new(SystemDisk), root, progress)
 }

@@ -1,0 +1,104 @@
+//! Large writes past the system's memory (`O_DIRECT`): half the processor time, and a sync has nothing left to write.
+//!
+//! They go in whole blocks. So the block in which a write begins is written again with what it held, and the one in
+//! which it ends is filled up with zeros, which the next write replaces.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+/// What devices ask for: addresses, lengths and memory in multiples of it.
+const BLOCK: usize = 4096;
+
+/// Shorter writes are left to the system.
+const WORTH_IT: usize = 256 << 10;
+
+/// What large writes to one file take.
+#[derive(Default)]
+pub(super) struct Direct {
+    /// Whether the file system has refused.
+    refused: bool,
+    buffer: Vec<u8>,
+    /// Where the last write ended, and what its last block holds up to there.
+    end: u64,
+    tail: Vec<u8>,
+}
+
+impl Direct {
+    /// Writes all parts, one after the other, from `offset` on, with zeros up to the end of the block behind them.
+    /// `false` when that is left to the system.
+    pub(super) fn write_at(&mut self, file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::Result<bool> {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        if self.refused || length < WORTH_IT {
+            return Ok(false);
+        }
+        let head = (offset % BLOCK as u64) as usize;
+        let used = head + length;
+        let whole = used.next_multiple_of(BLOCK);
+        if self.buffer.len() < whole + BLOCK {
+            self.buffer = vec![0; whole + BLOCK];
+        }
+        let shift = self.buffer.as_ptr().align_offset(BLOCK);
+        let blocks = &mut self.buffer[shift..shift + whole];
+        if self.end == offset && self.tail.len() == head {
+            blocks[..head].copy_from_slice(&self.tail);
+        } else {
+            file.read_exact_at(&mut blocks[..head], offset - head as u64)?;
+        }
+        let mut position = head;
+        for part in parts {
+            blocks[position..position + part.len()].copy_from_slice(part);
+            position += part.len();
+        }
+        blocks[used..].fill(0);
+        let flags = fcntl_getfl(file)?;
+        if fcntl_setfl(file, flags | OFlags::DIRECT).is_err() {
+            self.refused = true;
+            return Ok(false);
+        }
+        let written = file.write_all_at(blocks, offset - head as u64);
+        fcntl_setfl(file, flags)?;
+        match written {
+            Ok(()) => {}
+            // Blocks of another size, or a file system that only says now that it cannot.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                self.refused = true;
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        self.end = offset + length as u64;
+        self.tail.clear();
+        self.tail.extend_from_slice(&blocks[used / BLOCK * BLOCK..used]);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::tempfile;
+
+    use super::*;
+
+    #[test]
+    fn large_writes_of_any_length_stand_one_after_the_other() {
+        let file = tempfile().unwrap();
+        let mut direct = Direct::default();
+        let content: Vec<u8> = (0..3_000_000u32).map(|index| (index % 251) as u8).collect();
+        let mut offset = 0;
+        for length in [WORTH_IT, WORTH_IT + 1, 17, WORTH_IT + 4095, 400_000, 4096, 1, 500_000] {
+            let (first, second) = content[offset..offset + length].split_at(length / 3);
+            if !direct.write_at(&file, &[IoSlice::new(first), IoSlice::new(second)], offset as u64).unwrap() {
+                file.write_all_at(&content[offset..offset + length], offset as u64).unwrap();
+            }
+            offset += length;
+        }
+        let mut found = vec![0; offset];
+        file.read_exact_at(&mut found, 0).unwrap();
+        assert!(found == content[..offset]);
+        let rest = file.metadata().unwrap().len() - offset as u64;
+        assert!(rest < BLOCK as u64);
+    }
+}
