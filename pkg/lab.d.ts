@@ -3,7 +3,7 @@ import type { Report } from "./report.js";
 import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
 export { Randomizer, Task, version } from "./api.js";
-export type { RandomizerOptions, TaskFetchOptions } from "./api.js";
+export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 export * from "./common.js";
 export { init } from "./index.js";
 export type { InitInput } from "./index.js";

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" />
 
-import type { RandomizerOptions, TaskFetchOptions } from "./api.js";
+import type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 import type { Report } from "./report.js";
 import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
-export type { RandomizerOptions, TaskFetchOptions } from "./api.js";
+export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 export * from "./common.js";
 
 /** What {@link init} can load the module from, inside the worker. */

@@ -95,12 +95,12 @@ mod tests {
 
     /// Reports of the two extreme kinds of records, at both widths. One in 2^40 may be refused: these are not.
     #[test]
-    fn honest_reports_pass_and_those_with_a_fifth_more_noise_do_not() {
+    fn honest_reports_pass_and_those_with_a_third_more_noise_do_not() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         for (e, calibration) in [(0.5, Calibration::Paper), (2.0, Calibration::Analytic), (20.0, Calibration::Analytic)]
         {
             for dimension in [1, 2, 30, 120] {
-                let spec = MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-6), calibration };
+                let spec = MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-4), calibration };
                 let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
                 let range = RangeCheck::new(&mechanism).unwrap();
                 let mut one = vec![0.0; dimension];
@@ -114,13 +114,13 @@ mod tests {
                         // Where there are many entries, a little more is noticed.
                         if dimension == 120 {
                             let scaled: Vec<u8> = match range.width {
-                                1 => payload.iter().map(|&byte| (f64::from(byte as i8) * 1.2) as i8 as u8).collect(),
+                                1 => payload.iter().map(|&byte| (f64::from(byte as i8) * 1.3) as i8 as u8).collect(),
                                 _ => payload
                                     .as_chunks()
                                     .0
                                     .iter()
                                     .flat_map(|&pair| {
-                                        ((f64::from(i16::from_le_bytes(pair)) * 1.2) as i16).to_le_bytes()
+                                        ((f64::from(i16::from_le_bytes(pair)) * 1.3) as i16).to_le_bytes()
                                     })
                                     .collect(),
                             };
