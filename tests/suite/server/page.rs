@@ -5,7 +5,7 @@ use std::fs;
 use ldp_pca::server::{ServerConfig, ServerError};
 use tempfile::tempdir;
 
-use super::harness::{Running, config, path, task};
+use super::harness::{Running, config, task};
 
 #[test]
 fn the_page_is_served_with_its_policy_beside_the_interface() {
