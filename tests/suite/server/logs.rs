@@ -160,7 +160,10 @@ fn at_the_default_level_an_upload_has_no_line() {
     let lines = |server: Serving| server.log().lines().count();
     let before = {
         let other = data.path().join("other");
-        lines(Serving::start(&["--data", other.to_str().unwrap(), "--task", task_file.to_str().unwrap()]))
+        let idle = Serving::start(&["--data", other.to_str().unwrap(), "--task", task_file.to_str().unwrap()]);
+        // What a start says is said once it answers.
+        assert_eq!(get(idle.address, "/healthz").status, 200);
+        lines(idle)
     };
     for report in reports(&task(), 2, 20) {
         assert_eq!(
