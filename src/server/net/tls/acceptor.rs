@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig as TlsConfig;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 
@@ -52,6 +52,8 @@ impl Tls {
 fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
     let TlsFiles { certificate, key } = files;
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    // A file without any is read without an error.
+    let chain = chain.and_then(|chain| if chain.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(chain) });
     let chain = chain.map_err(|source| {
         let expected = "the server's certificate and those that it is derived from";
         TlsError::File { path: certificate.clone(), expected, source: Box::new(source) }
