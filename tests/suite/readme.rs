@@ -27,7 +27,8 @@ fn every_command_of_the_readme_runs_as_printed() {
     std::fs::copy(Path::new(ROOT).join("examples/survey.csv"), folder.path().join("examples/survey.csv")).unwrap();
     let (mut ran, mut last) = (0, String::new());
     // `serve` runs until it is stopped, and `task put` is for a server that runs: they have tests of their own.
-    let served = |command: &&String| ["ldp-pca serve", "ldp-pca task put"].iter().any(|start| command.starts_with(start));
+    let served =
+        |command: &&String| ["ldp-pca serve", "ldp-pca task put"].iter().any(|start| command.starts_with(start));
     for command in commands().iter().filter(|command| !served(command)) {
         let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
         let output =
