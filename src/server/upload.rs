@@ -61,23 +61,25 @@ pub(super) async fn take(
 ) -> Result<Json<Verdict>, Problem> {
     let start = Instant::now();
     let checked = app.find(id).and_then(|reports| {
-        check_period(&app, &*reports)?;
+        let expired = check_period(&app, &*reports)?;
         check_media_type(&headers)?;
-        Ok(reports)
+        Ok((reports, expired))
     });
-    let reports = match checked {
-        Ok(reports) => reports,
+    let (reports, expired) = match checked {
+        Ok(checked) => checked,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem).await),
     };
     let upload = app.limits.read(&headers, body).await?;
     check_length(&upload.bytes, &*reports)?;
     let rules = Rules::new(&app, &*reports);
-    let Decoded { batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
+    let Decoded { mut batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, &rules)
     } else {
         let decoded = spawn_blocking(move || decode(upload, &rules)).await;
         decoded.map_err(|error| Problem::internal(error.to_string()))?
     };
+    // Who retries what was acknowledged in time hears the same again.
+    batch.expired = expired;
     let committed = if batch.reports.is_empty() {
         Committed::default()
     } else {
@@ -93,23 +95,30 @@ pub(super) async fn take(
     if rejected == 0 { Ok(Json(verdict)) } else { Err(some_rejected(&verdict)) }
 }
 
-fn check_period(app: &App, reports: &dyn TaskReports) -> Result<(), Problem> {
+/// When the task expired, if it did.
+fn check_period(app: &App, reports: &dyn TaskReports) -> Result<Option<u64>, Problem> {
     match app.period(&reports.settings()) {
-        Period::Open => Ok(()),
+        Period::Open => Ok(None),
+        Period::Expired(expires) => Ok(Some(expires)),
         Period::NotStarted(starts) => Err(Problem::new(
             Kind::TaskNotStarted,
-            format!("reports are taken from {starts} on (seconds since 1970): nothing was counted, send the same bytes then"),
-        )
-        .with(serde_json::json!({"starts": starts}))),
-        Period::Expired(expires) => Err(Problem::new(
-            Kind::TaskExpired,
             format!(
-                "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what was \
-                 acknowledged before counts"
+                "reports are taken from {starts} on (seconds since 1970): nothing was counted, send the same bytes then"
             ),
         )
-        .with(serde_json::json!({"expires": expires}))),
+        .with(serde_json::json!({"starts": starts}))),
     }
+}
+
+fn task_expired(expires: u64) -> Problem {
+    Problem::new(
+        Kind::TaskExpired,
+        format!(
+            "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what was \
+             acknowledged before counts"
+        ),
+    )
+    .with(serde_json::json!({"expires": expires}))
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -213,11 +222,17 @@ fn decode(upload: Upload, rules: &Rules) -> Decoded {
         }
     }
     bytes.truncate(reports.len() * report_bytes);
-    Decoded { batch: Batch { reports, bytes, permit }, rejected: reasons.len() as u64, rejections, reasons }
+    Decoded {
+        batch: Batch { reports, bytes, expired: None, permit },
+        rejected: reasons.len() as u64,
+        rejections,
+        reasons,
+    }
 }
 
 fn not_committed(error: &CommitError) -> Problem {
     match error {
+        CommitError::Expired(expires) => task_expired(*expires),
         CommitError::Busy => busy(),
         CommitError::Quota { limit, records } => Problem::new(
             Kind::Quota,

@@ -104,6 +104,8 @@ pub(super) struct Batch {
     pub(super) reports: Vec<Report>,
     /// Their bytes, one after the other.
     pub(super) bytes: Vec<u8>,
+    /// When the task expired, if it did: then the batch is good only if all of it is there already.
+    pub(super) expired: Option<u64>,
     /// Their share of the bytes that the server may hold.
     #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
     pub(super) permit: Share,
@@ -132,6 +134,9 @@ pub(super) enum CommitError {
         /// Reports counted.
         records: u64,
     },
+    /// The task expired, in seconds since 1970, and something in the batch is new.
+    #[error("the task expired, and not all of these reports are there")]
+    Expired(u64),
     /// The disk or the database refused.
     #[error("the store cannot write: {0}")]
     Write(String),

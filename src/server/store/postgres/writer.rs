@@ -82,12 +82,12 @@ async fn store(
     batches: &[Batch],
 ) -> Result<Commit, CommitError> {
     let report_bytes = report_bytes(&shared.task);
-    let Admitted { rows, refusals } = match transaction.settings.max_records {
-        None => Admitted { rows: distinct(batches, report_bytes, |_| true), refusals: BTreeMap::new() },
-        Some(limit) => {
-            let records = transaction.records.unwrap_or(0).unsigned_abs();
-            admit(client, shared, batches, limit, records).await?
-        }
+    let limit = transaction.settings.max_records;
+    let Admitted { rows, refusals } = if limit.is_some() || batches.iter().any(|batch| batch.expired.is_some()) {
+        let records = transaction.records.unwrap_or(0).unsigned_abs();
+        admit(client, shared, batches, limit.unwrap_or(u64::MAX), records).await?
+    } else {
+        Admitted { rows: distinct(batches, report_bytes, |_| true), refusals: BTreeMap::new() }
     };
     let ids: Vec<&[u8]> = rows.keys().map(|id| &id[..]).collect();
     let reports: Vec<&[u8]> = rows.values().map(|(_, report)| *report).collect();
@@ -162,7 +162,8 @@ fn distinct(batches: &[Batch], report_bytes: usize, take: impl Fn(usize) -> bool
     rows
 }
 
-/// Decides batch by batch whether what is new of it fits the quota. Nobody else writes meanwhile.
+/// Decides batch by batch whether what is new of it fits the quota, and is in time. Where there is a quota nobody else writes
+/// meanwhile.
 async fn admit<'a>(
     client: &Client,
     shared: &Shared,
@@ -181,7 +182,10 @@ async fn admit<'a>(
     for (index, batch) in batches.iter().enumerate() {
         let new: HashSet<ReportId> = batch.reports.iter().map(Report::id).filter(|id| !seen.contains(id)).collect();
         // What is there already needs no room, even where the limit was lowered since.
-        if !new.is_empty() && records.saturating_add(new.len() as u64) > limit {
+        let expired = batch.expired.filter(|_| !new.is_empty());
+        if let Some(expires) = expired {
+            refusals.insert(index, CommitError::Expired(expires));
+        } else if !new.is_empty() && records.saturating_add(new.len() as u64) > limit {
             refusals.insert(index, CommitError::Quota { limit, records });
         } else {
             records += new.len() as u64;

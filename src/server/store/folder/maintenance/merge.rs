@@ -82,7 +82,8 @@ fn add(
             let mut refused = None;
             let scanned = meter.scan(&place, &path, &mut |page| {
                 let permit = Share::of_nothing();
-                let batch = Batch { reports: std::mem::take(page.reports), bytes: page.bytes.to_vec(), permit };
+                let (reports, bytes) = (std::mem::take(page.reports), page.bytes.to_vec());
+                let batch = Batch { reports, bytes, expired: None, permit };
                 match waiting.block_on(target.commit(batch)) {
                     Ok(committed) => {
                         merged.added += committed.accepted;

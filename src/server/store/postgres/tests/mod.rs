@@ -47,6 +47,7 @@ fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
 
 fn batch(reports: &[Report]) -> Batch {
     Batch {
+        expired: None,
         bytes: reports.iter().flat_map(Report::to_bytes).collect(),
         reports: reports.to_vec(),
         permit: Share::of_nothing(),
