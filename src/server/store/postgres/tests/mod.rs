@@ -83,8 +83,12 @@ impl Aggregator {
     }
 
     fn commit(&self, task: &Task, reports: &[Report]) -> Result<Committed, CommitError> {
+        self.commit_batch(task, batch(reports))
+    }
+
+    fn commit_batch(&self, task: &Task, batch: Batch) -> Result<Committed, CommitError> {
         let task = self.reports_of(task);
-        self.runtime.block_on(task.commit(batch(reports)))
+        self.runtime.block_on(task.commit(batch))
     }
 
     fn records(&self, task: &Task) -> u64 {
@@ -260,6 +264,23 @@ fn a_quota_holds_over_all_aggregators() {
     aggregators[1].store.put(task.clone(), TaskSettings::default()).unwrap();
     aggregators[0].commit(&task, &reports).unwrap();
     assert_eq!(aggregators[0].records(&task), 400);
+}
+
+#[test]
+fn after_the_end_of_a_task_only_what_is_there_is_answered() {
+    let Some(cluster) = Cluster::start(&[]) else { return };
+    let task = small_task();
+    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let reports = reports(&task, 6, 20);
+    aggregator.commit(&task, &reports[..10]).unwrap();
+    let late = |reports: &[Report]| Batch { expired: Some(7), ..batch(reports) };
+    for max_records in [None, Some(15)] {
+        let settings = TaskSettings { max_records, ..TaskSettings::default() };
+        aggregator.store.put(task.clone(), settings).unwrap();
+        assert_eq!(aggregator.commit_batch(&task, late(&reports[..10])), Ok(Committed { accepted: 0, duplicate: 10 }));
+        assert_eq!(aggregator.commit_batch(&task, late(&reports[5..11])), Err(CommitError::Expired(7)));
+        assert_eq!(aggregator.records(&task), 10);
+    }
 }
 
 #[test]
