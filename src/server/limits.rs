@@ -110,12 +110,48 @@ impl Limits {
         Err(self.refuse(headers, body, problem).await)
     }
 
-    /// Reads what is left of a body (no more than another whole one) before it is refused: many clients only look at an answer after
+    /// A whole body that is no upload, of at most `most` bytes.
+    pub(super) async fn read_document(
+        &self,
+        headers: &HeaderMap,
+        mut body: Body,
+        most: usize,
+    ) -> Result<Vec<u8>, Problem> {
+        let too_large =
+            || Problem::new(Kind::BodyTooLarge, format!("the body has more than {most} bytes, and so many are read"));
+        let read = if declared_length(headers) > most {
+            Ok(Err(too_large()))
+        } else {
+            let collect = async {
+                let mut bytes = Vec::new();
+                while let Some(data) = next_data(&mut body).await {
+                    let data = data.map_err(|error| cut_off(&error))?;
+                    if bytes.len() + data.len() > most {
+                        return Err(too_large());
+                    }
+                    bytes.extend_from_slice(&data);
+                }
+                Ok(bytes)
+            };
+            timeout(self.request_timeout, collect).await
+        };
+        match read {
+            Ok(Ok(bytes)) => Ok(bytes),
+            Ok(Err(problem)) => Err(self.refuse_longer(headers, body, most, problem).await),
+            Err(_) => Err(Problem::new(Kind::BodyTimeout, "the body was not complete in time: send it at once")),
+        }
+    }
+
+    /// Reads what is left of a body (no more than two whole ones) before it is refused: many clients only look at an answer after
     /// they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not sent it.
-    pub(super) async fn refuse(&self, headers: &HeaderMap, mut body: Body, problem: Problem) -> Problem {
+    pub(super) async fn refuse(&self, headers: &HeaderMap, body: Body, problem: Problem) -> Problem {
+        self.refuse_longer(headers, body, self.max_body_bytes, problem).await
+    }
+
+    async fn refuse_longer(&self, headers: &HeaderMap, mut body: Body, most: usize, problem: Problem) -> Problem {
         if !headers.contains_key(header::EXPECT) {
             let discard = async {
-                let mut left = self.max_body_bytes;
+                let mut left = most.saturating_mul(2);
                 while let Some(Ok(data)) = next_data(&mut body).await {
                     let Some(rest) = left.checked_sub(data.len()) else { break };
                     left = rest;

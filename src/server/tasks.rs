@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path as UrlPath, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 
 use super::app::{App, Status};
 use super::issuing::{MOST, OPEN_COUNT};
@@ -170,19 +169,7 @@ async fn read_json<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Bo
         let problem = Problem::new(Kind::MediaType, format!("the Content-Type is '{found}': send application/json"));
         return Err(app.limits.refuse(headers, body, problem).await);
     }
-    let bytes: Bytes = match timeout(app.limits.request_timeout(), to_bytes(body, most)).await {
-        Ok(Ok(bytes)) => bytes,
-        // Too long or cut off; the latter has nobody who would read an answer.
-        Ok(Err(_)) => {
-            return Err(Problem::new(
-                Kind::BodyTooLarge,
-                format!("the body has more than {most} bytes, and so many are read"),
-            ));
-        }
-        Err(_) => {
-            return Err(Problem::new(Kind::BodyTimeout, "the body was not complete in time: send it at once"));
-        }
-    };
+    let bytes = app.limits.read_document(headers, body, most).await?;
     object::from_slice(&bytes)
         .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
 }
