@@ -8,6 +8,7 @@ mod folder;
 mod metrics;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod queue;
 mod settings;
 
 use std::fmt;

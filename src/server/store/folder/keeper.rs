@@ -1,7 +1,7 @@
 //! One thread per task comes after the writer: it sums what is durable, and seals segments that are full.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
@@ -10,6 +10,7 @@ use super::place::Place;
 use super::segment::Segment;
 use crate::aggregate::Aggregate;
 use crate::report::Report;
+use crate::server::store::queue::hold;
 use crate::server::store::{Counts, StoreError};
 
 /// Bytes of durable reports that may wait to be summed. Beyond them the writer waits, or memory would fill up.
@@ -179,9 +180,4 @@ impl Drop for End {
         hold(&self.0.sum).ended = true;
         self.0.progress.notify_all();
     }
-}
-
-/// Locks. Nothing that is done under these locks leaves a half-made state behind, so a panic elsewhere does not matter.
-pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -42,11 +42,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use self::disk::{Disk, SystemDisk, read_small, write_small};
-use self::keeper::hold;
 use self::manifest::Manifest;
 use self::place::Place;
 use self::segment::SegmentFile;
 use self::task::FolderTask;
+use super::queue::hold;
 use super::{Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
 use crate::report::report_bytes;
 use crate::task::{MAX_TASK_BYTES, Task, TaskDigest};

@@ -12,8 +12,8 @@ use rand::{RngExt, SeedableRng};
 use rusqlite::Connection;
 
 use super::disk::{Disk, DiskFile};
-use super::keeper::hold;
 use crate::server::store::StoreError;
+use crate::server::store::queue::hold;
 
 /// Databases in memory are found by name.
 static MACHINES: AtomicU64 = AtomicU64::new(0);

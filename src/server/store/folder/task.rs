@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 
-use super::keeper::{Keeper, Totals, hold};
+use super::keeper::{Keeper, Totals};
 use super::manifest::SegmentRow;
 use super::place::Place;
 use super::segment::{Segment, SegmentFile, open_path, sealed_path};
-use super::writer::{Waiting, Writer};
+use super::writer::Writer;
 use crate::aggregate::Aggregate;
 use crate::report::ReportId;
+use crate::server::store::queue::{CommitQueue, hold};
 use crate::server::store::{
     Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings,
 };
@@ -24,8 +25,7 @@ pub(in crate::server) struct FolderTask {
     settings: Arc<RwLock<Arc<TaskSettings>>>,
     damage: Damage,
     totals: Arc<Totals>,
-    /// Gone once the store is closed.
-    queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    queue: CommitQueue,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -60,7 +60,7 @@ impl FolderTask {
             totals: Arc::clone(&totals),
             backlog,
         };
-        let (queue, waiting) = mpsc::channel(place.options.queue.max(1));
+        let (queue, waiting) = CommitQueue::new(place.options.queue);
         let start = |name: &str, work: Box<dyn FnOnce() + Send>| {
             let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
             thread.map_err(|error| StoreError::io("serve", &place.folder, error))
@@ -69,7 +69,7 @@ impl FolderTask {
             start("report-writer", Box::new(move || writer.run(waiting)))?,
             start("report-keeper", Box::new(move || keeper.run()))?,
         ]);
-        Ok(Self { settings, damage: loaded.damage, totals, queue: Mutex::new(Some(queue)), threads, place })
+        Ok(Self { settings, damage: loaded.damage, totals, queue, threads, place })
     }
 
     /// Gives it other settings.
@@ -79,7 +79,7 @@ impl FolderTask {
 
     /// Takes no further batch, and returns when those that wait are written and full segments are sealed.
     pub(super) fn close(&self) {
-        drop(hold(&self.queue).take());
+        self.queue.close();
         for thread in hold(&self.threads).drain(..) {
             // It panicked: then the batches it held were answered with `Closed`, and the files are repaired at the next
             // start.
@@ -193,7 +193,7 @@ impl TaskReports for FolderTask {
     }
 
     fn queued(&self) -> usize {
-        hold(&self.queue).as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity())
+        self.queue.queued()
     }
 
     fn aggregate(&self) -> Result<Aggregate, StoreError> {
@@ -201,15 +201,7 @@ impl TaskReports for FolderTask {
     }
 
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
-        Box::pin(async {
-            let (answer, committed) = oneshot::channel();
-            match hold(&self.queue).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
-                Ok(()) => {}
-                Err(mpsc::error::TrySendError::Full(_)) => return Err(CommitError::Busy),
-                Err(mpsc::error::TrySendError::Closed(_)) => return Err(CommitError::Closed),
-            }
-            committed.await.unwrap_or(Err(CommitError::Closed))
-        })
+        Box::pin(self.queue.commit(batch))
     }
 }
 

@@ -5,23 +5,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use tokio::sync::{mpsc, oneshot};
-
 use super::keeper::{Backlog, Totals};
 use super::place::Place;
 use super::segment::{Segment, open_path};
 use crate::aggregate::MAX_RECORDS;
 use crate::report::ReportId;
+use crate::server::store::queue::{self, Waiting, Waits};
 use crate::server::store::{Batch, CommitError, Committed, TaskSettings};
-
-/// Bytes of reports beyond which no further batch joins those that are written together.
-const GROUP_BYTES: usize = 8 << 20;
-
-/// A batch and who waits for it.
-pub(super) struct Waiting {
-    pub(super) batch: Batch,
-    pub(super) answer: oneshot::Sender<Result<Committed, CommitError>>,
-}
 
 /// The writer's own state.
 pub(super) struct Writer {
@@ -48,16 +38,9 @@ struct Fresh<'a> {
 }
 
 impl Writer {
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Waiting>) {
+    pub(super) fn run(mut self, mut queue: Waits) {
         while let Some(first) = queue.blocking_recv() {
-            let mut bytes = first.batch.bytes.len();
-            let mut group = vec![first];
-            while bytes < GROUP_BYTES {
-                let Ok(next) = queue.try_recv() else { break };
-                bytes += next.batch.bytes.len();
-                group.push(next);
-            }
-            self.commit(group);
+            self.commit(queue::group(first, &mut queue));
         }
         if let Some(segment) = &mut self.segment {
             segment.trim();

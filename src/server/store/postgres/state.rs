@@ -16,12 +16,13 @@
 //! answer to a commit was lost.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::watch;
 
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::server::store::Counts;
+use crate::server::store::queue::hold;
 
 /// A sum, and what is in it.
 pub(super) struct State {
@@ -174,11 +175,6 @@ impl Ledger {
         self.horizon = limit;
         self.counted = self.counted.split_off(&limit);
     }
-}
-
-/// Locks. Nothing that is done under these locks leaves a half-made state behind, so a panic elsewhere does not matter.
-pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

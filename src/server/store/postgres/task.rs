@@ -8,22 +8,20 @@ use std::thread;
 use std::time::Instant;
 
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
+use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::PostgresOptions;
 use super::pool::Pool;
-use super::state::{Awaited, Snapshot, State, hold};
+use super::state::{Awaited, Snapshot, State};
 use super::writer::{Commit, commit};
 use crate::aggregate::Aggregate;
 use crate::report::{Report, ReportId, report_bytes};
+use crate::server::store::queue::{self, CommitQueue, Waiting, Waits, hold};
 use crate::server::store::{
     Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings,
 };
 use crate::task::Task;
-
-/// Bytes of reports beyond which no further batch joins those that are written together.
-const GROUP_BYTES: usize = 8 << 20;
 
 /// Groups that are written at the same time: while the database waits for its disk, it is sent the next.
 const WRITERS: usize = 2;
@@ -31,8 +29,7 @@ const WRITERS: usize = 2;
 /// The reports of one task.
 pub(super) struct PostgresTask {
     shared: Arc<Shared>,
-    /// Gone once the task is closed.
-    queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    queue: CommitQueue,
     writers: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -46,12 +43,6 @@ pub(super) struct Shared {
     pub(super) passed_over: AtomicU64,
     /// Reports in the last snapshot that is known of.
     snapshot: AtomicU64,
-}
-
-/// A batch and who waits for it.
-struct Waiting {
-    batch: Batch,
-    answer: oneshot::Sender<Result<Committed, CommitError>>,
 }
 
 impl Shared {
@@ -81,7 +72,7 @@ impl Shared {
 impl PostgresTask {
     /// Starts the writers.
     pub(super) fn start(shared: Arc<Shared>, pool: &Arc<Pool>, options: &PostgresOptions, runtime: &Handle) -> Self {
-        let (sender, receiver) = mpsc::channel(options.queue.max(1));
+        let (queue, receiver) = CommitQueue::new(options.queue);
         let receiver = Arc::new(AsyncMutex::new(receiver));
         let writers = (0..WRITERS)
             .map(|_| {
@@ -89,7 +80,7 @@ impl PostgresTask {
                 runtime.spawn(write(shared, pool, metrics, Arc::clone(&receiver)))
             })
             .collect();
-        Self { shared, queue: Mutex::new(Some(sender)), writers: Mutex::new(writers) }
+        Self { shared, queue, writers: Mutex::new(writers) }
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {
@@ -99,7 +90,7 @@ impl PostgresTask {
     /// Takes no further batch, and tells no more counts. Batches that wait are written.
     pub(super) fn close(&self) {
         self.shared.state.end();
-        drop(hold(&self.queue).take());
+        self.queue.close();
     }
 
     /// [`close`](Self::close), and waits until they are.
@@ -135,7 +126,7 @@ impl TaskReports for PostgresTask {
     }
 
     fn queued(&self) -> usize {
-        hold(&self.queue).as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity())
+        self.queue.queued()
     }
 
     fn aggregate(&self) -> Result<Aggregate, StoreError> {
@@ -143,25 +134,12 @@ impl TaskReports for PostgresTask {
     }
 
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
-        Box::pin(async {
-            let (answer, committed) = oneshot::channel();
-            match hold(&self.queue).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
-                Ok(()) => {}
-                Err(mpsc::error::TrySendError::Full(_)) => return Err(CommitError::Busy),
-                Err(mpsc::error::TrySendError::Closed(_)) => return Err(CommitError::Closed),
-            }
-            committed.await.unwrap_or(Err(CommitError::Closed))
-        })
+        Box::pin(self.queue.commit(batch))
     }
 }
 
 /// Writes what waits until the queue is closed and empty.
-async fn write(
-    shared: Arc<Shared>,
-    pool: Arc<Pool>,
-    metrics: StoreMetrics,
-    queue: Arc<AsyncMutex<mpsc::Receiver<Waiting>>>,
-) {
+async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queue: Arc<AsyncMutex<Waits>>) {
     while let Some(group) = next_group(&queue).await {
         let (batches, answers): (Vec<Batch>, Vec<_>) =
             group.into_iter().map(|waiting| (waiting.batch, waiting.answer)).unzip();
@@ -194,17 +172,10 @@ async fn write(
 }
 
 /// All that waits, but for what is too much at a time. `None` once the queue is closed and empty.
-async fn next_group(queue: &AsyncMutex<mpsc::Receiver<Waiting>>) -> Option<Vec<Waiting>> {
+async fn next_group(queue: &AsyncMutex<Waits>) -> Option<Vec<Waiting>> {
     let mut queue = queue.lock().await;
     let first = queue.recv().await?;
-    let mut bytes = first.batch.bytes.len();
-    let mut group = vec![first];
-    while bytes < GROUP_BYTES {
-        let Ok(next) = queue.try_recv() else { break };
-        bytes += next.batch.bytes.len();
-        group.push(next);
-    }
-    Some(group)
+    Some(queue::group(first, &mut queue))
 }
 
 /// Adds what is in the database now.
