@@ -6,7 +6,7 @@ use ldp_pca::server::TaskSettings;
 use tempfile::tempdir;
 
 use super::harness::{
-    ADMIN, COLLECTOR, REPORTS, Running, Serving, bytes_of, config, get, path, put_body, reports, task,
+    ADMIN, COLLECTOR, REPORTS, Running, Serving, bytes_of, config, get, other_task, path, put_body, reports, task,
 };
 
 #[test]
@@ -76,7 +76,8 @@ fn a_server_is_alive_and_ready() {
     assert_eq!(server.get("/readyz").json(), serde_json::json!({"status": "ready"}));
 }
 
-/// Everything that a log might hold by mistake goes through the server, at the level that tells most.
+/// Everything that a log might hold by mistake goes through the server, at the level that tells most. The task is one
+/// whose payloads have ten bytes: the two of a compact report are found by chance in a port or a time.
 #[test]
 fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     let data = tempdir().unwrap();
@@ -96,22 +97,22 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     };
     let (admin, collector) = (format!("Bearer {ADMIN}"), format!("Bearer {COLLECTOR}"));
     let json = ("content-type", "application/json");
-    let body = put_body(&task(), &TaskSettings { issued_ids: true, ..TaskSettings::default() });
-    assert_eq!(request("PUT", &path(&task(), ""), &[("authorization", &admin), json], &body).0, 201);
-    let (_, issued) = request("POST", &path(&task(), "/seeds"), &[json], b"{\"count\": 2}");
+    let body = put_body(&other_task(), &TaskSettings { issued_ids: true, ..TaskSettings::default() });
+    assert_eq!(request("PUT", &path(&other_task(), ""), &[("authorization", &admin), json], &body).0, 201);
+    let (_, issued) = request("POST", &path(&other_task(), "/seeds"), &[json], b"{\"count\": 2}");
     let issued: serde_json::Value = serde_json::from_str(&issued).unwrap();
     let issued: Vec<ldp_pca::report::ReportId> = serde_json::from_value(issued["ids"].clone()).unwrap();
-    let record = task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-    let good = task().randomize_with_id(&record, issued[0]).unwrap();
-    let stray = reports(&task(), 1, 1).remove(0);
+    let record = other_task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
+    let good = other_task().randomize_with_id(&record, issued[0]).unwrap();
+    let stray = reports(&other_task(), 1, 1).remove(0);
     let sent = bytes_of(&[good.clone(), stray.clone()]);
     let media_type = [("content-type", REPORTS), ("x-request-id", "request-of-the-test")];
-    assert_eq!(request("POST", &path(&task(), "/reports"), &media_type, &sent).0, 422);
-    assert_eq!(request("POST", &path(&task(), "/reports"), &media_type, &sent[..35]).0, 200);
-    let query = path(&task(), "/recovery?rank=secret-in-a-query");
+    assert_eq!(request("POST", &path(&other_task(), "/reports"), &media_type, &sent).0, 422);
+    assert_eq!(request("POST", &path(&other_task(), "/reports"), &media_type, &sent[..43]).0, 200);
+    let query = path(&other_task(), "/recovery?rank=secret-in-a-query");
     assert_eq!(request("GET", &query, &[("authorization", &collector)], b"").0, 400);
     let wrong = ("authorization", "Bearer a-wrong-token-0123456789abcdef0123");
-    assert_eq!(request("GET", &path(&task(), "/recovery?rank=1"), &[wrong], b"").0, 401);
+    assert_eq!(request("GET", &path(&other_task(), "/recovery?rank=1"), &[wrong], b"").0, 401);
     assert_eq!(get(server.address, "/a-path-with-a-secret").status, 404);
     let log = server.log();
     // It is the log that was asked for.
@@ -120,7 +121,7 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
         "reports-rejected",
         "/tasks/{id}/reports",
         "token-unknown",
-        &task().digest().to_string(),
+        &other_task().digest().to_string(),
     ] {
         assert!(log.contains(told), "{told} is not in\n{log}");
     }
@@ -154,7 +155,7 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
 fn at_the_default_level_an_upload_has_no_line() {
     let data = tempdir().unwrap();
     let task_file = data.path().join("task.json");
-    fs::write(&task_file, task().to_json()).unwrap();
+    fs::write(&task_file, other_task().to_json()).unwrap();
     let folder = data.path().join("data");
     let server = Serving::start(&["--data", folder.to_str().unwrap(), "--task", task_file.to_str().unwrap()]);
     let lines = |server: Serving| server.log().lines().count();
@@ -165,12 +166,12 @@ fn at_the_default_level_an_upload_has_no_line() {
         assert_eq!(get(idle.address, "/healthz").status, 200);
         lines(idle)
     };
-    for report in reports(&task(), 2, 20) {
+    for report in reports(&other_task(), 2, 20) {
         assert_eq!(
-            super::harness::post(server.address, &path(&task(), "/reports"), REPORTS, &report.to_bytes()).status,
+            super::harness::post(server.address, &path(&other_task(), "/reports"), REPORTS, &report.to_bytes()).status,
             200
         );
     }
-    super::harness::post(server.address, &path(&task(), "/reports"), REPORTS, b"no report");
+    super::harness::post(server.address, &path(&other_task(), "/reports"), REPORTS, b"no report");
     assert_eq!(lines(server), before);
 }
