@@ -88,6 +88,8 @@
 
 pub mod aggregate;
 pub mod audit;
+#[cfg(feature = "experiments")]
+pub mod baselines;
 pub mod centring;
 pub mod covariance;
 pub mod decimal;
