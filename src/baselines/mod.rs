@@ -5,11 +5,15 @@
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
 //!
+//! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
+//!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod catalogue;
+pub mod comparison;
 mod error;
 mod guarantee;
 pub mod reference;
