@@ -17,7 +17,7 @@ use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
 /// use ldp_pca::recovery::Rank;
 ///
 /// let sample = Sample::new(3, vec![0.9, 0.1, 0.0, -0.8, 0.0, 0.1, 0.7, 0.0, 0.0])?;
-/// let comparison = Comparison::new(&sample, Rank::new(1)?)?;
+/// let comparison = Comparison::new(&sample, Rank::new(1)?, 7)?;
 /// let pca = &catalogue::methods(Epsilon::new(1.0)?, Delta::new(1e-6)?)[0];
 /// let row = comparison.row(pca.as_ref(), 0..1, &mut || 0.0);
 /// assert!(row.figures().is_some_and(|figures| figures.sin_theta_squared.median < 1e-12));
@@ -29,6 +29,7 @@ pub struct Comparison<'a> {
     rank: Rank,
     truth: Subspace,
     captured: f64,
+    seed: u64,
 }
 
 /// What one method did.
@@ -81,19 +82,16 @@ pub struct Figures {
     pub seconds: Quartiles,
 }
 
-/// The seed of all trials.
-const SEED: u64 = 1;
-
 impl<'a> Comparison<'a> {
-    /// Computes the second moments and their components.
+    /// Computes the second moments and their components. `seed` is that of all random streams.
     ///
     /// # Errors
     /// [`BaselineError`] when the records have fewer features than `rank`.
-    pub fn new(sample: &'a Sample, rank: Rank) -> Result<Self, BaselineError> {
+    pub fn new(sample: &'a Sample, rank: Rank, seed: u64) -> Result<Self, BaselineError> {
         rank.check(sample.dimension())?;
         let truth = Subspace::new(&principal_components(sample.second_moment(), rank)?.vectors)?;
         let captured = captured_variance(&truth, sample.second_moment())?;
-        Ok(Self { sample, rank, truth, captured })
+        Ok(Self { sample, rank, truth, captured, seed })
     }
 
     /// n, d and k.
@@ -153,7 +151,7 @@ impl<'a> Comparison<'a> {
         stream: u64,
         clock: &mut dyn FnMut() -> f64,
     ) -> Result<Trial, BaselineError> {
-        let mut rng = ChaCha12Rng::seed_from_u64(SEED);
+        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(stream);
         let started = clock();
         let Outcome { subspace, diagnostics } = method.estimate(self.sample, self.rank, &mut rng)?;
@@ -232,7 +230,7 @@ mod tests {
     #[test]
     fn the_answer_without_privacy_has_no_error_and_captures_most() {
         let sample = records(3);
-        let comparison = Comparison::new(&sample, Rank::new(2).unwrap()).unwrap();
+        let comparison = Comparison::new(&sample, Rank::new(2).unwrap(), 1).unwrap();
         let mut moments = (0..).map(f64::from);
         let mut clock = || moments.next().unwrap();
         let pca = comparison.row(&Pca, 0..2, &mut clock).figures().unwrap();
@@ -244,17 +242,17 @@ mod tests {
         // Every stream is another one, and the same again.
         assert_ne!(random.trials[0], random.trials[1]);
         assert_eq!(random.trials[5], comparison.trial(&RandomSubspace, 5, &mut clock).unwrap());
-        assert!(Comparison::new(&sample, Rank::new(4).unwrap()).is_err());
+        assert!(Comparison::new(&sample, Rank::new(4).unwrap(), 1).is_err());
     }
 
     #[test]
     fn a_method_that_refuses_keeps_its_row_with_the_reason_and_what_it_did_before() {
         let tiring = Tiring(2.into());
         let rank = Rank::new(1).unwrap();
-        let row = Comparison::new(&records(3), rank).unwrap().row(&tiring, 0..5, &mut || 0.0);
+        let row = Comparison::new(&records(3), rank, 1).unwrap().row(&tiring, 0..5, &mut || 0.0);
         assert_eq!((row.method, row.trials.len()), ("tiring", 2));
         assert_eq!(row.refusal.map(|reason| reason.to_string()), Some("tiring: tired".to_owned()));
-        let row = Comparison::new(&records(4), rank).unwrap().row(&tiring, 0..5, &mut || 0.0);
+        let row = Comparison::new(&records(4), rank, 1).unwrap().row(&tiring, 0..5, &mut || 0.0);
         assert!(row.figures().is_none() && matches!(row.refusal, Some(BaselineError::NeedsRecords { .. })));
     }
 

@@ -34,6 +34,17 @@ impl Trust {
             Self::Nobody => "nobody: no record is read",
         }
     }
+
+    /// The same in one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Local | Self::Nobody => "nobody",
+            Self::Providers => "providers",
+            Self::Curator => "curator",
+            Self::Everybody => "everybody",
+        }
+    }
 }
 
 /// Which two sets of records a promise cannot tell apart.
