@@ -4,6 +4,8 @@
 //! | method | trust | where |
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Oja | nobody is protected | [`oja`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
@@ -12,6 +14,9 @@
 
 mod error;
 mod guarantee;
+pub mod noisy_power;
+pub mod oja;
+mod orthonormal;
 pub mod reference;
 mod sample;
 
