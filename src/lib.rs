@@ -95,6 +95,8 @@ pub mod covariance;
 pub mod decimal;
 pub mod error;
 pub mod evaluation;
+#[cfg(feature = "experiments")]
+pub mod experiments;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 pub mod json;

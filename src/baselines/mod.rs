@@ -4,6 +4,9 @@
 //! | method | trust | where |
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
+//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Oja | nobody is protected | [`oja`] |
 //!
 //! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
@@ -16,11 +19,17 @@ pub mod catalogue;
 pub mod comparison;
 mod error;
 mod guarantee;
+pub mod local;
+pub mod noisy_power;
+pub mod oja;
+mod orthonormal;
 pub mod reference;
 mod sample;
 
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
+pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
+pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
 
 use rand::rand_core::CryptoRng;

@@ -208,7 +208,8 @@ impl Trial<'_> {
     }
 }
 
-pub(super) fn sparse_components(
+/// Solves the sparse problem closely enough to compare errors.
+pub(crate) fn sparse_components(
     estimate: &DMatrix<f64>,
     rank: Rank,
     penalty: Penalty,

@@ -6,6 +6,8 @@ mod accounting;
 mod audit;
 mod centring;
 mod cli;
+#[cfg(feature = "experiments")]
+mod experiment_data;
 mod pipeline;
 mod properties;
 mod readme;
