@@ -116,3 +116,13 @@ pub struct MethodGuarantee {
     /// The argument in one sentence, with what it assumes.
     pub argument: &'static str,
 }
+
+impl MethodGuarantee {
+    /// Whether what is proved is no less than what is claimed.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.proved.is_some_and(|proved| {
+            proved.epsilon <= self.claimed.epsilon && proved.delta_value() <= self.claimed.delta_value()
+        })
+    }
+}

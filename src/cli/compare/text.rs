@@ -53,8 +53,7 @@ impl CompareResult {
         let mut said = vec![];
         for at in &self.epsilons {
             for row in &at.rows {
-                let Some(guarantee) = row.guarantee.filter(|guarantee| guarantee.proved != Some(guarantee.claimed))
-                else {
+                let Some(guarantee) = row.guarantee.filter(|guarantee| !guarantee.holds()) else {
                     continue;
                 };
                 if said.contains(&row.method) {
@@ -146,7 +145,7 @@ impl RowResult {
 
 /// What holds, with a mark where it is not what is claimed.
 fn proved(guarantee: MethodGuarantee) -> String {
-    let mark = if guarantee.proved == Some(guarantee.claimed) { "" } else { " *" };
+    let mark = if guarantee.holds() { "" } else { " *" };
     guarantee.proved.map_or_else(|| "nothing".to_owned(), budget) + mark
 }
 
