@@ -2,6 +2,7 @@
 
 use super::sample::SampleError;
 use crate::error::Error;
+use crate::privacy::PrivacyError;
 use crate::recovery::RecoveryError;
 use crate::subspace::SubspaceError;
 
@@ -51,6 +52,9 @@ pub enum BaselineError {
         /// What happened, and what to do.
         what: &'static str,
     },
+    /// A budget that no noise reaches.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
     /// Recovering components.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),

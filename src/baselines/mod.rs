@@ -5,6 +5,8 @@
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
 //! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Oja | nobody is protected | [`oja`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
@@ -14,6 +16,9 @@
 mod error;
 mod guarantee;
 pub mod local;
+pub mod noisy_power;
+pub mod oja;
+mod orthonormal;
 pub mod reference;
 mod sample;
 
