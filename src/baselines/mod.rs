@@ -7,12 +7,14 @@
 //! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
+//! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod dps_pca;
 mod error;
 mod guarantee;
 pub mod local;
