@@ -1,11 +1,15 @@
 //! Every method of the crate for the same promise, in one order: what tables and charts run through.
 
 use super::SubspaceEstimator;
+use super::dps_pca::DpsPca;
 use super::local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
 use super::noisy_power::NoisyPower;
 use super::oja::Oja;
 use super::reference::{Pca, RandomSubspace};
 use crate::privacy::{Delta, Epsilon};
+
+/// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.
+pub const PROVIDERS: usize = 10;
 
 /// All methods at `epsilon`, those that need one with `delta`, otherwise with the defaults of their documentation: those
 /// that promise nothing first, then from the trust that asks least to the one that asks most.
@@ -22,6 +26,7 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
         Box::new(AnalyticGaussianPca::new(epsilon, delta)),
         Box::new(WangXuPca::new(epsilon, delta)),
         Box::new(WangXuSparse::new(epsilon, delta)),
+        Box::new(DpsPca { providers: PROVIDERS, ..DpsPca::new(epsilon, delta) }),
         Box::new(NoisyPower::new(epsilon, delta)),
     ]
 }

@@ -44,6 +44,19 @@ pub enum BaselineError {
         /// The largest norm.
         norm: f64,
     },
+    /// The method is for records inside a ball whose radius is one of its parameters.
+    #[error(
+        "{method} was told that no record has a norm above {bound}, and the longest has {norm}: raise the bound, or let \
+             longer records be scaled to it"
+    )]
+    LongRecord {
+        /// The method.
+        method: &'static str,
+        /// The bound.
+        bound: f64,
+        /// The largest norm.
+        norm: f64,
+    },
     /// An iteration did not get anywhere.
     #[error("{method}: {what}")]
     Failed {

@@ -7,6 +7,7 @@
 //! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
+//! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
 //!
 //! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
@@ -17,6 +18,7 @@
 
 pub mod catalogue;
 pub mod comparison;
+pub mod dps_pca;
 mod error;
 mod guarantee;
 pub mod local;
