@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn methods_that_promise_nothing_stand_first_and_the_others_by_trust_from_the_least_to_the_most() {
         let shape = Shape { records: 100_000, dimension: 10, rank: Rank::new(2).unwrap() };
-        let place = |method: &Box<dyn SubspaceEstimator>| match method.trust() {
+        let place = |method: &dyn SubspaceEstimator| match method.trust() {
             // A refusal is that of a method that would promise something.
             _ if matches!(method.guarantee(shape), Ok(None)) => 0,
             Trust::Nobody | Trust::Local => 1,
@@ -74,7 +74,7 @@ mod tests {
             Trust::Curator => 3,
             Trust::Everybody => 4,
         };
-        let places: Vec<u8> = all().iter().map(place).collect();
+        let places: Vec<u8> = all().iter().map(|method| place(method.as_ref())).collect();
         assert!(places.is_sorted(), "{places:?}");
     }
 }

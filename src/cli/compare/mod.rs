@@ -1,6 +1,7 @@
 //! `compare`.
 
 mod result;
+mod standard;
 mod table;
 mod text;
 
@@ -38,13 +39,19 @@ use super::{files, solve};
 #[derive(Args)]
 pub(super) struct Compare {
     /// Records: CSV (with or without header) or NPY, gzip or not
-    #[arg(long, value_name = "FILE")]
-    records: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "standard")]
+    records: Option<PathBuf>,
     /// Number of components, k
-    #[arg(long, value_parser = parameters::rank)]
-    rank: Rank,
+    #[arg(long, value_parser = parameters::rank, required_unless_present = "standard")]
+    rank: Option<Rank>,
     /// Privacy parameter epsilon; several, separated by commas
-    #[arg(long, value_parser = parameters::epsilon, value_delimiter = ',', required = true, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_parser = parameters::epsilon,
+        value_delimiter = ',',
+        required_unless_present = "standard",
+        allow_hyphen_values = true
+    )]
     epsilon: Vec<Epsilon>,
     /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
     #[arg(long, value_parser = parameters::bounding, default_value = "unit-norm")]
@@ -66,6 +73,13 @@ pub(super) struct Compare {
     /// Where to draw the errors (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Instead of records of your own, the three data sets of docs/comparison.md, from this folder: prints that document
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with_all = ["records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "skip_invalid", "plot"]
+    )]
+    standard: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
 }
@@ -92,32 +106,46 @@ struct Setting {
 
 impl Compare {
     pub(super) fn run(self) -> Result<()> {
-        let started = Instant::now();
         if let Some(path) = &self.plot {
             check_plot(path)?;
         }
         self.setting.check_methods()?;
+        match (&self.standard, &self.records, self.rank) {
+            (Some(folder), ..) => {
+                let sets = standard::compare(folder, &self.setting)?;
+                self.format.print(&sets, |sets| standard::markdown(sets))
+            }
+            (None, Some(records), Some(rank)) => {
+                let result = self.own(records, rank)?;
+                self.format.print(&result, |result| result.text(text::width()))
+            }
+            (None, ..) => Err(CliError::Usage("--records and --rank are missing".into())),
+        }
+    }
+
+    /// Compares on the records of a file.
+    fn own(&self, path: &Path, rank: Rank) -> Result<CompareResult> {
+        let started = Instant::now();
         note("note: these figures are computed from the records themselves, and are not private");
-        let (sample, counts) = self.sample()?;
-        self.rank.check(sample.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
-        let mut result = self.setting.compare(&sample, self.rank, &self.epsilon)?;
+        let (sample, counts) = self.sample(path)?;
+        rank.check(sample.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
+        let mut result = self.setting.compare(&sample, rank, &self.epsilon)?;
         result.records = RecordsResult {
-            bounding: self.bounding,
+            bounding: Some(self.bounding),
             records: counts.records,
             skipped: counts.skipped,
             first_skipped: counts.first_skipped,
         };
-        if let Some(path) = self.plot {
-            files::write(&path, plot::methods(&figure(&result)).as_bytes())?;
-            result.plot = Some(path);
+        if let Some(path) = &self.plot {
+            files::write(path, plot::methods(&figure(&result)).as_bytes())?;
+            result.plot = Some(path.clone());
         }
         result.seconds = started.elapsed().as_secs_f64();
-        self.format.print(&result, |result| result.text(text::width()))
+        Ok(result)
     }
 
     /// The bounded records, all of them in memory.
-    fn sample(&self) -> Result<(Sample, Counts)> {
-        let path: &Path = &self.records;
+    fn sample(&self, path: &Path) -> Result<(Sample, Counts)> {
         let schema = match &self.schema {
             Some(schema) => Schema::from_json(&files::text(schema)?).map_err(|error| CliError::file(schema, error))?,
             None => {
@@ -207,12 +235,12 @@ impl Setting {
 fn figure(result: &CompareResult) -> MethodsFigure {
     MethodsFigure {
         subtitle: format!(
-            "{} records of {} features, {} components, {} estimates by each method; delta {}",
+            "{} records of {} features, {} components, {} by each method; delta {:e}",
             grouped(result.records.records),
             result.dimension,
             result.rank,
-            result.trials,
-            result.delta
+            text::plural(result.trials, "estimate"),
+            result.delta.value()
         ),
         uninformed: result.random_subspace,
         panels: result.epsilons.iter().map(AtEpsilon::panel).collect(),

@@ -38,7 +38,8 @@ pub(super) struct CompareResult {
 /// Where the records come from.
 #[derive(Serialize)]
 pub(super) struct RecordsResult {
-    pub(super) bounding: Bounding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) bounding: Option<Bounding>,
     pub(super) records: u64,
     pub(super) skipped: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,12 +75,7 @@ pub(super) struct RowResult {
 impl CompareResult {
     pub(super) fn of(comparison: &Comparison<'_>, sample: &Sample, setting: &Setting, delta: Delta) -> Self {
         Self {
-            records: RecordsResult {
-                bounding: Bounding::UnitNorm,
-                records: sample.records(),
-                skipped: 0,
-                first_skipped: None,
-            },
+            records: RecordsResult { bounding: None, records: sample.records(), skipped: 0, first_skipped: None },
             dimension: sample.dimension(),
             rank: comparison.shape().rank.value(),
             delta,

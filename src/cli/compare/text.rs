@@ -20,11 +20,12 @@ impl CompareResult {
     pub(super) fn text(&self, width: usize) -> String {
         let records = &self.records;
         let mut text = format!(
-            "{} components of {} records of {} features ({})\n",
-            self.rank,
-            grouped(records.records),
-            self.dimension,
-            records.bounding
+            "{} of {} of {}{}; delta {:e}\n",
+            plural(self.rank as u64, "component"),
+            plural(records.records, "record"),
+            plural(self.dimension as u64, "feature"),
+            records.bounding.map(|bounding| format!(" ({bounding})")).unwrap_or_default(),
+            self.delta.value()
         );
         if let Some(first) = &records.first_skipped {
             text += &format!("left out {} invalid rows, the first at {first}\n", grouped(records.skipped));
@@ -131,7 +132,11 @@ impl RowResult {
             let error = figures.sin_theta_squared;
             cells.extend([
                 error_text(error.median),
-                format!("{} to {}", error_text(error.lower), error_text(error.upper)),
+                if error.lower == error.upper {
+                    String::new()
+                } else {
+                    format!("{} to {}", error_text(error.lower), error_text(error.upper))
+                },
                 format!("{:.4}", figures.captured.median),
                 format!("{:.1} %", 100.0 * share.median),
                 duration(figures.seconds.median),
@@ -187,7 +192,7 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-fn plural(count: u64, what: &str) -> String {
+pub(super) fn plural(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
 }
 
