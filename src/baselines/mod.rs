@@ -8,6 +8,9 @@
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
@@ -21,13 +24,22 @@ pub mod local;
 pub mod noisy_power;
 pub mod oja;
 mod orthonormal;
+pub mod analyze_gauss;
+mod error;
+mod guarantee;
+pub mod mod_sulq;
+mod perturbation;
+pub mod ppca;
 pub mod reference;
 mod sample;
 
+pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
 pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
 pub use reference::{Pca, RandomSubspace};
+pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use ppca::Ppca;
 pub use sample::{Sample, SampleError};
 
 use rand::rand_core::CryptoRng;
