@@ -17,17 +17,15 @@
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod analyze_gauss;
 pub mod dps_pca;
 mod error;
 mod guarantee;
 pub mod local;
+pub mod mod_sulq;
 pub mod noisy_power;
 pub mod oja;
 mod orthonormal;
-pub mod analyze_gauss;
-mod error;
-mod guarantee;
-pub mod mod_sulq;
 mod perturbation;
 pub mod ppca;
 pub mod reference;
@@ -37,9 +35,9 @@ pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
 pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
-pub use reference::{Pca, RandomSubspace};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use ppca::Ppca;
+pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
 
 use rand::rand_core::CryptoRng;
