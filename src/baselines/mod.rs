@@ -6,17 +6,21 @@
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Private Oja | the curator | [`private_oja`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod dp_pca;
 mod error;
 mod guarantee;
 pub mod noisy_power;
 pub mod oja;
 mod orthonormal;
+pub mod private_oja;
 pub mod reference;
 mod sample;
 
