@@ -11,6 +11,8 @@
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
 //! | PPCA | the curator | [`ppca`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Private Oja | the curator | [`private_oja`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
@@ -18,6 +20,7 @@
 //! synthetic records, or where their owner may.
 
 pub mod analyze_gauss;
+pub mod dp_pca;
 pub mod dps_pca;
 mod error;
 mod guarantee;
@@ -28,6 +31,7 @@ pub mod oja;
 mod orthonormal;
 mod perturbation;
 pub mod ppca;
+pub mod private_oja;
 pub mod reference;
 mod sample;
 
