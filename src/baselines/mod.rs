@@ -8,6 +8,11 @@
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Private Oja | the curator | [`private_oja`] |
 //!
 //! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
@@ -16,21 +21,30 @@
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod analyze_gauss;
 pub mod catalogue;
 pub mod comparison;
+pub mod dp_pca;
 pub mod dps_pca;
 mod error;
 mod guarantee;
 pub mod local;
+pub mod mod_sulq;
 pub mod noisy_power;
 pub mod oja;
 mod orthonormal;
+mod perturbation;
+pub mod ppca;
+pub mod private_oja;
 pub mod reference;
 mod sample;
 
+pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
 pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
+pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use ppca::Ppca;
 pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
 
