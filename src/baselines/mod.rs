@@ -8,9 +8,11 @@
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
 //! | PPCA | the curator | [`ppca`] |
+//! | Amin et al. | the curator | [`amin`] |
 //! | DP-PCA | the curator | [`dp_pca`] |
 //! | Private Oja | the curator | [`private_oja`] |
 //!
@@ -21,6 +23,7 @@
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod amin;
 pub mod analyze_gauss;
 pub mod catalogue;
 pub mod comparison;
@@ -38,7 +41,9 @@ pub mod ppca;
 pub mod private_oja;
 pub mod reference;
 mod sample;
+pub mod sulq;
 
+pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
@@ -47,6 +52,7 @@ pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use ppca::Ppca;
 pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
+pub use sulq::Sulq;
 
 use rand::rand_core::CryptoRng;
 

@@ -2,7 +2,7 @@
 //!
 //! # Law
 //! For exponents `l_1 >= ... >= l_d` and orthonormal columns X (d × m, m < d), the density with respect to the uniform law
-//! on the unit vectors u with `X^T u = 0`, a sphere of q = d - m dimensions counted with its radius, is proportional to
+//! on the unit vectors u with `X^T u = 0`, the sphere of a space of q = d - m dimensions, is proportional to
 //!
 //! ```text
 //! exp(l_1 u_1^2 + ... + l_d u_d^2)
