@@ -1,11 +1,18 @@
 //! Every method of the crate for the same promise, in one order: what tables and charts run through.
 
 use super::SubspaceEstimator;
+use super::amin::Amin;
+use super::analyze_gauss::AnalyzeGauss;
+use super::dp_pca::DpPca;
 use super::dps_pca::DpsPca;
 use super::local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
+use super::mod_sulq::{ModSulq, ModSulqLaplace};
 use super::noisy_power::NoisyPower;
 use super::oja::Oja;
+use super::ppca::Ppca;
+use super::private_oja::PrivateOja;
 use super::reference::{Pca, RandomSubspace};
+use super::sulq::{Reading, Sulq, SulqNoise};
 use crate::privacy::{Delta, Epsilon};
 
 /// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.
@@ -27,7 +34,17 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
         Box::new(WangXuPca::new(epsilon, delta)),
         Box::new(WangXuSparse::new(epsilon, delta)),
         Box::new(DpsPca { providers: PROVIDERS, ..DpsPca::new(epsilon, delta) }),
+        Box::new(Sulq::new(epsilon, delta)),
+        Box::new(Sulq { epsilon, noise: SulqNoise::Laplace, reading: Reading::AsPrinted }),
+        Box::new(ModSulq::new(epsilon, delta)),
+        Box::new(ModSulqLaplace::new(epsilon)),
+        Box::new(Ppca::new(epsilon)),
+        Box::new(Amin::new(epsilon)),
+        Box::new(AnalyzeGauss::new(epsilon, delta)),
         Box::new(NoisyPower::new(epsilon, delta)),
+        Box::new(PrivateOja::new(epsilon, delta)),
+        Box::new(DpPca::new(epsilon, delta)),
+        Box::new(DpPca::in_balls(epsilon, delta)),
     ]
 }
 

@@ -6,6 +6,7 @@ mod table;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -19,7 +20,7 @@ use ldp_pca::recovery::Rank;
 use ldp_pca::schema::Schema;
 use ldp_pca::schema::infer::InferenceOptions;
 
-use self::result::{AtEpsilon, CompareResult, RecordsResult};
+use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped, note, spinner};
 use super::parameters::{self, DEFAULT_DELTA};
@@ -205,30 +206,53 @@ impl Setting {
         let all = epsilons.iter().map(|&epsilon| Ok((epsilon, self.methods(epsilon)?))).collect::<Result<Vec<_>>>()?;
         let estimates = all.iter().map(|(_, methods)| methods.len() as u64).sum::<u64>() * self.trials;
         let progress = bar("comparing", estimates);
-        for (epsilon, methods) in all {
-            let rows = methods.iter().map(|method| {
-                progress.set_message(method.name());
-                self.row(&comparison, method.as_ref(), &progress)
-            });
-            result.epsilons.push(AtEpsilon { epsilon, rows: rows.collect() });
+        let jobs: Vec<&dyn SubspaceEstimator> =
+            all.iter().flat_map(|(_, methods)| methods.iter().map(AsRef::as_ref)).collect();
+        let mut rows = self.rows(&comparison, &jobs, &progress).into_iter();
+        for (epsilon, methods) in &all {
+            result.epsilons.push(AtEpsilon { epsilon: *epsilon, rows: rows.by_ref().take(methods.len()).collect() });
         }
         progress.finish_and_clear();
         Ok(result)
     }
 
-    fn row(
+    /// One row for each method, on all cores, in their order.
+    fn rows(
         &self,
         comparison: &Comparison<'_>,
-        method: &dyn SubspaceEstimator,
+        methods: &[&dyn SubspaceEstimator],
         progress: &ProgressBar,
-    ) -> result::RowResult {
-        let (started, done) = (Instant::now(), progress.position());
+    ) -> Vec<RowResult> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut rows = vec![];
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(method) = methods.get(index) else { return rows };
+                progress.set_message(method.name());
+                rows.push((index, self.row(comparison, *method, progress)));
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(methods.len());
+        let mut rows: Vec<(usize, RowResult)> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        rows.sort_by_key(|(index, _)| *index);
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn row(&self, comparison: &Comparison<'_>, method: &dyn SubspaceEstimator, progress: &ProgressBar) -> RowResult {
+        let started = Instant::now();
         let in_time =
             |stream: &u64| *stream == 0 || self.time_limit.is_none_or(|limit| started.elapsed().as_secs_f64() < limit);
-        let streams = (0..self.trials).take_while(in_time).inspect(|stream| progress.set_position(done + stream));
+        let streams = (0..self.trials).take_while(in_time);
         let row = comparison.row(method, streams, &mut || started.elapsed().as_secs_f64());
-        progress.set_position(done + self.trials);
-        result::RowResult::new(row, comparison.most_captured())
+        progress.inc(self.trials);
+        RowResult::new(row, comparison.most_captured())
     }
 }
 
