@@ -19,7 +19,7 @@ mod sample;
 
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
-pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
+pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
 pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
 

@@ -58,6 +58,8 @@ pub mod data;
 mod figure;
 pub mod svm;
 mod table;
+mod text;
+mod wang_xu;
 
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
 pub use table::{Row, Summary, Table, Value};
@@ -84,7 +86,7 @@ use crate::subspace::SubspaceError;
 /// Every experiment, paper by paper.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    vec![]
+    wang_xu::experiments()
 }
 
 /// A table or a figure of a paper, to be run again.
