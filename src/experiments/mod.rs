@@ -54,8 +54,10 @@
 //! # Ok::<(), ldp_pca::experiments::ExperimentError>(())
 //! ```
 
+pub mod chaudhuri;
 pub mod data;
 mod figure;
+pub mod ge;
 pub mod svm;
 mod table;
 mod text;
@@ -86,7 +88,20 @@ use crate::subspace::SubspaceError;
 /// Every experiment, paper by paper.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    wang_xu::experiments()
+    let mut experiments = wang_xu::experiments();
+    experiments.extend([
+        Box::new(chaudhuri::Correlation) as Box<dyn Experiment>,
+        Box::new(chaudhuri::BurnIn),
+        Box::new(chaudhuri::DataSets),
+        Box::new(chaudhuri::DataSize),
+        Box::new(chaudhuri::Classification),
+        Box::new(chaudhuri::PrivacyRequirement),
+        Box::new(ge::Tradeoff),
+        Box::new(ge::Convergence),
+        Box::new(ge::Accuracy),
+        Box::new(ge::CpuTime),
+    ]);
+    experiments
 }
 
 /// A table or a figure of a paper, to be run again.

@@ -128,7 +128,7 @@ impl LinearSvm {
 }
 
 /// The value of C, of the `candidates`, with the best accuracy on average over `folds` parts of the records held out in
-/// turn; the smallest of those that are equally good.
+/// turn; the first of those that are equally good.
 ///
 /// # Panics
 /// As [`LinearSvm::train`], or without a candidate or a part.
@@ -138,6 +138,7 @@ pub fn tuned_cost(
     positive: &[bool],
     candidates: &[f64],
     folds: usize,
+    settings: SvmSettings,
     rng: &mut (impl Rng + ?Sized),
 ) -> f64 {
     assert!(folds > 1 && !candidates.is_empty(), "there must be something to choose from");
@@ -152,7 +153,7 @@ pub fn tuned_cost(
                 (rows.collect(), chosen.map(|index| positive[index]).collect())
             };
             let (rows, classes) = of(false);
-            let svm = LinearSvm::train(dimension, &rows, &classes, SvmSettings { cost, ..SvmSettings::default() }, rng);
+            let svm = LinearSvm::train(dimension, &rows, &classes, SvmSettings { cost, ..settings }, rng);
             let (rows, classes) = of(true);
             right += rows
                 .chunks_exact(dimension.max(1))
@@ -225,7 +226,7 @@ mod tests {
         let positive: Vec<bool> = (0..300).map(|index| index % 10 == 0).collect();
         // So small a difference is not worth a weight until C is large.
         let records: Vec<f64> = positive.iter().map(|&yes| if yes { 0.02 } else { -0.02 }).collect();
-        let cost = tuned_cost(1, &records, &positive, &[0.01, 1.0, 10_000.0], 3, &mut rng);
+        let cost = tuned_cost(1, &records, &positive, &[0.01, 1.0, 10_000.0], 3, SvmSettings::default(), &mut rng);
         assert_eq!(cost, 10_000.0);
     }
 }
