@@ -47,7 +47,7 @@ pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
-pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
+pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use ppca::Ppca;
 pub use reference::{Pca, RandomSubspace};

@@ -10,6 +10,7 @@ mod audit;
 mod compare;
 mod demo;
 mod error;
+mod experiment;
 mod files;
 mod inspect;
 mod output;
@@ -64,6 +65,8 @@ enum Command {
     Compare(compare::Compare),
     /// Test a randomizer's guarantee on worst-case pairs of records
     Audit(audit::Audit),
+    #[command(subcommand)]
+    Experiment(experiment::ExperimentCommand),
     /// Solve the sparse (Fantope) problem for a matrix
     Solve(solve::Solve),
     /// Tell what a schema, task, reports or aggregate file holds
@@ -100,6 +103,7 @@ pub fn run() -> ExitCode {
         Command::Simulate(command) => command.run(),
         Command::Compare(command) => command.run(),
         Command::Audit(command) => command.run(),
+        Command::Experiment(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Account(command) => command.run(),

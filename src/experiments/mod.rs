@@ -60,6 +60,8 @@ mod figure;
 pub mod ge;
 pub mod svm;
 mod table;
+mod text;
+mod wang_xu;
 
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
 pub use table::{Row, Summary, Table, Value};
@@ -86,8 +88,9 @@ use crate::subspace::SubspaceError;
 /// Every experiment, paper by paper.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    vec![
-        Box::new(chaudhuri::Correlation),
+    let mut experiments = wang_xu::experiments();
+    experiments.extend([
+        Box::new(chaudhuri::Correlation) as Box<dyn Experiment>,
         Box::new(chaudhuri::BurnIn),
         Box::new(chaudhuri::DataSets),
         Box::new(chaudhuri::DataSize),
@@ -97,7 +100,8 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(ge::Convergence),
         Box::new(ge::Accuracy),
         Box::new(ge::CpuTime),
-    ]
+    ]);
+    experiments
 }
 
 /// A table or a figure of a paper, to be run again.
