@@ -94,13 +94,31 @@ impl<'a> Comparison<'a> {
         Ok(Self { sample, rank, truth, captured, seed })
     }
 
+    /// The same about other components than those of the records, as the population's where the records are synthetic.
+    ///
+    /// # Errors
+    /// [`BaselineError`] when they are of another dimension.
+    pub fn against(self, truth: Subspace) -> Result<Self, BaselineError> {
+        let captured = captured_variance(&truth, self.sample.second_moment())?;
+        Ok(Self { truth, captured, ..self })
+    }
+
+    /// `||sin Theta||_F^2` of the components without privacy: 0 unless they are compared with [others](Self::against).
+    ///
+    /// # Errors
+    /// [`BaselineError`] where the eigenvalues cannot be computed.
+    pub fn without_privacy(&self) -> Result<f64, BaselineError> {
+        let found = Subspace::new(&principal_components(self.sample.second_moment(), self.rank)?.vectors)?;
+        Ok(sin_theta_squared(&found, &self.truth)?)
+    }
+
     /// n, d and k.
     #[must_use]
     pub fn shape(&self) -> Shape {
         Shape { records: self.sample.records(), dimension: self.sample.dimension(), rank: self.rank }
     }
 
-    /// q_F of the components found without privacy: no subspace captures more.
+    /// q_F of the components that methods are compared with; of those without privacy, than which no subspace captures more.
     #[must_use]
     pub fn most_captured(&self) -> f64 {
         self.captured
@@ -152,7 +170,8 @@ impl<'a> Comparison<'a> {
         clock: &mut dyn FnMut() -> f64,
     ) -> Result<Trial, BaselineError> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
-        rng.set_stream(stream);
+        // From the far end: populations are drawn from the near ones, often with the same seed.
+        rng.set_stream(u64::MAX - stream);
         let started = clock();
         let Outcome { subspace, diagnostics } = method.estimate(self.sample, self.rank, &mut rng)?;
         let seconds = clock() - started;

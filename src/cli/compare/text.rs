@@ -1,6 +1,6 @@
 //! What `compare` found, as people see it.
 
-use ldp_pca::baselines::{Budget, MethodGuarantee};
+use ldp_pca::baselines::{Adjacency, Budget, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
 use super::table::{Align, Table, wrapped};
@@ -10,6 +10,20 @@ use crate::cli::output::{grouped, wrote};
 const WIDTH: usize = 120;
 /// How far tables and notes stand in.
 const INDENT: usize = 2;
+
+const HEADS: [(&str, Align); 9] = [
+    ("method", Align::Left),
+    ("trusted", Align::Left),
+    ("error", Align::Right),
+    ("middle half", Align::Left),
+    ("q_F", Align::Right),
+    ("of PCA", Align::Right),
+    ("time", Align::Right),
+    ("proved", Align::Left),
+    ("about", Align::Left),
+];
+/// Which columns a narrow terminal does without, the first ones first: the notes say what promises are about.
+const DISPENSABLE: [usize; 3] = [8, 3, 5];
 
 /// Characters of a line on standard output.
 pub(super) fn width() -> usize {
@@ -48,9 +62,21 @@ impl CompareResult {
         text + &wrote(self.plot.as_deref())
     }
 
-    /// Promises that are not what their papers claim, once for each method.
+    /// What promises are about, and those that are not what their papers claim, once for each method.
     fn notes(&self, width: usize) -> String {
         let mut text = String::new();
+        for adjacency in [Adjacency::AnyTwoRecords, Adjacency::ReplaceOne, Adjacency::AddOrRemoveOne] {
+            let mut methods: Vec<&str> = vec![];
+            for row in self.epsilons.iter().flat_map(|at| &at.rows) {
+                let is_so = row.guarantee.is_some_and(|guarantee| guarantee.adjacency == adjacency);
+                if is_so && !methods.contains(&row.method) {
+                    methods.push(row.method);
+                }
+            }
+            if !methods.is_empty() {
+                text += &paragraph(&format!("Promises about {adjacency}: {}.", methods.join("; ")), width, INDENT);
+            }
+        }
         let mut said = vec![];
         for at in &self.epsilons {
             for row in &at.rows {
@@ -82,40 +108,29 @@ impl CompareResult {
 impl AtEpsilon {
     /// With the columns that the width has room for.
     fn table(&self, width: usize) -> String {
-        let full = self.columns(true);
-        let table = if full.width() + INDENT <= width { full } else { self.columns(false) };
-        table.text(width, INDENT)
+        let fits = |table: &Table| table.width() + INDENT <= width;
+        let tables = (0..DISPENSABLE.len()).map(|count| self.columns(&DISPENSABLE[..count]));
+        let least = || self.columns(&DISPENSABLE);
+        tables.into_iter().find(fits).unwrap_or_else(least).text(width, INDENT)
     }
 
-    fn columns(&self, full: bool) -> Table {
-        let mut heads = vec![
-            ("method", Align::Left),
-            ("trusted", Align::Left),
-            ("error", Align::Right),
-            ("middle half", Align::Left),
-            ("q_F", Align::Right),
-            ("of PCA", Align::Right),
-            ("time", Align::Right),
-            ("proved", Align::Left),
-            ("about", Align::Left),
-        ];
-        if !full {
-            heads.remove(8);
-            heads.remove(4);
-        }
-        let mut table = Table::new(heads);
+    /// Without some columns.
+    fn columns(&self, left_out: &[usize]) -> Table {
+        let kept = |column: &usize| !left_out.contains(column);
+        let mut table = Table::new((0..HEADS.len()).filter(kept).map(|column| HEADS[column]).collect());
         for row in &self.rows {
-            let mut cells = row.cells();
-            if cells.len() == 9 && !full {
-                cells.remove(8);
-                cells.remove(4);
-            }
-            match (&row.refusal, row.trials.is_empty()) {
-                (Some(refusal), true) => table.remark(cells, format!("refuses: {refusal}")),
-                (Some(refusal), false) => {
+            let cells: Vec<String> =
+                row.cells().into_iter().enumerate().filter(|(column, _)| kept(column)).map(|(_, cell)| cell).collect();
+            let reason = row.refusal.as_deref().map(|refusal| {
+                // The row has its name already.
+                refusal.strip_prefix(row.method).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(refusal)
+            });
+            match (reason, row.trials.is_empty()) {
+                (Some(reason), true) => table.remark(cells, format!("refuses: {reason}")),
+                (Some(reason), false) => {
                     table.row(cells);
                     let done = plural(row.trials.len() as u64, "estimate");
-                    table.remark(vec![String::new()], format!("after {done}: {refusal}"));
+                    table.remark(vec![String::new()], format!("after {done}: {reason}"));
                 }
                 (None, _) => table.row(cells),
             }
