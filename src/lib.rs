@@ -70,7 +70,8 @@
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, composition, ledger, shuffling), [`sampling`] (noise
 //! primitives), [`noise`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
 //! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
-//! with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
+//! with), `baselines` and `experiments` (the methods of the literature, and its tables and figures, run again), [`audit`] (a
+//! statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
 //! read and written by one code everywhere, small enough for a browser), and the faces `cli` (the binary), `server` and `js`.
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
@@ -95,6 +96,8 @@ pub mod covariance;
 pub mod decimal;
 pub mod error;
 pub mod evaluation;
+#[cfg(feature = "experiments")]
+pub mod experiments;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 pub mod json;

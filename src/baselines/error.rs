@@ -2,6 +2,7 @@
 
 use super::sample::SampleError;
 use crate::error::Error;
+use crate::privacy::PrivacyError;
 use crate::recovery::RecoveryError;
 use crate::subspace::SubspaceError;
 
@@ -43,6 +44,19 @@ pub enum BaselineError {
         /// The largest norm.
         norm: f64,
     },
+    /// The method is for records inside a ball whose radius is one of its parameters.
+    #[error(
+        "{method} was told that no record has a norm above {bound}, and the longest has {norm}: raise the bound, or let \
+             longer records be scaled to it"
+    )]
+    LongRecord {
+        /// The method.
+        method: &'static str,
+        /// The bound.
+        bound: f64,
+        /// The largest norm.
+        norm: f64,
+    },
     /// An iteration did not get anywhere.
     #[error("{method}: {what}")]
     Failed {
@@ -51,6 +65,9 @@ pub enum BaselineError {
         /// What happened, and what to do.
         what: &'static str,
     },
+    /// A budget that no noise reaches.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
     /// Recovering components.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),

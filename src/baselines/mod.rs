@@ -4,20 +4,55 @@
 //! | method | trust | where |
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
+//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Oja | nobody is protected | [`oja`] |
+//! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
+//! | Amin et al. | the curator | [`amin`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Private Oja | the curator | [`private_oja`] |
+//!
+//! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod amin;
+pub mod analyze_gauss;
+pub mod catalogue;
+pub mod comparison;
+pub mod dp_pca;
+pub mod dps_pca;
 mod error;
 mod guarantee;
+pub mod local;
+pub mod mod_sulq;
+pub mod noisy_power;
+pub mod oja;
+mod orthonormal;
+mod perturbation;
+pub mod ppca;
+pub mod private_oja;
 pub mod reference;
 mod sample;
+pub mod sulq;
 
+pub use amin::Amin;
+pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
+pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
+pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use ppca::Ppca;
+pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
+pub use sulq::Sulq;
 
 use rand::rand_core::CryptoRng;
 

@@ -126,6 +126,19 @@ impl Sample {
         Ok(DMatrixView::from_slice(&self.values, self.dimension, self.records as usize))
     }
 
+    /// Nothing, if no record is longer than `bound` (up to rounding in the last digits of a norm).
+    ///
+    /// # Errors
+    /// [`BaselineError::LongRecord`] in the name of `method`.
+    pub fn check_norm(&self, method: &'static str, bound: f64) -> Result<(), BaselineError> {
+        // A bound that is no number is kept by nothing.
+        if self.largest_norm <= bound * (1.0 + NORM_ROUNDING) {
+            Ok(())
+        } else {
+            Err(BaselineError::LongRecord { method, bound, norm: self.largest_norm })
+        }
+    }
+
     /// Nothing, if no record is longer than 1 (up to rounding in the last digits of a norm).
     ///
     /// # Errors

@@ -7,8 +7,10 @@
 mod account;
 mod aggregate;
 mod audit;
+mod compare;
 mod demo;
 mod error;
+mod experiment;
 mod files;
 mod inspect;
 mod output;
@@ -59,8 +61,12 @@ enum Command {
     Plan(plan::Plan),
     /// Measure the error to expect, on synthetic records
     Simulate(simulate::Simulate),
+    /// Put every method of the literature to the same records, side by side
+    Compare(compare::Compare),
     /// Test a randomizer's guarantee on worst-case pairs of records
     Audit(audit::Audit),
+    #[command(subcommand)]
+    Experiment(experiment::ExperimentCommand),
     /// Solve the sparse (Fantope) problem for a matrix
     Solve(solve::Solve),
     /// Tell what a schema, task, reports or aggregate file holds
@@ -95,7 +101,9 @@ pub fn run() -> ExitCode {
         Command::Recover(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Simulate(command) => command.run(),
+        Command::Compare(command) => command.run(),
         Command::Audit(command) => command.run(),
+        Command::Experiment(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Account(command) => command.run(),

@@ -235,7 +235,7 @@ impl Setting {
     /// ```text
     /// E |<v1_hat, v1>| <= min over phi of 1 - (1 - phi)/4 × (1 - (1/beta^2 + log 2) / log K)^2
     /// log K = (d - 1) log(1 / sqrt(1 - phi^2)) - log 8
-    /// beta = (d + 1) / (n eps) sqrt(2 log((d^2 + d) / (2 delta sqrt(2 pi)))) + 1 / (sqrt(n) eps)
+    /// beta = (d + 1) / (n eps) sqrt(2 log((d^2 + d) / (2 delta sqrt(2 pi)))) + 1 / (n sqrt(eps))
     /// ```
     ///
     /// over phi above the three lower limits of (22), where the inner difference is not negative.
@@ -246,7 +246,7 @@ impl Setting {
         }
         let root_two_pi = (2.0 * core::f64::consts::PI).sqrt();
         let logarithm = libm::log((d * d + d) / (2.0 * self.delta * root_two_pi));
-        let beta = (d + 1.0) / (n * self.epsilon) * (2.0 * logarithm).sqrt() + 1.0 / (n.sqrt() * self.epsilon);
+        let beta = (d + 1.0) / (n * self.epsilon) * (2.0 * logarithm).sqrt() + 1.0 / (n * self.epsilon.sqrt());
         let information = 1.0 / (beta * beta) + core::f64::consts::LN_2;
         let limit = |numerator: f64| (-libm::expm1(-numerator / (d - 1.0))).max(0.0).sqrt();
         let least = (1.0 / (2.0 * core::f64::consts::PI * d).sqrt())

@@ -95,6 +95,33 @@ impl<'a> DrawnSums<'a> {
     }
 }
 
+/// The mean of `z z^T` over the candidates that `mechanism`, which lifts, reports of `records` in the unit ball, in
+/// variances of a coordinate: d × d, without what the lift adds.
+#[cfg(feature = "experiments")]
+pub(crate) fn directions_mean<'a, R: Rng + ?Sized>(
+    mechanism: &DoubleCap,
+    mut records: impl ExactSizeIterator<Item = &'a [f64]>,
+    rng: &mut R,
+) -> DMatrix<f64> {
+    let (dimension, count) = (mechanism.dimension(), records.len() as u64);
+    let mut rng = Xoshiro256PlusPlus::from_rng(rng);
+    let mut lifted = vec![0.0; dimension + 1];
+    let mut directions = Block::new(dimension + 1);
+    let mut products = OuterProducts::new(dimension + 1);
+    let mut left = count;
+    while left > 0 {
+        left -= directions.resize(left);
+        for (direction, record) in directions.vectors_mut().zip(records.by_ref()) {
+            let energy: f64 = record.iter().map(|value| value * value).sum();
+            lifted.iter_mut().zip(record).for_each(|(single, double)| *single = *double as f32);
+            lifted[dimension] = (1.0 - energy).max(0.0).sqrt() as f32;
+            draw_direction(mechanism, &lifted, direction, &mut rng);
+        }
+        products.add(&directions);
+    }
+    products.mean(count).view((0, 0), (dimension, dimension)).into_owned()
+}
+
 /// The candidate that is reported of a unit vector, in standard deviations of its coordinates.
 fn draw_direction<R: Rng + ?Sized>(mechanism: &DoubleCap, record: &[f32], direction: &mut [f32], rng: &mut R) {
     let score = draw_score(mechanism, rng) as f32;

@@ -4,8 +4,12 @@
 
 mod accounting;
 mod audit;
+#[cfg(feature = "experiments")]
+mod baselines;
 mod centring;
 mod cli;
+#[cfg(feature = "experiments")]
+mod experiment_data;
 mod pipeline;
 mod properties;
 mod readme;

@@ -1,0 +1,207 @@
+//! Private mean of a range that is found privately (Algorithm 5 of Liu et al.; Karwa & Vadhan 2018; Kamath, Li, Singhal
+//! & Ullman 2019).
+//!
+//! *In a box*, as printed ([`Range::Box`](super::Range::Box)):
+//!
+//! ```text
+//! tau = 2^(1/4) K sqrt(Lambda) log^a(25)
+//! for each coordinate j: centre_j = middle of the heaviest bin [2 tau i, 2 tau (i + 1)) of its private histogram
+//! truncate coordinate j to centre_j +- R,   R = 3 K sqrt(Lambda) log^a(m D / zeta)
+//! return the mean of the m truncated gradients + N(0, noise^2 I)
+//! ```
+//!
+//! One gradient replaced moves the mean by at most `2 R sqrt(D) / m`. (The appendix centres on the bin's lower end, which
+//! is up to 2 tau off where the middle is up to tau off. Section 6.1 has `8 sqrt(2) K` in the noise where twice 3 K from the
+//! sensitivity and twice 1 from the budget's halves make 12 K.)
+//!
+//! *In a ball*, ours ([`Range::Ball`](super::Range::Ball)). Of the mean gradient `Sigma W`, most is in the span of W once
+//! the iterate is near components; so the centre is sought there alone, in r numbers instead of d r:
+//!
+//! ```text
+//! V   = private trace of the gradients' covariance                         first part of the batch
+//! s_j = middle of the heaviest bin of w_j^T g_j, bins of width sqrt(V)      second part
+//! Q   = private mean square of |g - W diag(s)|_F                           third part
+//! clip g - W diag(s) to the norm radius sqrt(Q); return its mean + W diag(s) + N(0, noise^2 I)       the rest
+//! ```
+//!
+//! One gradient replaced moves the mean by at most `2 radius sqrt(Q) / m`. Where the covariance is a multiple of the
+//! identity and the centre is good, this is smaller than the box's by `3 K log^a(m D / zeta) / radius`, about eight. Where
+//! the iterate is far off, Q is of the size of the gradients and the noise a small part of it, so that the next iterate is
+//! nearer.
+//!
+//! A centre that is not seen is 0: a function of what was released. Then, or where it is far off in a box, more is
+//! clipped, and the answer is biased and no less private.
+
+use nalgebra::{DMatrix, DMatrixView, DVector};
+use rand::rand_core::CryptoRng;
+
+use super::DpPca;
+use super::budget::Calibration;
+use super::histogram::heaviest_bin;
+use super::scale::{private_mean_square, private_trace};
+use crate::baselines::orthonormal::normal_matrix;
+
+/// A private mean.
+#[derive(Clone, Debug)]
+pub(super) struct PrivateMean {
+    /// rows × columns, as the iterate.
+    pub(super) value: DMatrix<f64>,
+    /// The private scale that it rests on: a top eigenvalue, or a mean square.
+    pub(super) scale: f64,
+    /// Standard deviation of the noise on each entry.
+    pub(super) noise: f64,
+    /// Histograms without a bin that was seen.
+    pub(super) unseen: usize,
+}
+
+/// Algorithm 5: the private mean of `gradients` (one per column, each a matrix of `columns` columns, one under the other)
+/// where `scale` is what Algorithm 4 found.
+pub(super) fn mean_in_box(
+    mut gradients: DMatrix<f64>,
+    columns: usize,
+    scale: f64,
+    method: &DpPca,
+    calibration: &Calibration,
+    rng: &mut dyn CryptoRng,
+) -> PrivateMean {
+    let (entries, count) = gradients.shape();
+    // Line 4 of Algorithm 3: "the estimated eigenvalue 2 Lambda".
+    let deviation = method.tail.constant * (2.0 * scale).sqrt();
+    let log_power = |value: f64| libm::pow(libm::log(value), method.tail.exponent);
+    let tau = libm::exp2(0.25) * deviation * log_power(25.0);
+    let reach = 3.0 * deviation * log_power(count as f64 * entries as f64 / method.failure);
+    let mut unseen = 0;
+    let centre = DVector::from_fn(entries, |coordinate, _| {
+        locate(gradients.row(coordinate).iter().copied(), 2.0 * tau, calibration, &mut unseen, rng)
+    });
+    for mut gradient in gradients.column_iter_mut() {
+        for (value, middle) in gradient.iter_mut().zip(centre.iter()) {
+            *value = (*value - middle).clamp(-reach, reach);
+        }
+    }
+    let sensitivity = 2.0 * reach * (entries as f64).sqrt() / count as f64;
+    let total = gradients.column_mean() + centre;
+    let value = DMatrix::from_column_slice(entries / columns, columns, total.as_slice());
+    noisy(value, scale, sensitivity, unseen, calibration, rng)
+}
+
+/// The private mean in a ball around the image of the iterate `basis` in its own span; `None` where a range was not seen.
+pub(super) fn mean_in_ball(
+    gradients: &DMatrix<f64>,
+    basis: &DMatrix<f64>,
+    radius: f64,
+    calibration: &Calibration,
+    rng: &mut dyn CryptoRng,
+) -> Option<PrivateMean> {
+    let (rows, columns) = basis.shape();
+    let part = calibration.ranging(gradients.ncols());
+    let trace = private_trace(&gradients.columns(0, part).into_owned(), calibration, rng)?;
+    let mut unseen = 0;
+    let mut centre = basis.clone();
+    for (place, column) in basis.column_iter().enumerate() {
+        let images = gradients.view((place * rows, part), (rows, part)).tr_mul(&column);
+        let middle = locate(images.iter().copied(), trace.sqrt(), calibration, &mut unseen, rng);
+        centre.column_mut(place).scale_mut(middle);
+    }
+    let square = private_mean_square(&residuals(gradients.columns(2 * part, part), &centre), calibration, rng)?;
+    let mut rest = residuals(gradients.columns_range(3 * part..), &centre);
+    let radius = radius * square.sqrt();
+    for mut residual in rest.column_iter_mut() {
+        let norm = residual.norm();
+        if norm > radius {
+            residual *= radius / norm;
+        }
+    }
+    let sensitivity = 2.0 * radius / rest.ncols() as f64;
+    let value = DMatrix::from_column_slice(rows, columns, rest.column_mean().as_slice()) + centre;
+    Some(noisy(value, square, sensitivity, unseen, calibration, rng))
+}
+
+/// The middle of the heaviest bin; 0 and one more in `unseen` where none is seen.
+fn locate(
+    values: impl Iterator<Item = f64>,
+    width: f64,
+    calibration: &Calibration,
+    unseen: &mut usize,
+    rng: &mut dyn CryptoRng,
+) -> f64 {
+    let bins = values.map(|value| (value / width).floor()).collect();
+    let bin = heaviest_bin(bins, calibration.location, rng);
+    *unseen += usize::from(bin.is_none());
+    bin.map_or(0.0, |bin| (bin + 0.5) * width)
+}
+
+/// The gradients' differences from the centre.
+fn residuals(gradients: DMatrixView<'_, f64>, centre: &DMatrix<f64>) -> DMatrix<f64> {
+    let mut residuals = gradients.into_owned();
+    for mut residual in residuals.column_iter_mut() {
+        residual.iter_mut().zip(centre.iter()).for_each(|(value, middle)| *value -= middle);
+    }
+    residuals
+}
+
+/// Adds the noise that hides a change of `sensitivity`.
+fn noisy(
+    value: DMatrix<f64>,
+    scale: f64,
+    sensitivity: f64,
+    unseen: usize,
+    calibration: &Calibration,
+    rng: &mut dyn CryptoRng,
+) -> PrivateMean {
+    let noise = calibration.mean * sensitivity * (1.0 + 8.0 * f64::EPSILON);
+    let (rows, columns) = value.shape();
+    let value = value + normal_matrix(rows, columns, rng) * noise;
+    PrivateMean { value, scale, noise, unseen }
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    use super::super::Range;
+    use super::super::tests::method;
+    use super::*;
+
+    /// Around (7, 0, 0, 0), with standard deviation 0.01.
+    fn gradients(count: usize) -> DMatrix<f64> {
+        let mut rng = ChaCha12Rng::seed_from_u64(9);
+        let mut gradients = normal_matrix(4, count, &mut rng) * 0.01;
+        gradients.row_mut(0).add_scalar_mut(7.0);
+        gradients
+    }
+
+    #[test]
+    fn the_mean_in_a_box_is_that_of_the_gradients_with_noise_of_the_size_of_their_range() {
+        let mut rng = ChaCha12Rng::seed_from_u64(10);
+        let (method, given) = (method(Range::Box), gradients(4000));
+        let calibration = Calibration::new(&method, (method.epsilon, method.delta), (4, 1), 1).unwrap();
+        let found = mean_in_box(given.clone(), 1, 1e-4, &method, &calibration, &mut rng);
+        assert_eq!(found.unseen, 0);
+        // 3 sqrt(2) 0.01 sqrt(log(16000 / 0.01)) = 0.16 is the reach: 16 standard deviations, twice that by 2 / 4000 the
+        // sensitivity.
+        let sensitivity = 4.0 * 3.0 * (2e-4f64 * (1.6e6f64).ln()).sqrt() / 4000.0;
+        assert!((found.noise / sensitivity / calibration.mean - 1.0).abs() < 1e-9, "{}", found.noise);
+        let error = (found.value.column(0) - given.column_mean()).norm();
+        assert!(error > 0.0 && error < 5.0 * found.noise * 2.0, "{error} {}", found.noise);
+    }
+
+    #[test]
+    fn a_ball_s_noise_is_that_of_the_spread_where_the_centre_is_good_and_of_the_gradients_where_not() {
+        let mut rng = ChaCha12Rng::seed_from_u64(11);
+        let (method, given) = (method(Range::Ball), gradients(16_000));
+        let calibration = Calibration::new(&method, (method.epsilon, method.delta), (4, 1), 1).unwrap();
+        for (first, second, largest) in [(1.0, 0.0, 0.03), (0.6, 0.8, 7.0)] {
+            let basis = DMatrix::from_column_slice(4, 1, &[first, second, 0.0, 0.0]);
+            let found = mean_in_ball(&given, &basis, 1.5, &calibration, &mut rng).unwrap();
+            let rest = 16_000 - 3 * calibration.ranging(16_000);
+            let radius = found.noise / calibration.mean * rest as f64 / 2.0;
+            assert!(radius < 1.5 * largest && radius > 0.4 * largest, "{radius}");
+            // Along the iterate itself a ball that is off its centre is biased, and that does not turn it.
+            let error = found.value.column(0) - given.columns_range(16_000 - rest..).column_mean();
+            let across = (&error - &basis * basis.tr_mul(&error)).norm();
+            assert!(across > 0.0 && across < 5.0 * found.noise * 2.0, "{across} {}", found.noise);
+        }
+    }
+}

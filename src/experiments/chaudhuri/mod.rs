@@ -1,0 +1,145 @@
+//! Chaudhuri, Sarwate & Sinha (2013): MOD-SULQ and PPCA, in theory, on real data and before a classifier.
+//!
+//! Their central methods stand beside double-cap, which trusts nobody, PCA without privacy and a subspace that reads nothing.
+
+mod burn_in;
+mod classification;
+mod correlation;
+mod data_sets;
+mod privacy;
+mod size;
+
+pub use burn_in::BurnIn;
+pub use classification::Classification;
+pub use correlation::Correlation;
+pub use data_sets::DataSets;
+pub use privacy::PrivacyRequirement;
+pub use size::DataSize;
+
+use super::data::{DataSet, Scaling, scaled_as_chaudhuri};
+use super::{ExperimentError, Run, Value};
+use crate::baselines::local::DoubleCapPca;
+use crate::baselines::mod_sulq::ModSulq;
+use crate::baselines::ppca::Ppca;
+use crate::baselines::reference::{Pca, RandomSubspace};
+use crate::baselines::{Sample, SubspaceEstimator};
+use crate::linalg::symmetric_eigen;
+use crate::mechanism::{DoubleCap, Mechanism};
+use crate::noise::NoiseLaw;
+use crate::prediction::{Prediction, Spectrum, predict};
+use crate::privacy::{Delta, Epsilon};
+use crate::record::{Bounding, Radius};
+use crate::recovery::{Rank, RecoveryError};
+use crate::subspace::captured_variance;
+
+/// The real data sets of section 6.1, with the ranks that the paper takes.
+const REAL: [(&str, usize); 4] = [("kddcup99", 4), ("census", 8), ("localization", 10), ("insurance", 11)];
+
+/// The data set of this name.
+fn data_set(name: &'static str) -> &'static DataSet {
+    DataSet::named(name).unwrap_or_else(|| panic!("{name} is none of the data sets"))
+}
+
+/// The four methods of the paper's figures and ours, in the order in which rows and legends have them.
+struct Methods {
+    private: [(Box<dyn SubspaceEstimator>, usize); 4],
+}
+
+impl Methods {
+    /// With how often each is run.
+    fn new(epsilon: Epsilon, delta: Delta, (sweeps, restarts): (usize, usize), others: usize, local: usize) -> Self {
+        Self {
+            private: [
+                (Box::new(RandomSubspace), others),
+                (Box::new(Ppca { epsilon, sweeps }), restarts),
+                (Box::new(ModSulq::new(epsilon, delta)), others),
+                (Box::new(DoubleCapPca::new(epsilon)), local),
+            ],
+        }
+    }
+
+    /// q_F of each draw of each method, PCA first: `(method, draw, q_F)`. The local method reads `records`, the central ones
+    /// only `moments`, which are those of the same records.
+    fn captured(
+        &self,
+        moments: &Sample,
+        records: &Sample,
+        rank: Rank,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<(&'static str, usize, f64)>, ExperimentError> {
+        let truth = moments.second_moment();
+        let mut captured = |method: &dyn SubspaceEstimator, sample: &Sample| -> Result<f64, ExperimentError> {
+            let found = method.estimate(sample, rank, &mut run.rng)?.subspace;
+            Ok(captured_variance(&found, truth)?)
+        };
+        let mut rows = vec![(Pca.name(), 0, captured(&Pca, moments)?)];
+        for (index, (method, draws)) in self.private.iter().enumerate() {
+            let sample = if index == 3 { records } else { moments };
+            for draw in 0..*draws {
+                rows.push((method.name(), draw, captured(method.as_ref(), sample)?));
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// What is to be expected of double-cap on records in the unit ball whose second moments have these eigenvalues, in
+/// descending order.
+fn expected(eigenvalues: &[f64], rank: Rank, records: u64, epsilon: Epsilon) -> Result<Prediction, ExperimentError> {
+    let dimension = eigenvalues.len();
+    // As many signals as the law of the noise tells apart, the rest as one level.
+    let signals = (2 * rank.value()).min(dimension - 1);
+    let rest = &eigenvalues[signals..];
+    let bulk = rest.iter().sum::<f64>() / rest.len() as f64;
+    let spectrum =
+        Spectrum::new(dimension, eigenvalues[..signals].iter().map(|value| value.max(bulk)).collect(), bulk)?;
+    Ok(predict(&spectrum, rank, &law(dimension, records, epsilon)?)?)
+}
+
+/// The eigenvalues of the second moments, in descending order.
+fn eigenvalues(sample: &Sample) -> Result<Vec<f64>, ExperimentError> {
+    let eigen = symmetric_eigen(sample.second_moment()).map_err(RecoveryError::from)?;
+    let mut values = eigen.values.as_slice().to_vec();
+    values.sort_by(|a, b| b.total_cmp(a));
+    Ok(values)
+}
+
+/// The law of double-cap's noise on records in the unit ball.
+fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
+    let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(crate::error::Error::from)? };
+    let candidates = DoubleCap::recommended_candidates(epsilon);
+    let cap = DoubleCap::best_cap(candidates, epsilon);
+    let mechanism = DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?;
+    Ok(NoiseLaw::new(&Mechanism::DoubleCap(mechanism), bounding, records)?)
+}
+
+/// Moments and records of a data set, or of those of its records whose indices are given.
+fn real_sample(
+    set: &'static DataSet,
+    indices: Option<&[usize]>,
+    run: &Run<'_>,
+) -> Result<(Sample, Sample), ExperimentError> {
+    if set.name == "kddcup99" {
+        let connections = run.data.connections()?;
+        let all: Vec<usize> = (0..connections.records()).collect();
+        let indices = indices.unwrap_or(&all);
+        let scaling = Scaling::LargestNorm;
+        return Ok((connections.moments(indices, scaling)?, connections.sample(indices, scaling)?));
+    }
+    let matrix = run.data.matrix(set)?;
+    let scaled = scaled_as_chaudhuri(matrix.columns, matrix.values.clone())?;
+    let Some(indices) = indices else { return Ok((scaled.clone(), scaled)) };
+    let rows: Vec<&[f64]> = scaled.rows(set.name)?.collect();
+    let sample = Sample::new(matrix.columns, indices.iter().flat_map(|&index| rows[index].iter().copied()).collect())?;
+    Ok((sample.clone(), sample))
+}
+
+/// `0.6655`, or nothing for what is no number.
+fn decimals(number: f64, digits: usize) -> String {
+    if number.is_finite() { format!("{number:.digits$}") } else { String::new() }
+}
+
+/// A condition on a column.
+fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
+    (column, value.into())
+}

@@ -1,0 +1,286 @@
+//! KDD Cup 99, ten per cent (UCI): network connections of 41 features and a label, in the coding of Chaudhuri et al.
+//!
+//! Three features are categorical (protocol, service, flag) and become one feature per value that occurs; the other 38
+//! are numbers, two of which are zero in every record. What remains has d = 116, as section 6.1 says. Each feature is then
+//! divided by its largest value, and each record by the largest norm of all ("normalized each row so that each entry has
+//! maximum value 1, and normalize each column such that the maximum (Euclidean) column norm is 1", where a column of their
+//! matrix is a record); or by its own norm, which is what a device that does not know the others can do.
+//!
+//! Both divisors are read from the records themselves. The papers' guarantees, and ours here, hold about records that are
+//! so scaled: the divisors count as public.
+
+use std::io::BufRead;
+
+use nalgebra::DMatrix;
+
+use super::DataError;
+use crate::baselines::{Sample, SampleError};
+
+/// Features of a line, before its label.
+const FEATURES: usize = 41;
+/// Which of them are categorical, from 0.
+const CATEGORICAL: [usize; 3] = [1, 2, 3];
+/// The label of a connection that is no attack.
+const NORMAL: &str = "normal.";
+
+/// What a record is divided by once each feature has the maximum 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaling {
+    /// The largest norm of all records of the file, as Chaudhuri et al.
+    LargestNorm,
+    /// Its own norm.
+    UnitNorm,
+}
+
+/// The connections, each as its few features that are not zero.
+#[derive(Clone, Debug)]
+pub struct Connections {
+    dimension: usize,
+    /// Where the features of each record begin in `features` and `values`; one more at the end.
+    starts: Vec<u32>,
+    features: Vec<u16>,
+    values: Vec<f64>,
+    norms: Vec<f64>,
+    largest_norm: f64,
+    normal: Vec<bool>,
+}
+
+impl Connections {
+    /// Reads the file's text: one connection a line, 41 features and the label, separated by commas, no header.
+    ///
+    /// # Errors
+    /// [`DataError`] with the number of the line that is not such a connection, or when there is none.
+    pub fn read(reader: impl BufRead) -> Result<Self, DataError> {
+        let mut raw = Raw::default();
+        for (index, line) in reader.lines().enumerate() {
+            let line = line?;
+            if !line.is_empty() {
+                raw.push(index + 1, &line)?;
+            }
+        }
+        if raw.normal.is_empty() {
+            return Err(DataError::Empty);
+        }
+        Ok(raw.scaled())
+    }
+
+    /// n.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.normal.len()
+    }
+
+    /// d: features that are not zero in every record.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The norms of the records with each feature scaled to the maximum 1.
+    #[must_use]
+    pub fn norms(&self) -> &[f64] {
+        &self.norms
+    }
+
+    /// Whether record `index` is labelled as normal.
+    ///
+    /// # Panics
+    /// If there is no such record.
+    #[must_use]
+    pub fn is_normal(&self, index: usize) -> bool {
+        self.normal[index]
+    }
+
+    /// The features of record `index` that are not zero, with their values.
+    ///
+    /// # Panics
+    /// If there is no such record.
+    pub fn record(&self, index: usize, scaling: Scaling) -> impl ExactSizeIterator<Item = (usize, f64)> + Clone {
+        let range = self.starts[index] as usize..self.starts[index + 1] as usize;
+        let divisor = match scaling {
+            Scaling::LargestNorm => self.largest_norm,
+            Scaling::UnitNorm => self.norms[index],
+        };
+        let values = self.values[range.clone()].iter();
+        self.features[range].iter().zip(values).map(move |(&feature, value)| (usize::from(feature), value / divisor))
+    }
+
+    /// The records of these indices, in this order.
+    ///
+    /// # Errors
+    /// [`SampleError`] when there are none.
+    ///
+    /// # Panics
+    /// If there is no such record.
+    pub fn sample(&self, indices: &[usize], scaling: Scaling) -> Result<Sample, SampleError> {
+        let mut values = vec![0.0; indices.len() * self.dimension];
+        for (&index, row) in indices.iter().zip(values.chunks_exact_mut(self.dimension)) {
+            for (feature, value) in self.record(index, scaling) {
+                row[feature] = value;
+            }
+        }
+        Sample::new(self.dimension, values)
+    }
+
+    /// Only the second moments of the records of these indices: seconds and megabytes less than [`Connections::sample`]
+    /// for all of them, and enough for methods that do not read records one by one.
+    ///
+    /// # Errors
+    /// [`SampleError`] when there are none.
+    ///
+    /// # Panics
+    /// If there is no such record.
+    pub fn moments(&self, indices: &[usize], scaling: Scaling) -> Result<Sample, SampleError> {
+        let mut sum = DMatrix::zeros(self.dimension, self.dimension);
+        let mut largest: f64 = 0.0;
+        for &index in indices {
+            let record = self.record(index, scaling);
+            let mut square = 0.0;
+            for (row, value) in record.clone() {
+                square += value * value;
+                for (column, other) in record.clone() {
+                    sum[(row, column)] += value * other;
+                }
+            }
+            largest = largest.max(square.sqrt());
+        }
+        Sample::from_second_moment(sum / indices.len().max(1) as f64, indices.len() as u64, largest)
+    }
+}
+
+/// Lines as they stand in the file.
+#[derive(Default)]
+struct Raw {
+    numbers: Vec<f64>,
+    /// Which value of each categorical feature, in the order of their first appearance.
+    categories: Vec<[u16; 3]>,
+    names: [Vec<String>; 3],
+    normal: Vec<bool>,
+}
+
+impl Raw {
+    fn push(&mut self, line: usize, text: &str) -> Result<(), DataError> {
+        let wrong = |what: String| DataError::Line { line, what };
+        let fields = text.split(',').count();
+        if fields != FEATURES + 1 {
+            return Err(wrong(format!("{fields} fields, where a connection has {}", FEATURES + 1)));
+        }
+        let mut categories = [0; 3];
+        for (column, field) in text.split(',').enumerate() {
+            if let Some(which) = CATEGORICAL.iter().position(|&categorical| categorical == column) {
+                let names = &mut self.names[which];
+                let place = names.iter().position(|name| name == field).unwrap_or_else(|| {
+                    names.push(field.to_owned());
+                    names.len() - 1
+                });
+                categories[which] = u16::try_from(place)
+                    .ok()
+                    .filter(|&place| usize::from(place) < MAX_VALUES)
+                    .ok_or_else(|| wrong(format!("column {} has over {MAX_VALUES} values", column + 1)))?;
+            } else if column < FEATURES {
+                let number = field.trim().parse().ok().filter(|number: &f64| number.is_finite());
+                self.numbers
+                    .push(number.ok_or_else(|| wrong(format!("column {} is {field:?}: no number", column + 1)))?);
+            } else {
+                self.normal.push(field.trim() == NORMAL);
+            }
+        }
+        self.categories.push(categories);
+        Ok(())
+    }
+
+    /// Drops what is always zero and scales each feature to the maximum 1.
+    fn scaled(self) -> Connections {
+        let width = FEATURES - CATEGORICAL.len();
+        let mut largest = vec![0.0f64; width];
+        for row in self.numbers.chunks_exact(width) {
+            for (largest, value) in largest.iter_mut().zip(row) {
+                *largest = largest.max(value.abs());
+            }
+        }
+        let mut next = 0;
+        let places: Vec<u16> = largest
+            .iter()
+            .map(|&largest| {
+                let place = next;
+                next += u16::from(largest > 0.0);
+                place
+            })
+            .collect();
+        let offsets = self.names.each_ref().map(|names| {
+            let offset = next;
+            next += names.len() as u16;
+            offset
+        });
+        let mut found = Connections {
+            dimension: usize::from(next),
+            starts: vec![0],
+            features: vec![],
+            values: vec![],
+            norms: vec![],
+            largest_norm: 0.0,
+            normal: self.normal,
+        };
+        for (row, categories) in self.numbers.chunks_exact(width).zip(&self.categories) {
+            let numbers = row.iter().zip(&largest).zip(&places).filter(|((value, _), _)| **value != 0.0);
+            let numbers = numbers.map(|((value, largest), place)| (*place, value / largest));
+            let categories = categories.iter().zip(offsets).map(|(category, offset)| (offset + category, 1.0));
+            let mut square = 0.0;
+            for (feature, value) in numbers.chain(categories) {
+                found.features.push(feature);
+                found.values.push(value);
+                square += value * value;
+            }
+            found.starts.push(found.features.len() as u32);
+            found.norms.push(square.sqrt());
+        }
+        found.largest_norm = found.norms.iter().copied().fold(0.0, f64::max);
+        found
+    }
+}
+
+/// Far above what the data set has (66): a file with more is another one.
+const MAX_VALUES: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(first: f64, categories: &str, last: f64, label: &str) -> String {
+        let zeros = "0,".repeat(36);
+        format!("{first},{categories},{zeros}{last},{label}\n")
+    }
+
+    #[test]
+    fn features_are_coded_scaled_and_those_that_are_always_zero_are_dropped() {
+        let text = line(4.0, "tcp,http,SF", 0.5, "normal.")
+            + &line(2.0, "udp,http,SF", 0.0, "smurf.")
+            + &line(0.0, "tcp,ftp,S0", 0.0, "normal.");
+        let read = Connections::read(text.as_bytes()).unwrap();
+        // Two numbers, two protocols, two services, two flags.
+        assert_eq!((read.records(), read.dimension()), (3, 8));
+        assert_eq!([0, 1, 2].map(|index| read.is_normal(index)), [true, false, true]);
+        assert_eq!(read.norms(), [5.0f64.sqrt(), 3.25f64.sqrt(), 3.0f64.sqrt()]);
+        let sample = read.sample(&[1, 0], Scaling::UnitNorm).unwrap();
+        let norm = 3.25f64.sqrt();
+        assert_eq!(
+            sample.rows("a test").unwrap().next().unwrap(),
+            [0.5 / norm, 0.0, 0.0, 1.0 / norm, 1.0 / norm, 0.0, 1.0 / norm, 0.0]
+        );
+        let sample = read.sample(&[0, 1, 2], Scaling::LargestNorm).unwrap();
+        assert!((sample.largest_norm() - 1.0).abs() < 1e-15);
+        let moments = read.moments(&[0, 1, 2], Scaling::LargestNorm).unwrap();
+        assert!((moments.second_moment() - sample.second_moment()).amax() < 1e-15);
+        assert!((moments.largest_norm() - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_is_no_connection_is_refused_with_its_line() {
+        let good = line(1.0, "tcp,http,SF", 0.0, "normal.");
+        let message = |text: String| Connections::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(message(String::new()).contains("no records"));
+        assert!(message(good.clone() + "1,2,3\n").contains("line 2: 3 fields"));
+        assert!(message(good.clone() + &good.replacen("1,", "one,", 1)).contains("line 2: column 1 is \"one\""));
+        assert!(message(good.replacen("1,", "inf,", 1)).contains("line 1"));
+    }
+}

@@ -1,0 +1,224 @@
+//! The data sets of the papers: under which name a file is expected, where its owner publishes it, and how it is read.
+//!
+//! Nothing here opens a file: readers come from the command line, which looks for the names below in one folder.
+
+mod kdd;
+
+pub use kdd::{Connections, Scaling};
+
+use core::fmt;
+
+use crate::baselines::{Sample, SampleError};
+
+/// A data set that an experiment needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataSet {
+    /// Its name in the papers.
+    pub name: &'static str,
+    /// The file's name; `.npy.gz` is a matrix with a record per row.
+    pub file: &'static str,
+    /// n.
+    pub records: u64,
+    /// d, as the paper states it.
+    pub features: usize,
+    /// Which experiments use it.
+    pub used_in: &'static str,
+    /// The page of those who publish it.
+    pub publisher: &'static str,
+    /// What has to be done with what they publish, where the file is not that itself.
+    pub preparation: &'static str,
+}
+
+/// Coded by hand, since the papers do not say which columns they took for categorical.
+const ONE_HOT: &str = "code each categorical column as one column per value (Chaudhuri et al., section 6.1) and save the \
+                       matrix, a record per row, with numpy.save";
+/// The matrix without its label.
+const MATRIX: &str = "save the features without the label, a record per row, with numpy.save";
+/// Collections of scikit-feature, in MATLAB's format.
+const MATLAB: &str = "save the matrix X of the MATLAB file, a record per row, with numpy.save";
+
+/// Every data set of the papers' experiments.
+pub const DATA_SETS: [DataSet; 10] = [
+    DataSet {
+        name: "kddcup99",
+        file: "kddcup99_10_percent.csv.gz",
+        records: 494_021,
+        features: 116,
+        used_in: "Chaudhuri et al., Tables 1 and 2, Figures 2 and 3",
+        publisher: "https://archive.ics.uci.edu/dataset/130/kdd+cup+1999+data",
+        preparation: "kddcup.data_10_percent.gz as it is, renamed",
+    },
+    DataSet {
+        name: "census",
+        file: "census.npy.gz",
+        records: 199_523,
+        features: 513,
+        used_in: "Chaudhuri et al., Table 1, Figure 3",
+        publisher: "https://archive.ics.uci.edu/dataset/117/census+income+kdd",
+        preparation: ONE_HOT,
+    },
+    DataSet {
+        name: "localization",
+        file: "localization.npy.gz",
+        records: 164_860,
+        features: 44,
+        used_in: "Chaudhuri et al., Table 1, Figure 4",
+        publisher: "https://archive.ics.uci.edu/dataset/196/localization+data+for+person+activity",
+        preparation: ONE_HOT,
+    },
+    DataSet {
+        name: "insurance",
+        file: "insurance.npy.gz",
+        records: 9822,
+        features: 150,
+        used_in: "Chaudhuri et al., Table 1, Figures 2 and 4",
+        publisher: "https://archive.ics.uci.edu/dataset/125/insurance+company+benchmark+coil+2000",
+        preparation: ONE_HOT,
+    },
+    DataSet {
+        name: "isolet5",
+        file: "isolet5.npy.gz",
+        records: 1560,
+        features: 617,
+        used_in: "Wang & Xu, Tables 1 and 2",
+        publisher: "https://archive.ics.uci.edu/dataset/54/isolet",
+        preparation: MATRIX,
+    },
+    DataSet {
+        name: "leukemia",
+        file: "leukemia_allaml.npy.gz",
+        records: 72,
+        features: 7129,
+        used_in: "Wang & Xu, Tables 1 and 2",
+        publisher: "https://jundongl.github.io/scikit-feature/datasets.html",
+        preparation: MATLAB,
+    },
+    DataSet {
+        name: "colon",
+        file: "colon.npy.gz",
+        records: 62,
+        features: 2000,
+        used_in: "Wang & Xu, Tables 1 and 2",
+        publisher: "https://jundongl.github.io/scikit-feature/datasets.html",
+        preparation: MATLAB,
+    },
+    DataSet {
+        name: "covertype",
+        file: "covertype.npy.gz",
+        records: 581_012,
+        features: 54,
+        used_in: "Wang & Xu, real data in low dimension",
+        publisher: "https://archive.ics.uci.edu/dataset/31/covertype",
+        preparation: MATRIX,
+    },
+    DataSet {
+        name: "buzz",
+        file: "buzz.npy.gz",
+        records: 140_000,
+        features: 77,
+        used_in: "Wang & Xu, real data in low dimension",
+        publisher: "https://archive.ics.uci.edu/dataset/248/buzz+in+social+media",
+        preparation: MATRIX,
+    },
+    DataSet {
+        name: "year",
+        file: "year.npy.gz",
+        records: 515_345,
+        features: 90,
+        used_in: "Wang & Xu, real data in low dimension",
+        publisher: "https://archive.ics.uci.edu/dataset/203/yearpredictionmsd",
+        preparation: MATRIX,
+    },
+];
+
+impl DataSet {
+    /// The data set of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        DATA_SETS.iter().find(|set| set.name == name)
+    }
+}
+
+/// What to say where the file is not there.
+impl fmt::Display for DataSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, file, publisher, preparation, .. } = self;
+        write!(f, "{name} is not there: get it from {publisher} ({preparation}) and put it into the folder as {file}")
+    }
+}
+
+/// Scales records in place as Chaudhuri et al. do in section 6.1: each feature to the largest value 1, then all records by
+/// the largest norm. Features that are always zero stay zero.
+///
+/// # Errors
+/// [`SampleError`] when the numbers are no records.
+pub fn scaled_as_chaudhuri(dimension: usize, mut values: Vec<f64>) -> Result<Sample, SampleError> {
+    let mut largest = vec![0.0f64; dimension];
+    for row in values.chunks(dimension.max(1)) {
+        for (largest, value) in largest.iter_mut().zip(row) {
+            *largest = largest.max(value.abs());
+        }
+    }
+    let mut norm: f64 = 0.0;
+    for row in values.chunks_mut(dimension.max(1)) {
+        for (value, largest) in row.iter_mut().zip(&largest).filter(|(_, largest)| **largest > 0.0) {
+            *value /= largest;
+        }
+        norm = norm.max(row.iter().map(|value| value * value).sum::<f64>());
+    }
+    if norm > 0.0 {
+        values.iter_mut().for_each(|value| *value /= norm.sqrt());
+    }
+    Sample::new(dimension, values)
+}
+
+/// Why a file is not the data set that it should be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// Reading failed.
+    #[error("cannot read it: {0}")]
+    Io(#[from] std::io::Error),
+    /// There is nothing in it.
+    #[error("there are no records in it")]
+    Empty,
+    /// A line that is not a record.
+    #[error("line {line}: {what}")]
+    Line {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Numbers that are no records.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_data_set_is_named_with_its_publisher_and_the_file_expected() {
+        let text = DataSet::named("census").unwrap().to_string();
+        assert!(text.contains("archive.ics.uci.edu/dataset/117") && text.contains("census.npy.gz"), "{text}");
+        assert_eq!(DataSet::named("mnist"), None);
+        let mut files: Vec<&str> = DATA_SETS.iter().map(|set| set.file).collect();
+        files.sort_unstable();
+        files.dedup();
+        assert_eq!(files.len(), DATA_SETS.len());
+    }
+
+    #[test]
+    fn records_are_scaled_by_feature_and_then_by_the_largest_norm() {
+        let sample = scaled_as_chaudhuri(3, vec![2.0, 0.0, -5.0, 4.0, 0.0, 5.0]).unwrap();
+        let norm = 2.0f64.sqrt();
+        let rows: Vec<&[f64]> = sample.rows("a test").unwrap().collect();
+        assert_eq!(rows, [[0.5 / norm, 0.0, -1.0 / norm], [1.0 / norm, 0.0, 1.0 / norm]]);
+        assert!((sample.largest_norm() - 1.0).abs() < 1e-15);
+        assert!(scaled_as_chaudhuri(0, vec![]).is_err());
+        assert!(scaled_as_chaudhuri(2, vec![0.0, 0.0]).is_ok());
+        assert!(scaled_as_chaudhuri(2, vec![1.0, f64::NAN]).is_err());
+    }
+}

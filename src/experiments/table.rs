@@ -1,0 +1,248 @@
+//! Rows of named values, and the means and quantiles that are read out of them.
+
+use core::fmt;
+
+/// A number or a word.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number; NaN where there is none.
+    Number(f64),
+    /// A word, as the name of a method.
+    Text(String),
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Number(f64::from(number))
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number as f64)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Self::Number(number as f64)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) if number.is_nan() => Ok(()),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The rows of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    columns: &'static [&'static str],
+    rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    /// No row yet.
+    #[must_use]
+    pub fn new(columns: &'static [&'static str]) -> Self {
+        Self { columns, rows: vec![] }
+    }
+
+    /// Adds rows.
+    ///
+    /// # Panics
+    /// If one has not a value for each column.
+    pub fn extend(&mut self, rows: Vec<Vec<Value>>) {
+        assert!(rows.iter().all(|row| row.len() == self.columns.len()), "{:?}", self.columns);
+        self.rows.extend(rows);
+    }
+
+    /// The names of the columns.
+    #[must_use]
+    pub fn columns(&self) -> &'static [&'static str] {
+        self.columns
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows, in the order of their cells.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|values| Row { columns: self.columns, values })
+    }
+
+    /// The rows with these values: `[("method", "PCA".into()), ("n", 1000.into())]`.
+    pub fn matching<'a>(&'a self, conditions: &'a [(&'static str, Value)]) -> impl Iterator<Item = Row<'a>> {
+        self.rows().filter(move |row| conditions.iter().all(|(column, value)| row.value(column) == value))
+    }
+
+    /// The values of a column in the rows with these values in others.
+    #[must_use]
+    pub fn numbers(&self, column: &'static str, conditions: &[(&'static str, Value)]) -> Vec<f64> {
+        self.matching(conditions).map(|row| row.number(column)).collect()
+    }
+
+    /// Mean and quantiles of [`numbers`](Self::numbers); `None` where there is none.
+    #[must_use]
+    pub fn summary(&self, column: &'static str, conditions: &[(&'static str, Value)]) -> Option<Summary> {
+        Summary::of(self.numbers(column, conditions))
+    }
+
+    /// The different values of a column in the rows with these values in others, in the order in which they first stand
+    /// there.
+    #[must_use]
+    pub fn distinct(&self, column: &'static str, conditions: &[(&'static str, Value)]) -> Vec<Value> {
+        let mut values: Vec<Value> = vec![];
+        for row in self.matching(conditions) {
+            if !values.contains(row.value(column)) {
+                values.push(row.value(column).clone());
+            }
+        }
+        values
+    }
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    columns: &'static [&'static str],
+    values: &'a [Value],
+}
+
+impl<'a> Row<'a> {
+    /// The value in a column.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    #[must_use]
+    pub fn value(&self, column: &str) -> &'a Value {
+        let index = self.columns.iter().position(|name| *name == column);
+        &self.values[index.unwrap_or_else(|| panic!("no column {column} among {:?}", self.columns))]
+    }
+
+    /// The number in a column; NaN where a word stands.
+    #[must_use]
+    pub fn number(&self, column: &str) -> f64 {
+        match self.value(column) {
+            Value::Number(number) => *number,
+            Value::Text(_) => f64::NAN,
+        }
+    }
+
+    /// The word in a column; empty where a number stands.
+    #[must_use]
+    pub fn text(&self, column: &str) -> &'a str {
+        match self.value(column) {
+            Value::Number(_) => "",
+            Value::Text(text) => text,
+        }
+    }
+
+    /// All values.
+    #[must_use]
+    pub fn values(&self) -> &'a [Value] {
+        self.values
+    }
+}
+
+/// Some numbers, in short.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// How many.
+    pub count: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation (with n - 1; 0 of one number).
+    pub deviation: f64,
+    /// The value that a tenth of them is below, between two of them where need be.
+    pub low: f64,
+    /// The middle one.
+    pub median: f64,
+    /// The value that nine tenths are below.
+    pub high: f64,
+}
+
+impl Summary {
+    /// Of the numbers that are; `None` where there is none.
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.retain(|value| !value.is_nan());
+        values.sort_by(f64::total_cmp);
+        let last = values.len().checked_sub(1)?;
+        let quantile = |share: f64| {
+            let position = share * last as f64;
+            let (below, part) = (position.floor() as usize, position.fract());
+            values[below] + part * (values[(below + 1).min(last)] - values[below])
+        };
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = (squares / last.max(1) as f64).sqrt();
+        let (low, median, high) = (quantile(0.1), quantile(0.5), quantile(0.9));
+        Some(Self { count: values.len(), mean, deviation, low, median, high })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_their_values() {
+        let mut table = Table::new(&["method", "n", "error"]);
+        for (method, n, error) in [("a", 1, 0.5), ("b", 1, 0.25), ("a", 2, 0.125), ("a", 1, 1.5)] {
+            table.extend(vec![vec![method.into(), (n as u32).into(), error.into()]]);
+        }
+        let of = |method: &str, n: u32| vec![("method", method.into()), ("n", n.into())];
+        assert_eq!(table.numbers("error", &of("a", 1)), [0.5, 1.5]);
+        assert_eq!(table.summary("error", &of("a", 1)).unwrap().mean, 1.0);
+        assert_eq!(table.summary("error", &of("c", 1)), None);
+        assert_eq!(table.distinct("method", &[]), [Value::from("a"), Value::from("b")]);
+        assert_eq!(table.distinct("n", &[("method", "b".into())]), [Value::from(1u32)]);
+        let row = table.rows().next().unwrap();
+        assert_eq!((row.text("method"), row.number("n"), row.text("n")), ("a", 1.0, ""));
+        assert!(row.number("method").is_nan());
+    }
+
+    #[test]
+    fn summaries_are_those_of_the_definition() {
+        let summary = Summary::of((0..=10).map(f64::from).rev().chain([f64::NAN]).collect()).unwrap();
+        assert_eq!((summary.count, summary.mean, summary.median), (11, 5.0, 5.0));
+        assert_eq!((summary.low, summary.high), (1.0, 9.0));
+        assert!((summary.deviation - 11f64.sqrt()).abs() < 1e-12);
+        let one = Summary::of(vec![3.0]).unwrap();
+        assert_eq!((one.low, one.high, one.deviation), (3.0, 3.0, 0.0));
+        assert_eq!(Summary::of(vec![f64::NAN]), None);
+    }
+}
