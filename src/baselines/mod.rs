@@ -38,7 +38,7 @@ mod sample;
 pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
-pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
+pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use ppca::Ppca;
 pub use reference::{Pca, RandomSubspace};

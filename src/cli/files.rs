@@ -173,6 +173,11 @@ impl<'a> NpyRows<'a> {
         Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0, single })
     }
 
+    /// The length of a row.
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// The next row and its number (from 1), or `None` after the last.
     pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> Result<Option<u64>> {
         row.clear();

@@ -9,6 +9,7 @@ mod aggregate;
 mod audit;
 mod demo;
 mod error;
+mod experiment;
 mod files;
 mod inspect;
 mod output;
@@ -61,6 +62,8 @@ enum Command {
     Simulate(simulate::Simulate),
     /// Test a randomizer's guarantee on worst-case pairs of records
     Audit(audit::Audit),
+    #[command(subcommand)]
+    Experiment(experiment::ExperimentCommand),
     /// Solve the sparse (Fantope) problem for a matrix
     Solve(solve::Solve),
     /// Tell what a schema, task, reports or aggregate file holds
@@ -96,6 +99,7 @@ pub fn run() -> ExitCode {
         Command::Plan(command) => command.run(),
         Command::Simulate(command) => command.run(),
         Command::Audit(command) => command.run(),
+        Command::Experiment(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Account(command) => command.run(),

@@ -54,12 +54,17 @@
 //! # Ok::<(), ldp_pca::experiments::ExperimentError>(())
 //! ```
 
-pub mod chaudhuri;
+mod chaudhuri;
 pub mod data;
 mod figure;
-pub mod ge;
+mod ge;
+mod liu;
+mod local;
+mod norms;
 pub mod svm;
 mod table;
+mod text;
+mod wang_xu;
 
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
 pub use table::{Row, Summary, Table, Value};
@@ -86,18 +91,8 @@ use crate::subspace::SubspaceError;
 /// Every experiment, paper by paper.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    vec![
-        Box::new(chaudhuri::Correlation),
-        Box::new(chaudhuri::BurnIn),
-        Box::new(chaudhuri::DataSets),
-        Box::new(chaudhuri::DataSize),
-        Box::new(chaudhuri::Classification),
-        Box::new(chaudhuri::PrivacyRequirement),
-        Box::new(ge::Tradeoff),
-        Box::new(ge::Convergence),
-        Box::new(ge::Accuracy),
-        Box::new(ge::CpuTime),
-    ]
+    let papers = [wang_xu::experiments(), chaudhuri::experiments(), ge::experiments(), liu::experiments()];
+    papers.into_iter().flatten().collect()
 }
 
 /// A table or a figure of a paper, to be run again.

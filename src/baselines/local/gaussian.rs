@@ -50,6 +50,7 @@ use crate::error::Error;
 use crate::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::{AdmmSettings, DEFAULT_PENALTY_FACTOR, FantopeProblem, Rank, default_penalty, solve_admm};
+use crate::simulation::sparse_components;
 use crate::subspace::Subspace;
 
 /// Wang & Xu (2019), Algorithm 1.
@@ -112,8 +113,17 @@ pub struct WangXuSparse {
     /// c in the penalty `c noise sqrt(ln d)`: of the order of Theorem 4. From 2 on it meets the condition of Lemma 15 as to
     /// the noise, whose largest entry is close to `2 noise sqrt(ln d)`.
     pub penalty_factor: f64,
-    /// How ADMM steps and stops.
-    pub admm: AdmmSettings,
+    /// How the problem is solved.
+    pub solver: SparseSolver,
+}
+
+/// How the sparse problem of Algorithm 2 is solved. It is convex: both find the same solution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SparseSolver {
+    /// As printed. A step is an eigendecomposition of all p features, which takes a minute at p = 7,000.
+    Admm(AdmmSettings),
+    /// On the features that matter, with a certificate: [`FantopeSolver`](crate::recovery::FantopeSolver).
+    Certified,
 }
 
 impl WangXuSparse {
@@ -123,7 +133,11 @@ impl WangXuSparse {
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         let settings = AdmmSettings::default();
         let admm = AdmmSettings { tolerance: 1e-4, max_iterations: 500, adapt_rho: false, relaxation: 1.0, ..settings };
-        Self { reports: WangXuPca::new(epsilon, delta), penalty_factor: DEFAULT_PENALTY_FACTOR, admm }
+        Self {
+            reports: WangXuPca::new(epsilon, delta),
+            penalty_factor: DEFAULT_PENALTY_FACTOR,
+            solver: SparseSolver::Admm(admm),
+        }
     }
 }
 
@@ -145,8 +159,13 @@ impl SubspaceEstimator for WangXuSparse {
         check(sample, rank, self.name())?;
         let Estimate { matrix, noise } = self.reports.sums(sample, rng);
         let penalty = default_penalty(noise, sample.dimension(), self.penalty_factor)?;
-        let problem = FantopeProblem::new(&matrix, rank, penalty)?;
-        let solution = solve_admm(&problem, &self.admm, &mut |_| ControlFlow::Continue(()))?;
+        let solution = match self.solver {
+            SparseSolver::Admm(settings) => {
+                let problem = FantopeProblem::new(&matrix, rank, penalty)?;
+                solve_admm(&problem, &settings, &mut |_| ControlFlow::Continue(()))?
+            }
+            SparseSolver::Certified => sparse_components(&matrix, rank, penalty)?,
+        };
         Ok(Outcome {
             subspace: Subspace::new(&solution.components)?,
             diagnostics: vec![

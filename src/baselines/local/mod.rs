@@ -19,7 +19,7 @@ mod double_cap;
 mod gaussian;
 
 pub use double_cap::{DoubleCapPca, DoubleCapSparse};
-pub use gaussian::{AnalyticGaussianPca, WangXuPca, WangXuSparse};
+pub use gaussian::{AnalyticGaussianPca, SparseSolver, WangXuPca, WangXuSparse};
 
 use nalgebra::DMatrix;
 

@@ -1,10 +1,11 @@
-//! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried; and
-//! one of a plan, with the error against the number of reports.
+//! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried; one of
+//! a plan, with the error against the number of reports; and the figures of an experiment.
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 
 mod canvas;
 mod error_curve;
+mod experiment;
 mod heatmap;
 mod penalties;
 mod scale;
@@ -14,6 +15,7 @@ use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
 pub(super) use self::error_curve::{ErrorCurve, error_curve};
+pub(super) use self::experiment::figures;
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 

@@ -7,9 +7,7 @@ use crate::experiments::{
 };
 use nalgebra::DMatrix;
 
-/// Figure 2.
-#[derive(Clone, Copy, Debug)]
-pub struct BurnIn;
+pub(super) struct BurnIn;
 
 /// Epsilon of the chains; the section does not say, sections 6.3 and 6.4 have this.
 const EPSILON: f64 = 0.1;

@@ -2,19 +2,18 @@
 
 use nalgebra::DMatrix;
 
-use super::{decimals, is, law};
+use super::{decimals, is};
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::{Sample, SubspaceEstimator as _};
+use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
     Axis, Cell, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Series, Style, Table, Value,
 };
-use crate::prediction::{Spectrum, predict, published};
+use crate::prediction::{Spectrum, published};
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Figure 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Correlation;
+pub(super) struct Correlation;
 
 const DELTA: f64 = 0.01;
 /// "from d = 50 to d = 1000" in four panels, "ranging from 0.01 to 2": those between are ours.
@@ -101,7 +100,7 @@ impl Experiment for Correlation {
                     } else {
                         f64::NAN
                     };
-                    let local = predict(&spectrum, rank, &law(dimension, records, epsilon)?)?;
+                    let local = double_cap_prediction(&spectrum, rank, records, epsilon)?;
                     Ok(vec![
                         dimension.into(),
                         value.into(),

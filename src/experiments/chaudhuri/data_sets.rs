@@ -8,9 +8,7 @@ use crate::experiments::{Cell, Experiment, ExperimentError, Findings, Grid, Pape
 use crate::recovery::Rank;
 use crate::subspace::captured_variance;
 
-/// Table 1.
-#[derive(Clone, Copy, Debug)]
-pub struct DataSets;
+pub(super) struct DataSets;
 
 /// `q_F(V_k)` and `q_F(V_k) / |A|_F` as printed, in the order of [`REAL`].
 const PRINTED: [(f64, f64); 4] = [(0.6587, 0.96), (0.7321, 0.81), (0.5672, 0.81), (0.5118, 0.81)];

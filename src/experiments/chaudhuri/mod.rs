@@ -9,28 +9,31 @@ mod data_sets;
 mod privacy;
 mod size;
 
-pub use burn_in::BurnIn;
-pub use classification::Classification;
-pub use correlation::Correlation;
-pub use data_sets::DataSets;
-pub use privacy::PrivacyRequirement;
-pub use size::DataSize;
-
 use super::data::{DataSet, Scaling, scaled_as_chaudhuri};
-use super::{ExperimentError, Run, Value};
+use super::local::double_cap_prediction;
+use super::{Experiment, ExperimentError, Run, Value};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
 use crate::baselines::reference::{Pca, RandomSubspace};
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::linalg::symmetric_eigen;
-use crate::mechanism::{DoubleCap, Mechanism};
-use crate::noise::NoiseLaw;
-use crate::prediction::{Prediction, Spectrum, predict};
+use crate::prediction::{Prediction, Spectrum};
 use crate::privacy::{Delta, Epsilon};
-use crate::record::{Bounding, Radius};
 use crate::recovery::{Rank, RecoveryError};
 use crate::subspace::captured_variance;
+
+/// The experiments, in the order of the paper.
+pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
+    vec![
+        Box::new(correlation::Correlation),
+        Box::new(data_sets::DataSets),
+        Box::new(burn_in::BurnIn),
+        Box::new(size::DataSize),
+        Box::new(classification::Classification),
+        Box::new(privacy::PrivacyRequirement),
+    ]
+}
 
 /// The real data sets of section 6.1, with the ranks that the paper takes.
 const REAL: [(&str, usize); 4] = [("kddcup99", 4), ("census", 8), ("localization", 10), ("insurance", 11)];
@@ -93,7 +96,7 @@ fn expected(eigenvalues: &[f64], rank: Rank, records: u64, epsilon: Epsilon) -> 
     let bulk = rest.iter().sum::<f64>() / rest.len() as f64;
     let spectrum =
         Spectrum::new(dimension, eigenvalues[..signals].iter().map(|value| value.max(bulk)).collect(), bulk)?;
-    Ok(predict(&spectrum, rank, &law(dimension, records, epsilon)?)?)
+    double_cap_prediction(&spectrum, rank, records, epsilon)
 }
 
 /// The eigenvalues of the second moments, in descending order.
@@ -102,15 +105,6 @@ fn eigenvalues(sample: &Sample) -> Result<Vec<f64>, ExperimentError> {
     let mut values = eigen.values.as_slice().to_vec();
     values.sort_by(|a, b| b.total_cmp(a));
     Ok(values)
-}
-
-/// The law of double-cap's noise on records in the unit ball.
-fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
-    let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(crate::error::Error::from)? };
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let cap = DoubleCap::best_cap(candidates, epsilon);
-    let mechanism = DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?;
-    Ok(NoiseLaw::new(&Mechanism::DoubleCap(mechanism), bounding, records)?)
 }
 
 /// Moments and records of a data set, or of those of its records whose indices are given.

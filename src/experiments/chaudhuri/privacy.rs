@@ -11,9 +11,7 @@ use crate::experiments::{
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Figure 5.
-#[derive(Clone, Copy, Debug)]
-pub struct PrivacyRequirement;
+pub(super) struct PrivacyRequirement;
 
 const RECORDS: usize = 5000;
 const RANK: usize = 2;

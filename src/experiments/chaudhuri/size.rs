@@ -3,15 +3,14 @@
 use rand::seq::index;
 
 use super::{Methods, REAL, data_set, decimals, eigenvalues, expected, is, real_sample};
+use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
 };
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Figures 3 and 4.
-#[derive(Clone, Copy, Debug)]
-pub struct DataSize;
+pub(super) struct DataSize;
 
 const EPSILON: f64 = 0.1;
 const DELTA: f64 = 0.01;
@@ -171,7 +170,7 @@ impl Experiment for DataSize {
                  {}, {} it.",
                 decimals(threshold, 4),
                 decimals(eigenvalue, 4),
-                if eigenvalue > threshold { "above" } else { "below" },
+                side(eigenvalue, threshold),
             ));
         }
         findings.differences = vec![

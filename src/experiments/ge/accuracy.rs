@@ -8,6 +8,7 @@ use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
 use crate::baselines::reference::{Pca, RandomSubspace};
 use crate::baselines::{Sample, SubspaceEstimator};
+use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
 };
@@ -15,9 +16,7 @@ use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 use crate::subspace::sin_theta_squared;
 
-/// Figure 4.
-#[derive(Clone, Copy, Debug)]
-pub struct Accuracy;
+pub(super) struct Accuracy;
 
 /// Panel (a): the epsilons are ours.
 const LARGE: usize = 1000;
@@ -228,7 +227,7 @@ impl Experiment for Accuracy {
                 findings.measured.push(format!(
                     "{title}, {x} = {last}, local: the components' eigenvalue in the unit ball is {eigenvalue:.4}, {} the threshold of \
                      recovery, {threshold:.4}.",
-                    if eigenvalue > threshold { "above" } else { "below" },
+                    side(eigenvalue, threshold),
                 ));
             }
         }

@@ -7,23 +7,26 @@ mod model;
 mod time;
 mod tradeoff;
 
-pub use accuracy::Accuracy;
-pub use convergence::Convergence;
-pub use time::CpuTime;
-pub use tradeoff::Tradeoff;
-
 use nalgebra::DMatrix;
 
 use self::model::Model;
-use super::{ExperimentError, Run, Value};
+use super::local::double_cap_prediction;
+use super::{Experiment, ExperimentError, Run, Value};
 use crate::baselines::Sample;
 use crate::baselines::dps_pca::{Coordinator, NoiseSource, Provider, Scale as Sigma, random_start, run};
-use crate::mechanism::{DoubleCap, Mechanism};
-use crate::noise::NoiseLaw;
-use crate::prediction::{Prediction, Spectrum, predict};
+use crate::prediction::{Prediction, Spectrum};
 use crate::privacy::Epsilon;
-use crate::record::{Bounding, Radius};
 use crate::subspace::{Subspace, sin_theta_squared};
+
+/// The experiments, in the order of the paper.
+pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
+    vec![
+        Box::new(tradeoff::Tradeoff),
+        Box::new(convergence::Convergence),
+        Box::new(accuracy::Accuracy),
+        Box::new(time::CpuTime),
+    ]
+}
 
 /// T of all experiments.
 const ROUNDS: u32 = 10;
@@ -80,15 +83,10 @@ fn trajectory(
 
 /// What is to be expected of double-cap on the records in the unit ball.
 fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> {
-    let (dimension, epsilon) = (model.dimension(), Epsilon::new(epsilon)?);
-    let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(crate::error::Error::from)? };
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let cap = DoubleCap::best_cap(candidates, epsilon);
-    let mechanism = Mechanism::DoubleCap(DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?);
-    let law = NoiseLaw::new(&mechanism, bounding, RECORDS)?;
     let square = model.radius().powi(2);
     let signals = vec![model::TOP / square; model.rank().value()];
-    Ok(predict(&Spectrum::new(dimension, signals, model::BULK_MEAN / square)?, model.rank(), &law)?)
+    let spectrum = Spectrum::new(model.dimension(), signals, model::BULK_MEAN / square)?;
+    double_cap_prediction(&spectrum, model.rank(), RECORDS, Epsilon::new(epsilon)?)
 }
 
 /// A condition on a column.

@@ -14,9 +14,7 @@ use crate::experiments::{
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Table 1.
-#[derive(Clone, Copy, Debug)]
-pub struct CpuTime;
+pub(super) struct CpuTime;
 
 const DIMENSIONS: [usize; 3] = [200, 400, 800];
 const EPSILON: f64 = 0.9;

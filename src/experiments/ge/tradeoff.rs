@@ -7,9 +7,7 @@ use crate::experiments::{
 };
 use crate::privacy::{Delta, Epsilon};
 
-/// Figure 2.
-#[derive(Clone, Copy, Debug)]
-pub struct Tradeoff;
+pub(super) struct Tradeoff;
 
 const DELTA: f64 = 0.01;
 /// tau of Theorem 4.3: its bound holds but for a probability of 2 T e^(-tau^2 / 2), here 0.7 %.

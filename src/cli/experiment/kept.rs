@@ -1,0 +1,239 @@
+//! Finished cells, kept in a file from one run to the next.
+//!
+//! The file is lines of JSON: a head that says what the cells are of, then one line per cell, appended when it is finished.
+//! A line that was cut when a run was killed is dropped, and with it whatever stands after it.
+
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use ldp_pca::experiments::{Cell, Experiment, Scale, Table, Value};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::folder::DataFolder;
+use crate::cli::error::{CliError, Result};
+
+/// What cells are of. Cells under another head are worth nothing.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Head {
+    experiment: String,
+    program: String,
+    quick: bool,
+    pub(super) seed: u64,
+    /// SHA-256 of the parameters, the columns and the keys of the cells.
+    digest: String,
+}
+
+/// One finished cell.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    cell: String,
+    rows: Vec<Vec<Entry>>,
+}
+
+/// A value as JSON has it.
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum Entry {
+    Number(f64),
+    Text(String),
+    /// Not a number.
+    Nothing(()),
+}
+
+impl Head {
+    pub(super) fn new(experiment: &dyn Experiment, scale: Scale, seed: u64) -> Self {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        };
+        for (name, value) in experiment.parameters(scale) {
+            add(name);
+            add(&value);
+        }
+        experiment.columns().iter().for_each(|column| add(column));
+        experiment.cells(scale).iter().for_each(|cell| add(cell.key()));
+        Self {
+            experiment: experiment.name().to_owned(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            quick: scale == Scale::Quick,
+            seed,
+            digest: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        if self.quick { Scale::Quick } else { Scale::Full }
+    }
+}
+
+/// The cells of one experiment in a folder.
+pub(super) struct Kept {
+    path: PathBuf,
+    /// Locked as long as it is open, so that no other run writes into it.
+    file: File,
+    cells: HashMap<String, Vec<Vec<Value>>>,
+}
+
+/// Under which name a cell is kept: its own, with the length of the data set's file, so that another file counts as new.
+pub(super) fn key_of(cell: &Cell, data: &DataFolder) -> String {
+    match cell.data() {
+        None => cell.key().to_owned(),
+        Some(set) => format!("{} ({} bytes)", cell.key(), data.length(set)),
+    }
+}
+
+/// The file of an experiment.
+fn path_of(folder: &Path, experiment: &dyn Experiment) -> PathBuf {
+    folder.join(format!("{}.cells", experiment.name()))
+}
+
+impl Kept {
+    /// Opens the file for writing, with what it has under the same head; whatever else is in it is dropped.
+    pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head) -> Result<Self> {
+        let path = path_of(folder, experiment);
+        let failed = |error: std::io::Error| CliError::file(&path, error);
+        let mut file =
+            File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(CliError::file(&path, "another run writes it: wait for its end, or give another --out"));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let (found, cells, length) = read(&file).map_err(failed)?;
+        let (cells, length) = if found.as_ref() == Some(head) { (cells, length) } else { (HashMap::new(), 0) };
+        file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
+        let mut kept = Self { path, file, cells };
+        if length == 0 {
+            kept.append(head)?;
+        }
+        Ok(kept)
+    }
+
+    /// What is kept of an experiment that nobody writes: its head and all its rows, if all its cells are there whose data are.
+    pub(super) fn complete(
+        folder: &Path,
+        experiment: &dyn Experiment,
+        data: &DataFolder,
+    ) -> Result<Option<(Head, Table)>> {
+        let path = path_of(folder, experiment);
+        let Ok(file) = File::open(&path) else { return Ok(None) };
+        let (head, cells, _) = read(&file).map_err(|error| CliError::file(&path, error))?;
+        let Some(head) = head.filter(|head| *head == Head::new(experiment, head.scale(), head.seed)) else {
+            return Ok(None);
+        };
+        let mut table = Table::new(experiment.columns());
+        for cell in experiment.cells(head.scale()) {
+            match cells.get(&key_of(&cell, data)) {
+                Some(rows) => table.extend(rows.clone()),
+                None if cell.data().is_some_and(|set| !data.has(set)) => {}
+                None => return Ok(None),
+            }
+        }
+        Ok((!table.is_empty()).then_some((head, table)))
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.cells.contains_key(key)
+    }
+
+    /// Keeps a finished cell: from here on it survives the end of the process.
+    pub(super) fn keep(&mut self, key: &str, rows: Vec<Vec<Value>>) -> Result<()> {
+        let entries = rows.iter().map(|row| row.iter().map(Entry::from).collect()).collect();
+        self.append(&Line { cell: key.to_owned(), rows: entries })?;
+        self.cells.insert(key.to_owned(), rows);
+        Ok(())
+    }
+
+    fn append(&mut self, line: &impl Serialize) -> Result<()> {
+        let mut text = serde_json::to_string(line).map_err(std::io::Error::from)?;
+        text.push('\n');
+        self.file.write_all(text.as_bytes()).map_err(|error| CliError::file(&self.path, error))
+    }
+}
+
+/// The head, the cells, and the length of the part of the file that could be read.
+type Content = (Option<Head>, HashMap<String, Vec<Vec<Value>>>, u64);
+
+fn read(file: &File) -> std::io::Result<Content> {
+    let mut reader = BufReader::new(file);
+    let (mut text, mut cells, mut length) = (Vec::new(), HashMap::new(), 0);
+    let mut head = None;
+    while reader.read_until(b'\n', &mut text)? > 0 && text.ends_with(b"\n") {
+        if head.is_none() {
+            let Ok(found) = serde_json::from_slice(&text) else { break };
+            head = Some(found);
+        } else {
+            let Ok(Line { cell, rows }) = serde_json::from_slice(&text) else { break };
+            cells.insert(cell, rows.into_iter().map(|row| row.into_iter().map(Value::from).collect()).collect());
+        }
+        length += text.len() as u64;
+        text.clear();
+    }
+    Ok((head, cells, length))
+}
+
+impl From<&Value> for Entry {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Number(number) if number.is_finite() => Self::Number(*number),
+            Value::Number(_) => Self::Nothing(()),
+            Value::Text(text) => Self::Text(text.clone()),
+        }
+    }
+}
+
+impl From<Entry> for Value {
+    fn from(entry: Entry) -> Self {
+        match entry {
+            Entry::Number(number) => Self::Number(number),
+            Entry::Text(text) => Self::Text(text),
+            Entry::Nothing(()) => Self::Number(f64::NAN),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment() -> Box<dyn Experiment> {
+        ldp_pca::experiments::all().swap_remove(1)
+    }
+
+    #[test]
+    fn cells_survive_and_torn_lines_other_seeds_and_other_scales_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let experiment = experiment();
+        let head = |scale, seed| Head::new(experiment.as_ref(), scale, seed);
+        let open = |head: &Head| Kept::open(folder.path(), experiment.as_ref(), head).unwrap();
+        let quick = head(Scale::Quick, 1);
+        let rows = vec![vec![Value::Number(f64::NAN), "a \"b\"".into(), 0.1f64.into()]];
+        let mut kept = open(&quick);
+        kept.keep("one", rows).unwrap();
+        kept.keep("two", vec![]).unwrap();
+        drop(kept);
+        let path = path_of(folder.path(), experiment.as_ref());
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        let kept = open(&quick);
+        assert!(kept.has("one") && !kept.has("two"));
+        assert_eq!(kept.cells["one"][0][1..], ["a \"b\"".into(), Value::Number(0.1)]);
+        assert!(matches!(kept.cells["one"][0][0], Value::Number(number) if number.is_nan()));
+        assert!(whole.starts_with(&std::fs::read(&path).unwrap()));
+        // Nobody else may write meanwhile.
+        assert!(Kept::open(folder.path(), experiment.as_ref(), &quick).is_err());
+        drop(kept);
+        for other in [head(Scale::Quick, 2), head(Scale::Full, 1)] {
+            assert!(!open(&other).has("one"));
+            open(&quick).keep("one", vec![]).unwrap();
+        }
+    }
+}

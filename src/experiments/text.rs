@@ -1,0 +1,28 @@
+//! Numbers in sentences.
+
+/// With thousands separated.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Numbers one after the other: "0.5, 1, 2".
+pub(super) fn listed<T: ToString>(values: &[T]) -> String {
+    values.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands_are_separated_and_numbers_are_listed() {
+        assert_eq!([0, 999, 1000, 1_000_000].map(super::grouped), ["0", "999", "1,000", "1,000,000"]);
+        assert_eq!(super::listed(&[0.5, 1.0]), "0.5, 1");
+    }
+}
