@@ -1,5 +1,5 @@
-//! What is to be expected of double-cap on records in the unit ball: whether a setting of a paper can be recovered by a local
-//! method at all.
+//! What is to be expected of double-cap on records in the unit ball: whether a setting of a paper can be recovered by a
+//! local method at all.
 
 use super::ExperimentError;
 use crate::error::Error;

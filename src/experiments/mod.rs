@@ -432,3 +432,37 @@ from_stage!(
     RecoveryError => Pipeline,
     SimulationError => Pipeline,
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of the cells with these keys, at the quick scale, and what they show.
+    pub(super) fn some_cells(experiment: &dyn Experiment, keys: &[&str]) -> (Table, Findings) {
+        let mut table = Table::new(experiment.columns());
+        let cells = experiment.cells(Scale::Quick);
+        for key in keys {
+            let cell = cells.iter().find(|cell| cell.key() == *key).unwrap();
+            table.extend(cell.run(experiment, 1, &NoData, &StandingClock).unwrap());
+        }
+        let findings = experiment.findings(Scale::Quick, &table);
+        for grid in &findings.grids {
+            assert!(grid.rows.iter().all(|row| row.len() == grid.heads.len()), "{}", grid.title);
+        }
+        assert!(!findings.measured.is_empty() && !findings.differences.is_empty());
+        (table, findings)
+    }
+
+    #[test]
+    fn experiments_and_their_cells_have_names_of_their_own() {
+        let all = all();
+        let names: std::collections::BTreeSet<&str> = all.iter().map(|experiment| experiment.name()).collect();
+        assert_eq!(names.len(), all.len());
+        for (experiment, scale) in all.iter().flat_map(|one| [(one, Scale::Full), (one, Scale::Quick)]) {
+            let cells = experiment.cells(scale);
+            let keys: std::collections::BTreeSet<&str> = cells.iter().map(Cell::key).collect();
+            assert_eq!(keys.len(), cells.len(), "{}", experiment.name());
+            assert!(!cells.is_empty() && !experiment.parameters(scale).is_empty());
+        }
+    }
+}

@@ -3,7 +3,8 @@
 /// The probability with which one of all records may be longer.
 const LONGER: f64 = 1e-3;
 
-/// A norm that none of n normal records with mean 0 and these variances exceeds, except with a probability of a thousandth:
+/// A norm that none of n normal records with mean 0 and these variances exceeds, except with a probability of a
+/// thousandth:
 ///
 /// ```text
 /// |x|^2 <= tr S + 2 sqrt(t tr S^2) + 2 t l_1     with probability 1 - e^-t

@@ -11,8 +11,6 @@ mod trial;
 
 #[cfg(feature = "experiments")]
 pub(crate) use drawn::directions_mean;
-#[cfg(feature = "experiments")]
-pub(crate) use trial::sparse_components;
 
 pub use comparison::{Comparison, Projection, SupportCounts};
 pub use estimate::SpikedEstimate;

@@ -208,8 +208,7 @@ impl Trial<'_> {
     }
 }
 
-/// Solves the sparse problem closely enough to compare errors.
-pub(crate) fn sparse_components(
+pub(super) fn sparse_components(
     estimate: &DMatrix<f64>,
     rank: Rank,
     penalty: Penalty,

@@ -12,7 +12,7 @@
 
 use rand::rand_core::CryptoRng;
 
-use super::{Estimate, check};
+use super::{Estimate, certified, check};
 use crate::baselines::{
     Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
@@ -21,7 +21,7 @@ use crate::mechanism::{DoubleCap, LocalRandomizer};
 use crate::privacy::Epsilon;
 use crate::record::{Bounding, Radius};
 use crate::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};
-use crate::simulation::{directions_mean, sparse_components};
+use crate::simulation::directions_mean;
 use crate::subspace::Subspace;
 
 /// Double-cap reports and their principal components.
@@ -125,7 +125,7 @@ impl SubspaceEstimator for DoubleCapSparse {
         check(sample, rank, self.name())?;
         let Estimate { matrix, noise } = self.reports.sums(sample, rng)?;
         let penalty = default_penalty(noise, sample.dimension(), self.penalty_factor)?;
-        let solution = sparse_components(&matrix, rank, penalty)?;
+        let solution = certified(&matrix, rank, penalty)?;
         Ok(Outcome {
             subspace: Subspace::new(&solution.components)?,
             diagnostics: vec![("noise", noise), ("penalty", penalty.value()), ("gap", solution.relative_gap)],

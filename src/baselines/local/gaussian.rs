@@ -42,7 +42,7 @@ use rand::RngExt;
 use rand::rand_core::CryptoRng;
 use rand_distr::StandardNormal;
 
-use super::{Estimate, check};
+use super::{Estimate, MOST_STEPS, TOLERANCE, certified, check};
 use crate::baselines::{
     Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
@@ -50,7 +50,6 @@ use crate::error::Error;
 use crate::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::{AdmmSettings, DEFAULT_PENALTY_FACTOR, FantopeProblem, Rank, default_penalty, solve_admm};
-use crate::simulation::sparse_components;
 use crate::subspace::Subspace;
 
 /// Wang & Xu (2019), Algorithm 1.
@@ -128,11 +127,17 @@ pub enum SparseSolver {
 
 impl WangXuSparse {
     /// With the factor that this crate uses too, [`DEFAULT_PENALTY_FACTOR`], so that methods differ in their noise alone;
-    /// constant rho, no over-relaxation, until a relative gap of 1e-4 or for 500 iterations.
+    /// constant rho, no over-relaxation, until a relative gap of 1e-4 or for 300 iterations.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         let settings = AdmmSettings::default();
-        let admm = AdmmSettings { tolerance: 1e-4, max_iterations: 500, adapt_rho: false, relaxation: 1.0, ..settings };
+        let admm = AdmmSettings {
+            tolerance: TOLERANCE,
+            max_iterations: MOST_STEPS,
+            adapt_rho: false,
+            relaxation: 1.0,
+            ..settings
+        };
         Self {
             reports: WangXuPca::new(epsilon, delta),
             penalty_factor: DEFAULT_PENALTY_FACTOR,
@@ -164,7 +169,7 @@ impl SubspaceEstimator for WangXuSparse {
                 let problem = FantopeProblem::new(&matrix, rank, penalty)?;
                 solve_admm(&problem, &settings, &mut |_| ControlFlow::Continue(()))?
             }
-            SparseSolver::Certified => sparse_components(&matrix, rank, penalty)?,
+            SparseSolver::Certified => certified(&matrix, rank, penalty)?,
         };
         Ok(Outcome {
             subspace: Subspace::new(&solution.components)?,

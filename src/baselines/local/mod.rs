@@ -21,10 +21,14 @@ mod gaussian;
 pub use double_cap::{DoubleCapPca, DoubleCapSparse};
 pub use gaussian::{AnalyticGaussianPca, SparseSolver, WangXuPca, WangXuSparse};
 
+use std::ops::ControlFlow;
+
 use nalgebra::DMatrix;
 
 use super::{BaselineError, Outcome, Sample};
-use crate::recovery::{Rank, principal_components};
+use crate::recovery::{
+    FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, principal_components,
+};
 use crate::subspace::Subspace;
 
 /// An unbiased estimate of the second moments, as whoever sums up the reports has it.
@@ -44,6 +48,19 @@ impl Estimate {
         })
     }
 }
+
+/// Solves the sparse problem to a relative gap of 1e-4, or for as many steps as [`WangXuSparse`] takes: where there is nothing
+/// but noise, more of them change which noise is found.
+fn certified(matrix: &DMatrix<f64>, rank: Rank, penalty: Penalty) -> Result<FantopeSolution, BaselineError> {
+    let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..SolverSettings::default() };
+    let problem = FantopeProblem::new(matrix, rank, penalty)?;
+    Ok(FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?)
+}
+
+/// Relative gap at which sparse solvers stop.
+const TOLERANCE: f64 = 1e-4;
+/// Steps after which they do.
+const MOST_STEPS: usize = 300;
 
 /// Whether the records are those that the promises are about.
 fn check(sample: &Sample, rank: Rank, method: &'static str) -> Result<(), BaselineError> {

@@ -93,3 +93,37 @@ fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> 
 fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
     (column, value.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::tests::some_cells;
+
+    #[test]
+    fn the_theorem_of_figure_2_says_nothing_about_the_unit_ball() {
+        let (table, findings) = some_cells(&tradeoff::Tradeoff, &["bound"]);
+        let of = |units: &str| table.numbers("privacy_error", &[is("units", units)]);
+        assert!(of("as drawn").is_sorted_by(|a, b| a > b) && of("unit ball").iter().all(|error| error.is_nan()));
+        assert_eq!(findings.figures[0].series.len(), 1);
+    }
+
+    /// The ordering of Figure 4 (b) at its least dimension: noise that is proved, printed noise, and methods for all
+    /// records of the unit ball, far enough apart for one draw.
+    #[test]
+    fn dps_pca_is_ahead_in_few_dimensions_and_local_reports_say_nothing() {
+        let (table, findings) = some_cells(&accuracy::Accuracy, &["b-40-0"]);
+        let of = |method: &str| table.numbers("error", &[is("method", method)])[0];
+        assert!(of("PCA") < of("DPS-PCA, least noise") && of("DPS-PCA, least noise") < of("DPS-PCA, printed noise"));
+        assert!(of("PPCA") < of("MOD-SULQ") && of("double-cap + PCA") > 1.0);
+        let row = table.rows().next().unwrap();
+        assert!(row.number("eigenvalue") < row.number("threshold"));
+        assert!(findings.measured.iter().any(|text| text.contains("below the threshold of recovery")), "{findings:?}");
+    }
+
+    #[test]
+    fn times_are_told_for_every_method_and_dimension() {
+        let (table, findings) = some_cells(&time::CpuTime, &["d-200"]);
+        assert_eq!(table.distinct("method", &[]).len(), 5);
+        assert_eq!(findings.grids[0].rows.len(), 5);
+    }
+}

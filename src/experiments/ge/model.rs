@@ -65,8 +65,8 @@ impl Model {
         &self.truth
     }
 
-    /// A norm that no record exceeds, except with a probability of a thousandth: what records are divided by to bring them
-    /// into the unit ball without looking at them.
+    /// A norm that no record exceeds, except with a probability of a thousandth: what records are divided by to bring
+    /// them into the unit ball without looking at them.
     pub(super) fn radius(&self) -> f64 {
         self.radius
     }

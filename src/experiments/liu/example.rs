@@ -26,13 +26,15 @@ const PRINTED_EPSILON: f64 = 0.89;
 const PRINTED_THRESHOLD: &str = "Private Oja, beta of Lemma 3.2";
 const LEAST_THRESHOLD: &str = "Private Oja, least beta";
 const SHUFFLED: &str = "Private Oja, shuffled";
+const AMPLIFIED: &str = "Private Oja, shuffled, its largest epsilon";
 const PRINTED: &str = "DP-PCA, printed constants";
 
-const LINES: [(&str, Style); 8] = [
+const LINES: [(&str, Style); 9] = [
     (PCA, Style::NonPrivate),
     (PRINTED_THRESHOLD, Style::Method),
     (LEAST_THRESHOLD, Style::Method),
     (SHUFFLED, Style::Method),
+    (AMPLIFIED, Style::Method),
     (PRINTED, Style::Method),
     (BOXES, Style::Method),
     (BALLS, Style::Method),
@@ -57,6 +59,9 @@ fn contenders(variance: f64, bound: f64, records: u64) -> Result<Vec<Contender>,
     all.push(Contender::new(LEAST_THRESHOLD, oja(unshuffled, bound * bound), false));
     // Its range of epsilon is far below 1: it will say so.
     all.push(Contender::new(SHUFFLED, oja(PrivateOja::new(epsilon, delta), bound * bound), false));
+    if let Some(largest) = PrivateOja::largest_epsilon(records, delta) {
+        all.push(Contender::new(AMPLIFIED, oja(PrivateOja::new(largest, delta), bound * bound), false));
+    }
     all.push(Contender::new(PRINTED, DpPca::printed(Epsilon::new(PRINTED_EPSILON)?, delta), false));
     Ok(all)
 }
@@ -86,9 +91,10 @@ impl Experiment for Example {
     }
 
     fn paper_says(&self) -> &'static str {
-        "x = s v + N(0, sigma^2 I) with a random sign s. Private Oja achieves sin^2 = O(sigma^2 d / n + d^2 log(1/delta) / (epsilon n)^2), \
-         which does not vanish with sigma; DP-PCA achieves sin = O(sigma sqrt(d / n) + sigma d sqrt(log(1/delta)) / (epsilon n)), which \
-         does, and for any epsilon = O(1), where Private Oja is held to epsilon = O(sqrt(log(n/delta) / n))."
+        "x = s v + N(0, sigma^2 I) with a random sign s. Private Oja achieves sin^2 = O(sigma^2 d / n + d^2 \
+         log(1/delta) / (epsilon n)^2), which does not vanish with sigma; DP-PCA achieves sin = O(sigma sqrt(d / n) + \
+         sigma d sqrt(log(1/delta)) / (epsilon n)), which does, and for any epsilon = O(1), where Private Oja is held \
+         to epsilon = O(sqrt(log(n/delta) / n))."
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -103,7 +109,7 @@ impl Experiment for Example {
                 format!("{records}, {DIMENSION}, {EPSILON}, {DELTA:e} (ours: the example has no numbers)"),
             ),
             ("sigma^2", format!("{VARIANCES:?} (ours)")),
-            ("Private Oja", "without amplification, private for every epsilon; shuffled, as printed, beside it".into()),
+            ("Private Oja", "without amplification (for every epsilon); shuffled, as printed, at epsilon and at the largest allowed".into()),
             ("least beta", "the squared norm that no record exceeds: nothing is clipped".into()),
             ("epsilon of the printed DP-PCA", format!("{PRINTED_EPSILON} (Theorem 5.1: below 0.9)")),
             ("trials", trials.to_string()),
@@ -167,8 +173,9 @@ impl Experiment for Example {
         let times = |method: &str| mean(method, first) / mean(method, last);
         let mut measured = vec![
             format!(
-                "As sigma^2 falls from {first:e} to {last:e}, and sigma by a factor of {:.0}, the sine falls by a factor of {:.0} for DP-PCA \
-                 ({:.0} with balls, {:.0} for PCA without privacy), and of {:.1} for Private Oja with the least beta.",
+                "As sigma^2 falls from {first:e} to {last:e}, and sigma by a factor of {:.0}, the sine falls by a \
+                 factor of {:.0} for DP-PCA ({:.0} with balls, {:.0} for PCA without privacy), and of {:.1} for \
+                 Private Oja with the least beta.",
                 (first / last).sqrt(),
                 times(BOXES),
                 times(BALLS),
@@ -176,8 +183,8 @@ impl Experiment for Example {
                 times(LEAST_THRESHOLD),
             ),
             format!(
-                "At sigma^2 = {last:e}: DP-PCA {:.6}, with balls {:.6}; Private Oja {:.4} (least beta), {:.4} (beta of Lemma 3.2); double-cap, \
-                 without a curator, {:.4}; a random direction {random:.3}.",
+                "At sigma^2 = {last:e}: DP-PCA {:.6}, with balls {:.6}; Private Oja {:.4} (least beta), {:.4} (beta of \
+                 Lemma 3.2); double-cap, without a curator, {:.4}; a random direction {random:.3}.",
                 mean(BOXES, last),
                 mean(BALLS, last),
                 mean(LEAST_THRESHOLD, last),
@@ -194,14 +201,18 @@ impl Experiment for Example {
         }
         if let Some(row) = table.rows().next() {
             let largest = row.number("largest_epsilon");
-            measured.push(format!("Private Oja as printed, shuffled, is for epsilon up to {largest:.4} at this n."));
+            measured.push(format!(
+                "Private Oja as printed, shuffled, is for epsilon up to {largest:.4} at this n; there its sine is \
+                 {:.4} at sigma^2 = {last:e}.",
+                mean(AMPLIFIED, last),
+            ));
         }
         for variance in [first, last] {
             if let Some(row) = table.matching(&[is("variance", variance)]).next() {
                 let (eigenvalue, threshold) = (row.number("eigenvalue"), row.number("threshold"));
                 measured.push(format!(
-                    "Local, sigma^2 = {variance:e}: the eigenvalue {eigenvalue:.3} (in the unit ball) is {} the threshold of recovery, \
-                     {threshold:.3}.",
+                    "Local, sigma^2 = {variance:e}: the eigenvalue {eigenvalue:.3} (in the unit ball) is {} the \
+                     threshold of recovery, {threshold:.3}.",
                     side(eigenvalue, threshold),
                 ));
             }
@@ -223,10 +234,11 @@ impl Experiment for Example {
             }],
             measured,
             differences: vec![
-                "The paper states rates without constants. Both methods have the smallest noise here that is proved to be private, since \
-                 neither C nor C' of Algorithm 2 is in the paper."
+                "The paper states rates without constants. Both methods have the smallest noise here that is proved to \
+                 be private, since neither C nor C' of Algorithm 2 is in the paper."
                     .into(),
-                "A local method cannot adapt its noise to gradients: as Private Oja's, its error does not vanish with sigma.".into(),
+                "A local method cannot adapt its noise to gradients: as Private Oja's, its error does not vanish with \
+                 sigma.".into(),
             ],
         }
     }

@@ -79,7 +79,8 @@ fn in_unit_ball(values: &[f64], dimension: usize, bound: f64) -> Result<Sample, 
     Ok(Sample::new(dimension, scaled)?)
 }
 
-/// What is to be expected of double-cap for one eigenvalue above d - 1 equal ones, once records are divided by the bound.
+/// What is to be expected of double-cap for one eigenvalue above d - 1 equal ones, once records are divided by the
+/// bound.
 fn expected(
     dimension: usize,
     (first, others): (f64, f64),
@@ -98,4 +99,28 @@ fn normal(run: &mut Run<'_>) -> f64 {
 /// A condition on a column.
 fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
     (column, value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::tests::some_cells;
+
+    #[test]
+    fn only_noise_that_adapts_vanishes_with_the_data_s() {
+        let (table, findings) = some_cells(&example::Example, &["variance-1e-6-0"]);
+        let of = |method: &str| table.numbers("sine", &[is("method", method)])[0];
+        assert!(of(BOXES) < 0.01 && of("Private Oja, least beta") > 0.03, "{table:?}");
+        assert!(of("Private Oja, shuffled").is_nan());
+        assert!(findings.measured.iter().any(|text| text.contains("refused: outside Lemma 3.1")), "{findings:?}");
+    }
+
+    #[test]
+    fn settings_below_the_threshold_of_a_local_method_are_named() {
+        let (table, findings) = some_cells(&rates::Rates, &["n-25000-20-0"]);
+        let row = table.rows().next().unwrap();
+        let below = row.number("eigenvalue") <= row.number("threshold");
+        assert_eq!(findings.measured.iter().any(|text| text.contains("n = 25000, d = 20")), below, "{findings:?}");
+        assert!(row.text("method") == PCA && row.number("price") == 0.0);
+    }
 }

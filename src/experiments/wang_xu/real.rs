@@ -7,10 +7,14 @@ use rand::seq::index;
 use super::super::data::{Connections, DataSet, Scaling};
 use super::super::text::{grouped, listed};
 use super::super::{Axis, Cell, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value};
+use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
 use super::{Contender, dense_contenders, figure, random_level, series, two};
 use crate::baselines::{Pca, Sample, SubspaceEstimator};
-use crate::recovery::Rank;
+use crate::prediction::{Planner, Spectrum};
+use crate::privacy::Epsilon;
+use crate::record::Bounding;
+use crate::recovery::{Rank, principal_components};
 
 /// Figures 1 (over n) and 2 (over epsilon).
 pub(in crate::experiments) struct RealData;
@@ -92,7 +96,7 @@ impl Experiment for RealData {
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        &["data", "panel", "n", "p", "k", "epsilon", "trial", "method", "error"]
+        &["data", "panel", "n", "p", "k", "epsilon", "first", "last", "next", "trial", "method", "error"]
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
@@ -133,8 +137,8 @@ impl Experiment for RealData {
             findings.measured.extend(Self::sentence(table, &set, p));
         }
         findings.differences = vec![
-            "Real records have one or two strong components (their mean above all) and weak ones after them: the strong ones \
-             are found first, and the error falls in steps as n or ε lets further ones out of the noise."
+            "A component is found once its variance is above the threshold. Those of real records differ by orders of \
+             magnitude, so the error falls in steps as n or ε lets one after the other out of the noise."
                 .into(),
         ];
         findings
@@ -163,15 +167,37 @@ impl RealData {
             here.push(("method", method.clone()));
             parts.push(format!("{method} {}", two(table.summary("error", &here)?.mean)));
         }
-        (!parts.is_empty()).then(|| {
-            format!(
-                "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {} in the mean square.",
-                grouped(largest as u64),
-                parts.join(", "),
-                two(random_level(RANK, dimension))
-            )
-        })
+        let row = table.matching(&here).next()?;
+        let variances = [row.number("first"), row.number("last"), row.number("next")];
+        let needed = thresholds(dimension, variances, largest as u64).ok()?;
+        Some(format!(
+            "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {} in the mean square. Components 1, {RANK} and {} \
+             have variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} with \
+             double-cap.",
+            grouped(largest as u64),
+            parts.join(", "),
+            two(random_level(RANK, dimension)),
+            RANK + 1,
+            variances[0],
+            variances[1],
+            variances[2],
+            needed[0],
+            needed[1],
+        ))
     }
+}
+
+/// The variance above which a component is recoverable, with the printed noise and with double-cap.
+fn thresholds(dimension: usize, variances: [f64; 3], records: u64) -> Result<[f64; 2], ExperimentError> {
+    let [first, last, next] = variances;
+    // All that is not in the first component, spread over the others: the bulk is no larger.
+    let bulk = next.min((1.0 - first) / dimension as f64).max(0.0);
+    let spectrum = Spectrum::new(dimension, vec![first, last.max(bulk)], bulk)?;
+    let of = |family| -> Result<f64, ExperimentError> {
+        let planner = Planner::new(spectrum.clone(), Rank::new(2)?, family, Bounding::UnitNorm)?;
+        Ok(planner.predict(Epsilon::new(EPSILON)?, records)?.threshold)
+    };
+    Ok([of(printed_noise()?)?, of(DOUBLE_CAP)?])
 }
 
 fn cell_rows(
@@ -184,6 +210,7 @@ fn cell_rows(
     let all: Vec<usize> = (0..records.len()).collect();
     let everything = records.sample(&all)?;
     let truth = Pca.estimate(&everything, Rank::new(RANK)?, &mut run.rng)?.subspace;
+    let variances = principal_components(everything.second_moment(), Rank::new(RANK + 1)?)?.values;
     let count = ((share * records.len() as f64).round() as usize).max(1);
     let contenders = dense_contenders(epsilon)?;
     let mut rows = vec![];
@@ -203,6 +230,9 @@ fn cell_rows(
                 sample.dimension().into(),
                 RANK.into(),
                 epsilon.into(),
+                variances[0].into(),
+                variances[RANK - 1].into(),
+                variances[RANK].into(),
                 trial.into(),
                 method.into(),
                 error.into(),
