@@ -1,5 +1,7 @@
 //! The command line through the real binary, as a newcomer uses and misuses it.
 
+#[cfg(feature = "experiments")]
+mod experiment;
 mod flow;
 mod formats;
 mod plan;
