@@ -54,10 +54,13 @@
 //! # Ok::<(), ldp_pca::experiments::ExperimentError>(())
 //! ```
 
-pub mod chaudhuri;
+mod chaudhuri;
 pub mod data;
 mod figure;
-pub mod ge;
+mod ge;
+mod liu;
+mod local;
+mod norms;
 pub mod svm;
 mod table;
 mod text;
@@ -88,20 +91,8 @@ use crate::subspace::SubspaceError;
 /// Every experiment, paper by paper.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    let mut experiments = wang_xu::experiments();
-    experiments.extend([
-        Box::new(chaudhuri::Correlation) as Box<dyn Experiment>,
-        Box::new(chaudhuri::BurnIn),
-        Box::new(chaudhuri::DataSets),
-        Box::new(chaudhuri::DataSize),
-        Box::new(chaudhuri::Classification),
-        Box::new(chaudhuri::PrivacyRequirement),
-        Box::new(ge::Tradeoff),
-        Box::new(ge::Convergence),
-        Box::new(ge::Accuracy),
-        Box::new(ge::CpuTime),
-    ]);
-    experiments
+    let papers = [wang_xu::experiments(), chaudhuri::experiments(), ge::experiments(), liu::experiments()];
+    papers.into_iter().flatten().collect()
 }
 
 /// A table or a figure of a paper, to be run again.
@@ -441,3 +432,37 @@ from_stage!(
     RecoveryError => Pipeline,
     SimulationError => Pipeline,
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of the cells with these keys, at the quick scale, and what they show.
+    pub(super) fn some_cells(experiment: &dyn Experiment, keys: &[&str]) -> (Table, Findings) {
+        let mut table = Table::new(experiment.columns());
+        let cells = experiment.cells(Scale::Quick);
+        for key in keys {
+            let cell = cells.iter().find(|cell| cell.key() == *key).unwrap();
+            table.extend(cell.run(experiment, 1, &NoData, &StandingClock).unwrap());
+        }
+        let findings = experiment.findings(Scale::Quick, &table);
+        for grid in &findings.grids {
+            assert!(grid.rows.iter().all(|row| row.len() == grid.heads.len()), "{}", grid.title);
+        }
+        assert!(!findings.measured.is_empty() && !findings.differences.is_empty());
+        (table, findings)
+    }
+
+    #[test]
+    fn experiments_and_their_cells_have_names_of_their_own() {
+        let all = all();
+        let names: std::collections::BTreeSet<&str> = all.iter().map(|experiment| experiment.name()).collect();
+        assert_eq!(names.len(), all.len());
+        for (experiment, scale) in all.iter().flat_map(|one| [(one, Scale::Full), (one, Scale::Quick)]) {
+            let cells = experiment.cells(scale);
+            let keys: std::collections::BTreeSet<&str> = cells.iter().map(Cell::key).collect();
+            assert_eq!(keys.len(), cells.len(), "{}", experiment.name());
+            assert!(!cells.is_empty() && !experiment.parameters(scale).is_empty());
+        }
+    }
+}

@@ -4,15 +4,15 @@
 //! minimize over w in R^p  1/2 ||w||^2 + C Sum_i max(0, 1 - y_i w^T z_i),     z_i = (x_i, 1),  y_i = +1 or -1
 //! ```
 //!
-//! by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008, Algorithm 1): each step minimizes the dual
-//! `1/2 ||Sum_i a_i y_i z_i||^2 - Sum_i a_i` over one `0 <= a_i <= C` exactly, with `w = Sum_i a_i y_i z_i` kept up to date.
-//! The constant feature stands for the intercept, so the intercept is regularized with the rest, as in LIBLINEAR and unlike
-//! in LIBSVM. Primal minus dual is never negative and bounds how far both are from the optimum: training stops by it, and
-//! [`LinearSvm::gap`] is a certificate that needs no trust in the algorithm.
+//! by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008, Algorithm 1): each step minimizes the
+//! dual `1/2 ||Sum_i a_i y_i z_i||^2 - Sum_i a_i` over one `0 <= a_i <= C` exactly, with `w = Sum_i a_i y_i z_i` kept up
+//! to date. The constant feature stands for the intercept, which is regularized with the rest, as in LIBLINEAR and
+//! unlike in LIBSVM. Primal minus dual is never negative and bounds how far both are from the optimum: training stops by
+//! it, and [`LinearSvm::gap`] is a certificate that needs no trust in the algorithm.
 //!
-//! Why not a crate: Chaudhuri et al. train on a tenth of half of KDD Cup 99, 24,701 records. Kernel solvers as `linfa-svm`
-//! 0.8 hold the full kernel matrix, here 4.9 GB, and are known not to finish at half that size (linfa's issue 308);
-//! `liblinear` and `libsvm` bind C++ sources. In the 2 to 12 dimensions of a projection this loop takes milliseconds.
+//! Why not a crate: Chaudhuri et al. train on a tenth of half of KDD Cup 99, 24,701 records. `linfa-svm` 0.8 holds the
+//! full kernel matrix, here 4.9 GB, and its users report that half as many records do not finish in hours; `liblinear`
+//! binds C++ sources. In the few dimensions of a projection this loop takes seconds.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt as _};

@@ -2,19 +2,18 @@
 
 use nalgebra::DMatrix;
 
-use super::{decimals, is, law};
+use super::{decimals, is};
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::{Sample, SubspaceEstimator as _};
+use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value,
 };
-use crate::prediction::{Spectrum, predict, published};
+use crate::prediction::{Spectrum, published};
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Figure 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Correlation;
+pub(super) struct Correlation;
 
 const DELTA: f64 = 0.01;
 /// "from d = 50 to d = 1000" in four panels, "ranging from 0.01 to 2": those between are ours.
@@ -66,13 +65,13 @@ impl Experiment for Correlation {
     }
 
     fn paper_says(&self) -> &'static str {
-        "On some data the expected correlation of MOD-SULQ's top direction with the true one is at most (21). In high dimension \
-         it is poor when there are few data points; in lower dimensions and data-rich regimes the performance may be more \
-         favorable. Four panels, d = 50 to 1000, epsilon from 0.01 to 2, delta = 0.01."
+        "On some data the expected correlation of MOD-SULQ's top direction with the true one is at most (21). In high \
+         dimension it is poor when there are few data points; in lower dimensions and data-rich regimes the \
+         performance may be more favorable. Four panels, d = 50 to 1000, epsilon from 0.01 to 2, delta = 0.01."
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        &["d", "epsilon", "log10_n", "bound", "mod_sulq", "double_cap"]
+        &["d", "epsilon", "n", "bound", "mod_sulq", "double_cap"]
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
@@ -101,11 +100,11 @@ impl Experiment for Correlation {
                     } else {
                         f64::NAN
                     };
-                    let local = predict(&spectrum, rank, &law(dimension, records, epsilon)?)?;
+                    let local = double_cap_prediction(&spectrum, rank, records, epsilon)?;
                     Ok(vec![
                         dimension.into(),
                         value.into(),
-                        exponent.into(),
+                        records.into(),
                         bound.unwrap_or(f64::NAN).into(),
                         mod_sulq.into(),
                         (1.0 - local.sin_theta_squared).max(0.0).sqrt().into(),
@@ -123,27 +122,35 @@ impl Experiment for Correlation {
             let mut series = vec![];
             for epsilon in EPSILONS {
                 let here = [is("d", dimension), is("epsilon", epsilon)];
-                let line = |name: String, style, column| Series::means(name, style, table, ("log10_n", column), &here);
+                let line = |name: String, style, column| Series::means(name, style, table, ("n", column), &here);
                 series.push(line(format!("bound, epsilon {epsilon}"), Style::Theory, "bound"));
                 series.push(line(format!("MOD-SULQ, epsilon {epsilon}"), Style::Method, "mod_sulq"));
             }
             let here = [is("d", dimension), is("epsilon", 1.0)];
-            let local = Series::means("double-cap, epsilon 1", Style::Ours, table, ("log10_n", "double_cap"), &here);
+            let local = Series::means("double-cap, epsilon 1", Style::Ours, table, ("n", "double_cap"), &here);
             series.push(local);
             series.retain(|series| !series.points.is_empty());
             findings.figures.push(Figure {
                 title: format!("d = {dimension}: mean |<v1_hat, v1>| on n copies of one vector"),
-                x: Axis::linear("log10 n"),
+                x: Axis::logarithmic("n"),
                 y: Axis::linear("correlation"),
                 series,
-                levels: vec![],
+                levels: vec![
+                    Level { name: "PCA".into(), y: 1.0 },
+                    // The mean of a coordinate's size on the sphere, nearly.
+                    Level {
+                        name: "random direction".into(),
+                        y: (2.0 / (core::f64::consts::PI * dimension as f64)).sqrt(),
+                    },
+                ],
             });
         }
         let ran: Vec<_> = table.rows().filter(|row| !row.number("mod_sulq").is_nan()).collect();
         let kept = ran.iter().filter(|row| row.number("mod_sulq") <= row.number("bound")).count();
         let closest = ran.iter().map(|row| row.number("bound") - row.number("mod_sulq")).fold(f64::INFINITY, f64::min);
         findings.measured.push(format!(
-            "MOD-SULQ's mean correlation is below the bound at {kept} of {} points at which it was run (closest: {} below).",
+            "MOD-SULQ's mean correlation is below the bound at {kept} of {} points at which it was run (closest: {} \
+             below).",
             ran.len(),
             decimals(closest, 4),
         ));
@@ -157,24 +164,25 @@ impl Experiment for Correlation {
                 own.peek()?;
                 Some(
                     own.find(|row| row.number(column) >= 0.9)
-                        .map_or("more".to_owned(), |row| format!("10^{}", row.number("log10_n"))),
+                        .map_or("more".to_owned(), |row| format!("10^{:.2}", row.number("n").log10())),
                 )
             };
             let central = first("mod_sulq").map_or("was not run".to_owned(), |n| format!("reaches it at n = {n}"));
             findings.measured.push(format!(
-                "A correlation of 0.9 at d = {dimension}, epsilon = 1: double-cap, without a curator, is predicted to reach it at n = {}; \
-                 MOD-SULQ {central}.",
+                "A correlation of 0.9 at d = {dimension}, epsilon = 1: double-cap, without a curator, is predicted to \
+                 reach it at n = {}; MOD-SULQ {central}.",
                 first("double_cap").unwrap_or_default(),
             ));
         }
         findings.differences.push(
-            "The bound is far from what MOD-SULQ does: (21) never falls below 3/4, as 1 - (1 - phi) / 4 cannot. It proves the scaling \
-             of Theorem 9, not the height of a curve. The noise is that of eq. (5), with its last term 1 / (n sqrt(epsilon))."
+            "The bound is far from what MOD-SULQ does: (21) never falls below 3/4, as 1 - (1 - phi) / 4 cannot. It \
+             proves the scaling of Theorem 9, not the height of a curve. The noise is that of eq. (5), with its last \
+             term 1 / (n sqrt(epsilon))."
                 .into(),
         );
         findings.differences.push(
-            "MOD-SULQ's noise has a factor d in every entry, which Analyze Gauss does without: that a local method needs fewer records \
-             here is no merit of the local model."
+            "MOD-SULQ's noise has a factor d in every entry, which Analyze Gauss does without: that a local method \
+             needs fewer records here is no merit of the local model."
                 .into(),
         );
         findings

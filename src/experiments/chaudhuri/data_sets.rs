@@ -8,9 +8,7 @@ use crate::experiments::{Cell, Experiment, ExperimentError, Findings, Grid, Pape
 use crate::recovery::Rank;
 use crate::subspace::captured_variance;
 
-/// Table 1.
-#[derive(Clone, Copy, Debug)]
-pub struct DataSets;
+pub(super) struct DataSets;
 
 /// `q_F(V_k)` and `q_F(V_k) / |A|_F` as printed, in the order of [`REAL`].
 const PRINTED: [(f64, f64); 4] = [(0.6587, 0.96), (0.7321, 0.81), (0.5672, 0.81), (0.5118, 0.81)];
@@ -48,8 +46,9 @@ impl Experiment for DataSets {
     }
 
     fn paper_says(&self) -> &'static str {
-        "kddcup: 494,021 records, d = 116, q_F(V_4) = 0.6587, q_F / |A|_F = 0.96. census: 199,523, 513, q_F(V_8) = 0.7321, 0.81. \
-         localization: 164,860, 44, q_F(V_10) = 0.5672, 0.81. insurance: 9,822, 150, q_F(V_11) = 0.5118, 0.81."
+        "kddcup: 494,021 records, d = 116, q_F(V_4) = 0.6587, q_F / |A|_F = 0.96. census: 199,523, 513, q_F(V_8) = \
+         0.7321, 0.81. localization: 164,860, 44, q_F(V_10) = 0.5672, 0.81. insurance: 9,822, 150, q_F(V_11) = 0.5118, \
+         0.81."
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -110,8 +109,8 @@ impl Experiment for DataSets {
                     decimals(printed_share, 2),
                 ]);
                 measured.push(format!(
-                    "{name}: q_F = {} where {printed} is printed ({:+.1} %). As a share of the trace it is {}, where {printed_share} is \
-                     printed for a share of |A|_F, of which it is {}.",
+                    "{name}: q_F = {} where {printed} is printed ({:+.1} %). As a share of the trace it is {}, where \
+                     {printed_share} is printed for a share of |A|_F, of which it is {}.",
                     decimals(captured, 5),
                     100.0 * (captured / printed - 1.0),
                     decimals(captured / row.number("trace"), 3),
@@ -125,8 +124,8 @@ impl Experiment for DataSets {
             table.matching(&[is("data", "kddcup99"), is("scaling", MAXIMUM_NORM)]).next(),
         ) {
             measured.push(format!(
-                "With every record divided by its own norm instead, as double-cap would have it, four components of kddcup99 \
-                 capture {} of a trace of 1; by the largest norm they capture {} of {}, which is {} of it.",
+                "With every record divided by its own norm instead, as double-cap would have it, four components of \
+                 kddcup99 capture {} of a trace of 1; by the largest norm they capture {} of {}, which is {} of it.",
                 decimals(row.number("q_f"), 4),
                 decimals(scaled.number("q_f"), 4),
                 decimals(scaled.number("trace"), 4),
@@ -138,12 +137,14 @@ impl Experiment for DataSets {
             grids: vec![grid],
             measured,
             differences: vec![
-                "q_F can exceed |A|_F, and does for kddcup99: what Table 1 prints as q_F / |A|_F is the share of the trace.".into(),
-                "kddcup99 has the paper's n and d, and every step of section 6.1 was followed; the paper's value is not reached \
-                 exactly, and it does not say which details (the categorical columns, the file) would tell."
+                "q_F can exceed |A|_F, and does for kddcup99: what Table 1 prints as q_F / |A|_F is the share of the \
+                 trace."
                     .into(),
-                "Data sets that are not in the folder are left out, never replaced: the list of what is missing names their \
-                 publishers."
+                "kddcup99 has the paper's n and d, and every step of section 6.1 was followed; the paper's value is \
+                 not reached exactly, and it does not say which details (the categorical columns, the file) would tell."
+                    .into(),
+                "Data sets that are not in the folder are left out, never replaced: the list of what is missing names \
+                 their publishers."
                     .into(),
             ],
         }

@@ -1,6 +1,7 @@
 //! Chaudhuri, Sarwate & Sinha (2013): MOD-SULQ and PPCA, in theory, on real data and before a classifier.
 //!
-//! Their central methods stand beside double-cap, which trusts nobody, PCA without privacy and a subspace that reads nothing.
+//! Their central methods stand beside double-cap, which trusts nobody, PCA without privacy and a subspace that reads
+//! nothing.
 
 mod burn_in;
 mod classification;
@@ -9,28 +10,31 @@ mod data_sets;
 mod privacy;
 mod size;
 
-pub use burn_in::BurnIn;
-pub use classification::Classification;
-pub use correlation::Correlation;
-pub use data_sets::DataSets;
-pub use privacy::PrivacyRequirement;
-pub use size::DataSize;
-
 use super::data::{DataSet, Scaling, scaled_as_chaudhuri};
-use super::{ExperimentError, Run, Value};
+use super::local::double_cap_prediction;
+use super::{Experiment, ExperimentError, Run, Value};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
 use crate::baselines::reference::{Pca, RandomSubspace};
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::linalg::symmetric_eigen;
-use crate::mechanism::{DoubleCap, Mechanism};
-use crate::noise::NoiseLaw;
-use crate::prediction::{Prediction, Spectrum, predict};
+use crate::prediction::{Prediction, Spectrum};
 use crate::privacy::{Delta, Epsilon};
-use crate::record::{Bounding, Radius};
 use crate::recovery::{Rank, RecoveryError};
 use crate::subspace::captured_variance;
+
+/// The experiments, in the order of the paper.
+pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
+    vec![
+        Box::new(correlation::Correlation),
+        Box::new(data_sets::DataSets),
+        Box::new(burn_in::BurnIn),
+        Box::new(size::DataSize),
+        Box::new(classification::Classification),
+        Box::new(privacy::PrivacyRequirement),
+    ]
+}
 
 /// The real data sets of section 6.1, with the ranks that the paper takes.
 const REAL: [(&str, usize); 4] = [("kddcup99", 4), ("census", 8), ("localization", 10), ("insurance", 11)];
@@ -58,8 +62,8 @@ impl Methods {
         }
     }
 
-    /// q_F of each draw of each method, PCA first: `(method, draw, q_F)`. The local method reads `records`, the central ones
-    /// only `moments`, which are those of the same records.
+    /// q_F of each draw of each method, PCA first: `(method, draw, q_F)`. The local method reads `records`, the central
+    /// ones only `moments`, which are those of the same records.
     fn captured(
         &self,
         moments: &Sample,
@@ -93,7 +97,7 @@ fn expected(eigenvalues: &[f64], rank: Rank, records: u64, epsilon: Epsilon) -> 
     let bulk = rest.iter().sum::<f64>() / rest.len() as f64;
     let spectrum =
         Spectrum::new(dimension, eigenvalues[..signals].iter().map(|value| value.max(bulk)).collect(), bulk)?;
-    Ok(predict(&spectrum, rank, &law(dimension, records, epsilon)?)?)
+    double_cap_prediction(&spectrum, rank, records, epsilon)
 }
 
 /// The eigenvalues of the second moments, in descending order.
@@ -102,15 +106,6 @@ fn eigenvalues(sample: &Sample) -> Result<Vec<f64>, ExperimentError> {
     let mut values = eigen.values.as_slice().to_vec();
     values.sort_by(|a, b| b.total_cmp(a));
     Ok(values)
-}
-
-/// The law of double-cap's noise on records in the unit ball.
-fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
-    let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(crate::error::Error::from)? };
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let cap = DoubleCap::best_cap(candidates, epsilon);
-    let mechanism = DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?;
-    Ok(NoiseLaw::new(&Mechanism::DoubleCap(mechanism), bounding, records)?)
 }
 
 /// Moments and records of a data set, or of those of its records whose indices are given.
@@ -142,4 +137,56 @@ fn decimals(number: f64, digits: usize) -> String {
 /// A condition on a column.
 fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
     (column, value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::experiments::tests::some_cells;
+    use crate::experiments::{NoData, StandingClock, Summary};
+
+    /// PCA is the maximum whatever is drawn. For the others: 20 draws each, means at least 5 standard errors apart.
+    #[test]
+    fn the_ordering_of_section_6_5_holds_at_moderate_epsilon() {
+        let clock = StandingClock;
+        let mut run = Run { rng: ChaCha12Rng::seed_from_u64(65), data: &NoData, clock: &clock };
+        let sample = privacy::draw(&mut run).unwrap();
+        assert_eq!((sample.records(), sample.dimension()), (5000, 10));
+        for value in [0.2, 0.4, 0.7] {
+            let (epsilon, delta) = (Epsilon::new(value).unwrap(), Delta::new(0.05).unwrap());
+            let methods = Methods::new(epsilon, delta, (100, 20), 20, 1);
+            let rows = methods.captured(&sample, &sample, Rank::new(2).unwrap(), &mut run).unwrap();
+            let of =
+                |name: &str| Summary::of(rows.iter().filter(|row| row.0 == name).map(|row| row.2).collect()).unwrap();
+            let (pca, ppca, mod_sulq) = (of("PCA"), of("PPCA"), of("MOD-SULQ"));
+            assert!(rows.iter().all(|row| row.2 <= pca.mean + 1e-12));
+            let error = ((ppca.deviation.powi(2) + mod_sulq.deviation.powi(2)) / 20.0).sqrt();
+            assert!(ppca.mean - mod_sulq.mean > 5.0 * error, "{value}: {} {} {error}", ppca.mean, mod_sulq.mean);
+            // "PPCA still captures most of the utility, whereas the gap becomes quite large."
+            assert!(ppca.mean > 0.75 * pca.mean && mod_sulq.mean < 0.75 * pca.mean, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_bound_of_figure_1_is_above_what_mod_sulq_does() {
+        let (table, findings) = some_cells(&correlation::Correlation, &["d-50-epsilon-0.1"]);
+        let ran: Vec<_> = table.rows().filter(|row| !row.number("mod_sulq").is_nan()).collect();
+        assert!(ran.len() > 10 && ran.iter().all(|row| row.number("mod_sulq") <= row.number("bound")));
+        // With a hundred records nothing is found; with 10^8 everything.
+        assert!(ran[0].number("mod_sulq") < 0.3 && ran[ran.len() - 1].number("mod_sulq") > 0.99);
+        assert!(findings.measured[0].contains(&format!("at {0} of {0} points", ran.len())), "{findings:?}");
+    }
+
+    #[test]
+    fn what_needs_data_is_left_out_without_it() {
+        for experiment in experiments() {
+            for cell in experiment.cells(crate::experiments::Scale::Full).iter().filter(|cell| cell.data().is_some()) {
+                let found = cell.run(experiment.as_ref(), 1, &NoData, &StandingClock);
+                assert!(matches!(found, Err(ExperimentError::Missing(_))), "{} {}", experiment.name(), cell.key());
+            }
+        }
+    }
 }

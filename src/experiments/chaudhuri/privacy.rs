@@ -11,9 +11,7 @@ use crate::experiments::{
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Figure 5.
-#[derive(Clone, Copy, Debug)]
-pub struct PrivacyRequirement;
+pub(super) struct PrivacyRequirement;
 
 const RECORDS: usize = 5000;
 const RANK: usize = 2;
@@ -25,7 +23,7 @@ const EIGENVALUES: [f64; 10] = [0.5, 0.30, 0.04, 0.03, 0.02, 0.01, 0.004, 0.003,
 const EPSILONS: [f64; 8] = [0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
 
 /// n Gaussian records, all divided by the norm of the longest.
-fn draw(run: &mut Run<'_>) -> Result<Sample, ExperimentError> {
+pub(super) fn draw(run: &mut Run<'_>) -> Result<Sample, ExperimentError> {
     let values: Vec<f64> = (0..RECORDS)
         .flat_map(|_| EIGENVALUES)
         .map(|variance| variance.sqrt() * Distribution::<f64>::sample(&StandardNormal, &mut run.rng))
@@ -36,7 +34,7 @@ fn draw(run: &mut Run<'_>) -> Result<Sample, ExperimentError> {
 
 /// Data sets, draws of each method on each.
 fn sizes(scale: Scale) -> (u32, usize) {
-    scale.choose((10, 10), (2, 10))
+    scale.choose((10, 10), (3, 10))
 }
 
 impl Experiment for PrivacyRequirement {
@@ -53,9 +51,9 @@ impl Experiment for PrivacyRequirement {
     }
 
     fn paper_says(&self) -> &'static str {
-        "Both MOD-SULQ and PPCA approach PCA without privacy as epsilon grows. For moderate epsilon PPCA still captures most \
-         of the utility, whereas the gap between MOD-SULQ and PPCA becomes quite large. 100 draws of each method; the \
-         figure's values are not in the text."
+        "Both MOD-SULQ and PPCA approach PCA without privacy as epsilon grows. For moderate epsilon PPCA still \
+         captures most of the utility, whereas the gap between MOD-SULQ and PPCA becomes quite large. 100 draws of \
+         each method; the figure's values are not in the text."
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -157,8 +155,8 @@ impl Experiment for PrivacyRequirement {
             }],
             measured: vec![
                 format!(
-                    "PCA ≥ PPCA > MOD-SULQ at {} of {} values of epsilon. The gap between the two is widest at epsilon = \
-                     {widest}: PPCA captures {} of what PCA does, MOD-SULQ {}, a random subspace {}.",
+                    "PCA ≥ PPCA > MOD-SULQ at {} of {} values of epsilon. The gap between the two is widest at epsilon \
+                     = {widest}: PPCA captures {} of what PCA does, MOD-SULQ {}, a random subspace {}.",
                     kept.len(),
                     EPSILONS.len(),
                     percent(share("PPCA", widest).mean),
@@ -166,30 +164,33 @@ impl Experiment for PrivacyRequirement {
                     percent(random),
                 ),
                 format!(
-                    "At epsilon = {last} PPCA is at {} of PCA, MOD-SULQ at {}, and double-cap, without a curator, at {}.",
+                    "At epsilon = {last} PPCA is at {} of PCA, MOD-SULQ at {}, and double-cap, without a curator, at \
+                     {}.",
                     percent(share("PPCA", last).mean),
                     percent(share("MOD-SULQ", last).mean),
                     percent(share("double-cap + PCA", last).mean),
                 ),
                 match recoverable {
                     Some(epsilon) => format!(
-                        "Local: the second component (eigenvalue {}) rises above the threshold of recovery from epsilon = \
-                         {epsilon} on (threshold {} there, predicted for these eigenvalues); every smaller epsilon is below it.",
+                        "Local: the second component (eigenvalue {}) rises above the threshold of recovery from \
+                         epsilon = {epsilon} on (threshold {} there, predicted for these eigenvalues); every smaller \
+                         epsilon is below it.",
                         decimals(eigenvalue, 4),
                         decimals(thresholds(*epsilon), 4),
                     ),
                     None => format!(
-                        "Local: the second component (eigenvalue {}) lies below the threshold of recovery at every epsilon \
-                         shown ({} at {last}, predicted for these eigenvalues): 5,000 records are too few for a local method.",
+                        "Local: the second component (eigenvalue {}) lies below the threshold of recovery at every \
+                         epsilon shown ({} at {last}, predicted for these eigenvalues): 5,000 records are too few for \
+                         a local method.",
                         decimals(eigenvalue, 4),
                         decimals(thresholds(last), 4),
                     ),
                 },
             ],
             differences: vec![format!(
-                "Gaussian records are not bounded, and the text does not say how they were brought into the unit ball that the \
-                 guarantees ask for. Divided by the longest norm, PCA captures q_F = {} (of a possible 0.8 before division); \
-                 shares of it do not depend on the units, the place of the curves along epsilon does.",
+                "Gaussian records are not bounded, and the text does not say how they were brought into the unit ball \
+                 that the guarantees ask for. Divided by the longest norm, PCA captures q_F = {} (of a possible 0.8 \
+                 before division); shares of it do not depend on units, the place of the curves along epsilon does.",
                 decimals(q_f, 4),
             )],
         }

@@ -3,15 +3,14 @@
 use rand::seq::index;
 
 use super::{Methods, REAL, data_set, decimals, eigenvalues, expected, is, real_sample};
+use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
 };
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Figures 3 and 4.
-#[derive(Clone, Copy, Debug)]
-pub struct DataSize;
+pub(super) struct DataSize;
 
 const EPSILON: f64 = 0.1;
 const DELTA: f64 = 0.01;
@@ -30,7 +29,7 @@ struct Effort {
 fn effort(scale: Scale) -> Effort {
     scale.choose(
         Effort { subsets: 5, sweeps: 2000, draws: [10, 100, 10], shares: &SHARES },
-        Effort { subsets: 2, sweeps: 200, draws: [2, 10, 1], shares: &[0.02, 0.1, 0.5] },
+        Effort { subsets: 2, sweeps: 200, draws: [2, 10, 1], shares: &[0.02, 0.1, 0.5, 1.0] },
     )
 }
 
@@ -48,9 +47,10 @@ impl Experiment for DataSize {
     }
 
     fn paper_says(&self) -> &'static str {
-        "PCA reaches its q_F for nearly all sizes. As n increases, PPCA approaches it. PPCA is significantly better than MOD-SULQ, \
-         which is on par with a randomly chosen subspace except on localization, whose d is much lower. 5 subsets of each \
-         size, 10 restarts of PPCA, 100 draws of MOD-SULQ and of random projections; the figures' values are not in the text."
+        "PCA reaches its q_F for nearly all sizes. As n increases, PPCA approaches it. PPCA is significantly better \
+         than MOD-SULQ, which is on par with a randomly chosen subspace except on localization, whose d is much lower. \
+         5 subsets of each size, 10 restarts of PPCA, 100 draws of MOD-SULQ and of random projections; the figures' \
+         values are not in the text."
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -167,17 +167,19 @@ impl Experiment for DataSize {
             let threshold = table.summary("threshold", &here).map_or(f64::NAN, |summary| summary.mean);
             let eigenvalue = table.summary("eigenvalue", &here).map_or(f64::NAN, |summary| summary.mean);
             findings.measured.push(format!(
-                "{name}, local: at n = {largest} an eigenvalue has to exceed {} to be recovered at epsilon {EPSILON}; the largest is \
-                 {}, {} it.",
+                "{name}, local: at n = {largest} an eigenvalue has to exceed {} to be recovered at epsilon {EPSILON}; \
+                 the largest is {}, {} it.",
                 decimals(threshold, 4),
                 decimals(eigenvalue, 4),
-                if eigenvalue > threshold { "above" } else { "below" },
+                side(eigenvalue, threshold),
             ));
         }
         findings.differences = vec![
-            "PPCA's columns are drawn exactly given the others here, so that a chain settles within a few sweeps (Figure 2)."
+            "PPCA's columns are drawn exactly given the others here, so that a chain settles within a few sweeps \
+             (Figure 2)."
                 .into(),
-            "q_F is that of the subset's own second moments, whose scale (feature maxima, largest norm) is that of all records."
+            "q_F is that of the subset's own second moments, whose scale (feature maxima, largest norm) is that of all \
+             records."
                 .into(),
         ];
         findings

@@ -30,8 +30,8 @@ pub struct DataSet {
 }
 
 /// Coded by hand, since the papers do not say which columns they took for categorical.
-const ONE_HOT: &str = "code each categorical column as one column per value (Chaudhuri et al., section 6.1) and save the \
-                       matrix, a record per row, with numpy.save";
+const ONE_HOT: &str = "code each categorical column as one column per value (Chaudhuri et al., section 6.1) and save \
+                       the matrix, a record per row, with numpy.save";
 /// The matrix without its label.
 const MATRIX: &str = "save the features without the label, a record per row, with numpy.save";
 /// Collections of scikit-feature, in MATLAB's format.
@@ -147,8 +147,8 @@ impl fmt::Display for DataSet {
     }
 }
 
-/// Scales records in place as Chaudhuri et al. do in section 6.1: each feature to the largest value 1, then all records by
-/// the largest norm. Features that are always zero stay zero.
+/// Scales records in place as Chaudhuri et al. do in section 6.1: each feature to the largest value 1, then all records
+/// by the largest norm. Features that are always zero stay zero.
 ///
 /// # Errors
 /// [`SampleError`] when the numbers are no records.

@@ -8,6 +8,7 @@ use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
 use crate::baselines::reference::{Pca, RandomSubspace};
 use crate::baselines::{Sample, SubspaceEstimator};
+use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
 };
@@ -15,9 +16,7 @@ use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 use crate::subspace::sin_theta_squared;
 
-/// Figure 4.
-#[derive(Clone, Copy, Debug)]
-pub struct Accuracy;
+pub(super) struct Accuracy;
 
 /// Panel (a): the epsilons are ours.
 const LARGE: usize = 1000;
@@ -128,9 +127,10 @@ impl Experiment for Accuracy {
     }
 
     fn paper_says(&self) -> &'static str {
-        "(a) At d = 1,000 MOD-SULQ cannot produce a meaningful estimate; for PPCA, after 1,000 iterations, it is hard to say whether the \
-         sampler has settled. DPS-PCA outperforms both. (b) For d from 40 to 160, epsilon = 1, delta = 0.1, k = 3, MOD-SULQ and PPCA \
-         do reasonably well in low dimensions, and MOD-SULQ deteriorates quickly as d grows. The values are not in the text."
+        "(a) At d = 1,000 MOD-SULQ cannot produce a meaningful estimate; for PPCA, after 1,000 iterations, it is hard \
+         to say whether the sampler has settled. DPS-PCA outperforms both. (b) For d from 40 to 160, epsilon = 1, \
+         delta = 0.1, k = 3, MOD-SULQ and PPCA do reasonably well in low dimensions, and MOD-SULQ deteriorates quickly \
+         as d grows. The values are not in the text."
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -197,7 +197,7 @@ impl Experiment for Accuracy {
             findings.figures.push(Figure {
                 title: title.into(),
                 x: Axis::linear(x),
-                y: Axis::linear("|sin Theta|_F"),
+                y: Axis::logarithmic("|sin Theta|_F"),
                 series: METHODS.map(line).into(),
                 levels: vec![],
             });
@@ -226,18 +226,20 @@ impl Experiment for Accuracy {
             if let Some(row) = table.matching(&here).next() {
                 let (eigenvalue, threshold) = (row.number("eigenvalue"), row.number("threshold"));
                 findings.measured.push(format!(
-                    "{title}, {x} = {last}, local: the components' eigenvalue in the unit ball is {eigenvalue:.4}, {} the threshold of \
-                     recovery, {threshold:.4}.",
-                    if eigenvalue > threshold { "above" } else { "below" },
+                    "{title}, {x} = {last}, local: the components' eigenvalue in the unit ball is {eigenvalue:.4}, {} \
+                     the threshold of recovery, {threshold:.4}.",
+                    side(eigenvalue, threshold),
                 ));
             }
         }
         findings.differences = vec![
-            "The paper's records are not bounded, while every noise here is that of records in the unit ball. \"As drawn\" adds the \
-             printed noise to records some 74 times as long, as the paper's text has it; all other lines have records divided by a \
-             norm that none exceeds, with the promise that the method makes."
+            "The paper's records are not bounded, while every noise here is that of records in the unit ball. \"As \
+             drawn\" adds the printed noise to records some 74 times as long, as the paper's text has it; all other \
+             lines have records divided by a norm that none exceeds, with the promise that the method makes."
                 .into(),
-            "MOD-SULQ, PPCA, double-cap and PCA do not know that components are sparse; DPS-PCA is told how many rows to keep.".into(),
+            "MOD-SULQ, PPCA, double-cap and PCA do not know that components are sparse; DPS-PCA is told how many rows \
+             to keep."
+                .into(),
         ];
         findings
     }

@@ -7,23 +7,26 @@ mod model;
 mod time;
 mod tradeoff;
 
-pub use accuracy::Accuracy;
-pub use convergence::Convergence;
-pub use time::CpuTime;
-pub use tradeoff::Tradeoff;
-
 use nalgebra::DMatrix;
 
 use self::model::Model;
-use super::{ExperimentError, Run, Value};
+use super::local::double_cap_prediction;
+use super::{Experiment, ExperimentError, Run, Value};
 use crate::baselines::Sample;
 use crate::baselines::dps_pca::{Coordinator, NoiseSource, Provider, Scale as Sigma, random_start, run};
-use crate::mechanism::{DoubleCap, Mechanism};
-use crate::noise::NoiseLaw;
-use crate::prediction::{Prediction, Spectrum, predict};
+use crate::prediction::{Prediction, Spectrum};
 use crate::privacy::Epsilon;
-use crate::record::{Bounding, Radius};
 use crate::subspace::{Subspace, sin_theta_squared};
+
+/// The experiments, in the order of the paper.
+pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
+    vec![
+        Box::new(tradeoff::Tradeoff),
+        Box::new(convergence::Convergence),
+        Box::new(accuracy::Accuracy),
+        Box::new(time::CpuTime),
+    ]
+}
 
 /// T of all experiments.
 const ROUNDS: u32 = 10;
@@ -80,18 +83,47 @@ fn trajectory(
 
 /// What is to be expected of double-cap on the records in the unit ball.
 fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> {
-    let (dimension, epsilon) = (model.dimension(), Epsilon::new(epsilon)?);
-    let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(crate::error::Error::from)? };
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let cap = DoubleCap::best_cap(candidates, epsilon);
-    let mechanism = Mechanism::DoubleCap(DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?);
-    let law = NoiseLaw::new(&mechanism, bounding, RECORDS)?;
     let square = model.radius().powi(2);
     let signals = vec![model::TOP / square; model.rank().value()];
-    Ok(predict(&Spectrum::new(dimension, signals, model::BULK_MEAN / square)?, model.rank(), &law)?)
+    let spectrum = Spectrum::new(model.dimension(), signals, model::BULK_MEAN / square)?;
+    double_cap_prediction(&spectrum, model.rank(), RECORDS, Epsilon::new(epsilon)?)
 }
 
 /// A condition on a column.
 fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
     (column, value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::tests::some_cells;
+
+    #[test]
+    fn the_theorem_of_figure_2_says_nothing_about_the_unit_ball() {
+        let (table, findings) = some_cells(&tradeoff::Tradeoff, &["bound"]);
+        let of = |units: &str| table.numbers("privacy_error", &[is("units", units)]);
+        assert!(of("as drawn").is_sorted_by(|a, b| a > b) && of("unit ball").iter().all(|error| error.is_nan()));
+        assert_eq!(findings.figures[0].series.len(), 1);
+    }
+
+    /// The ordering of Figure 4 (b) at its least dimension: noise that is proved, printed noise, and methods for all
+    /// records of the unit ball, far enough apart for one draw.
+    #[test]
+    fn dps_pca_is_ahead_in_few_dimensions_and_local_reports_say_nothing() {
+        let (table, findings) = some_cells(&accuracy::Accuracy, &["b-40-0"]);
+        let of = |method: &str| table.numbers("error", &[is("method", method)])[0];
+        assert!(of("PCA") < of("DPS-PCA, least noise") && of("DPS-PCA, least noise") < of("DPS-PCA, printed noise"));
+        assert!(of("PPCA") < of("MOD-SULQ") && of("double-cap + PCA") > 1.0);
+        let row = table.rows().next().unwrap();
+        assert!(row.number("eigenvalue") < row.number("threshold"));
+        assert!(findings.measured.iter().any(|text| text.contains("below the threshold of recovery")), "{findings:?}");
+    }
+
+    #[test]
+    fn times_are_told_for_every_method_and_dimension() {
+        let (table, findings) = some_cells(&time::CpuTime, &["d-200"]);
+        assert_eq!(table.distinct("method", &[]).len(), 5);
+        assert_eq!(findings.grids[0].rows.len(), 5);
+    }
 }

@@ -9,6 +9,7 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use crate::baselines::dps_pca::random_start;
 use crate::baselines::{Sample, SampleError};
 use crate::experiments::ExperimentError;
+use crate::experiments::norms::gaussian_norm_bound;
 use crate::recovery::Rank;
 use crate::subspace::{Subspace, SubspaceError};
 
@@ -18,8 +19,6 @@ pub(super) const TOP: f64 = 100.0;
 pub(super) const BULK_LARGEST: f64 = 10.0;
 /// Their mean.
 pub(super) const BULK_MEAN: f64 = 5.0;
-/// The probability with which one of all records may be longer than [`Model::radius`].
-const LONGER: f64 = 1e-3;
 
 /// Normal records with k eigenvalues of 100 on the first s features and the others uniform on [0, 10].
 pub(super) struct Model {
@@ -49,7 +48,7 @@ impl Model {
         let truth = Subspace::new(&vectors.columns(0, k).into_owned())?;
         let eigenvalues =
             DVector::from_fn(dimension, |index, _| if index < k { TOP } else { rng.random_range(0.0..BULK_LARGEST) });
-        let radius = radius(&eigenvalues, records);
+        let radius = gaussian_norm_bound(eigenvalues.iter().copied(), records);
         Ok(Self { vectors, eigenvalues, truth, rank, radius })
     }
 
@@ -66,8 +65,8 @@ impl Model {
         &self.truth
     }
 
-    /// A norm that no record exceeds, except with a probability of a thousandth: what records are divided by to bring them
-    /// into the unit ball without looking at them.
+    /// A norm that no record exceeds, except with a probability of a thousandth: what records are divided by to bring
+    /// them into the unit ball without looking at them.
     pub(super) fn radius(&self) -> f64 {
         self.radius
     }
@@ -131,14 +130,6 @@ impl Model {
         let random = Subspace::new(&random_start(self.dimension(), self.rank, rng))?;
         Ok(self.truth.basis() + random.basis())
     }
-}
-
-/// `|x|^2 <= tr S + 2 sqrt(tr S^2 t) + 2 l_1 t` with probability 1 - e^-t (Laurent & Massart 2000, Lemma 1), for all n
-/// records at once.
-fn radius(eigenvalues: &DVector<f64>, records: u64) -> f64 {
-    let t = libm::log(records as f64 / LONGER);
-    let square = eigenvalues.sum() + 2.0 * (eigenvalues.norm_squared() * t).sqrt() + 2.0 * eigenvalues.max() * t;
-    square.sqrt()
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ use crate::experiments::{
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
 
-/// Table 1.
-#[derive(Clone, Copy, Debug)]
-pub struct CpuTime;
+pub(super) struct CpuTime;
 
 const DIMENSIONS: [usize; 3] = [200, 400, 800];
 const EPSILON: f64 = 0.9;
@@ -49,8 +47,8 @@ impl Experiment for CpuTime {
     }
 
     fn paper_says(&self) -> &'static str {
-        "On a Xeon at 3.4 GHz, in R. DPS-PCA (T = 10): below 1 ms at each d. MOD-SULQ: 8, 21, 97 ms. PPCA (100 Gibbs iterations): 9.82, \
-         37.46, 173.78 s. DPS-PCA takes O(d^2) per iteration, PPCA O(d^3)."
+        "On a Xeon at 3.4 GHz, in R. DPS-PCA (T = 10): below 1 ms at each d. MOD-SULQ: 8, 21, 97 ms. PPCA (100 Gibbs \
+         iterations): 9.82, 37.46, 173.78 s. DPS-PCA takes O(d^2) per iteration, PPCA O(d^3)."
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -88,7 +86,8 @@ impl Experiment for CpuTime {
                 };
                 let (mod_sulq, ppca) = (ModSulq::new(epsilon, delta), Ppca { epsilon, sweeps });
                 let local = DoubleCapPca::new(epsilon);
-                // PPCA decomposes once and then sweeps: what a sweep takes is told from the decomposition by PCA's time.
+                // PPCA decomposes once and then sweeps: what a sweep takes is told from the decomposition by PCA's
+                // time.
                 let methods: [(&dyn SubspaceEstimator, &Sample); 5] =
                     [(&Pca, &moments), (&dps, &moments), (&mod_sulq, &moments), (&ppca, &moments), (&local, &records)];
                 let mut rows: Vec<Vec<Value>> = vec![];
@@ -179,15 +178,16 @@ impl Experiment for CpuTime {
             grids: vec![grid],
             measured,
             differences: vec![
-                "Another machine and language. The noise of DPS-PCA is drawn exactly on a lattice here, d k numbers a round; the \
-                 paper's is a floating-point normal."
+                "Another machine and language. The noise of DPS-PCA is drawn exactly on a lattice here, d k numbers a \
+                 round; the paper's is a floating-point normal."
                     .into(),
-                "MOD-SULQ is followed by a full decomposition here, of order d^3, by an iterative one in the paper. PPCA starts with \
-                 one, and its sweeps draw each column exactly given the others; Hoff's go through single coordinates."
+                "MOD-SULQ is followed by a full decomposition here, of order d^3, by an iterative one in the paper. \
+                 PPCA starts with one, and its sweeps draw each column exactly given the others; Hoff's go through \
+                 single coordinates."
                     .into(),
                 format!(
-                    "Double-cap is timed on {LOCAL_RECORDS} simulated reports with their decomposition. In a collection devices \
-                     randomize, and the aggregator adds up what they send."
+                    "Double-cap is timed on {LOCAL_RECORDS} simulated reports with their decomposition. In a \
+                     collection devices randomize, and the aggregator adds up what they send."
                 ),
             ],
         }
