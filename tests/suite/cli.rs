@@ -1,6 +1,8 @@
 //! The command line through the real binary, as a newcomer uses and misuses it.
 
 mod compare;
+#[cfg(feature = "experiments")]
+mod experiment;
 mod flow;
 mod formats;
 mod plan;

@@ -10,6 +10,8 @@ mod centring;
 mod cli;
 #[cfg(feature = "experiments")]
 mod experiment_data;
+#[cfg(feature = "experiments")]
+mod experiments;
 mod pipeline;
 mod properties;
 mod readme;

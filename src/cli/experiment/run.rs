@@ -33,7 +33,7 @@ pub(super) struct Outcome {
     /// Cells that were run now, and those that a run before this one had finished.
     cells: usize,
     kept: usize,
-    /// Processor time of its cells, with the waiting for others.
+    /// The time that its cells took, added up, whether they ran side by side or not.
     seconds: f64,
     rows: usize,
     #[serde(skip_serializing_if = "Option::is_none")]

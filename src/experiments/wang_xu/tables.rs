@@ -13,8 +13,8 @@ use crate::baselines::{DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolve
 use crate::mechanism::LocalRandomizer;
 use crate::privacy::{Delta, Epsilon};
 use crate::record::{Bounding, Radius};
-use crate::recovery::Rank;
-use crate::subspace::projection_distance;
+use crate::recovery::{Rank, principal_components};
+use crate::subspace::{Subspace, projection_distance};
 
 /// Both tables have k = 10.
 const RANK: usize = 10;
@@ -103,7 +103,6 @@ impl Tables {
                 WangXuSparse { solver: SparseSolver::Certified, ..admm }
             }),
             Box::new(DoubleCapSparse { penalty_factor: LEMMA_15_FACTOR, ..DoubleCapSparse::new(epsilon) }),
-            Box::new(Pca),
             Box::new(RandomSubspace),
         ])
     }
@@ -264,26 +263,38 @@ fn cell_rows(
     let truth = sparse_components(&sample, rank, sparsity, starts, &mut ChaCha12Rng::seed_from_u64(28))?;
     let basis = truth.basis();
     let variances = basis.tr_mul(&(sample.second_moment() * basis)).symmetric_eigenvalues();
+    let row = |trial: u32, method: &str, found: &Subspace| -> Result<Vec<Value>, ExperimentError> {
+        Ok(vec![
+            set.name.into(),
+            sample.records().into(),
+            sample.dimension().into(),
+            sparsity.into(),
+            epsilon.into(),
+            variances.max().into(),
+            variances.min().into(),
+            trial.into(),
+            method.into(),
+            projection_distance(found, &truth)?.into(),
+        ])
+    };
     let mut rows = vec![];
     for trial in 0..trials {
         for method in Tables::methods(epsilon, sample.dimension())? {
-            // Without noise every repetition is the first.
-            let found = method.estimate(&sample, rank, &mut run.rng)?.subspace;
-            rows.push(vec![
-                set.name.into(),
-                sample.records().into(),
-                sample.dimension().into(),
-                sparsity.into(),
-                epsilon.into(),
-                variances.max().into(),
-                variances.min().into(),
-                trial.into(),
-                method.name().into(),
-                projection_distance(&found, &truth)?.into(),
-            ]);
+            rows.push(row(trial, method.name(), &method.estimate(&sample, rank, &mut run.rng)?.subspace)?);
         }
     }
+    rows.push(row(0, Pca.name(), &components(&sample, rank)?)?);
     Ok(rows)
+}
+
+/// Components without privacy or sparsity; through the products of records where there are fewer of them than features.
+fn components(sample: &Sample, rank: Rank) -> Result<Subspace, ExperimentError> {
+    if sample.records() >= sample.dimension() as u64 {
+        return Ok(Subspace::new(&principal_components(sample.second_moment(), rank)?.vectors)?);
+    }
+    let columns = sample.columns(Pca.name())?;
+    let products = columns.tr_mul(&columns) / sample.records() as f64;
+    Ok(Subspace::new(&(columns * principal_components(&products, rank)?.vectors))?)
 }
 
 #[cfg(test)]
@@ -296,6 +307,16 @@ mod tests {
         let sample = of_unit_norm(&matrix).unwrap();
         let rows: Vec<&[f64]> = sample.rows("a test").unwrap().collect();
         assert_eq!(rows, [[0.6, 0.8], [0.0, -1.0]]);
+    }
+
+    #[test]
+    fn components_through_the_records_are_those_of_the_moments() {
+        let values = (0..5 * 9).map(|index| f64::from(index * index % 31) / 60.0 - 0.2).collect();
+        let sample = Sample::new(9, values).unwrap();
+        let rank = Rank::new(2).unwrap();
+        let found = components(&sample, rank).unwrap();
+        let expected = Subspace::new(&principal_components(sample.second_moment(), rank).unwrap().vectors).unwrap();
+        assert!(projection_distance(&found, &expected).unwrap() < 1e-7);
     }
 
     #[test]
