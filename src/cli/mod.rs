@@ -8,6 +8,7 @@ mod account;
 mod aggregate;
 mod audit;
 mod demo;
+mod dps_pca;
 mod error;
 mod files;
 mod inspect;
@@ -71,6 +72,8 @@ enum Command {
     Serve(serve::Serve),
     #[command(subcommand)]
     Store(store::StoreCommand),
+    #[command(subcommand)]
+    DpsPca(dps_pca::DpsPcaCommand),
     /// Run a whole collection on this machine
     Demo(demo::Demo),
 }
@@ -101,6 +104,7 @@ pub fn run() -> ExitCode {
         Command::Account(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Store(command) => command.run(),
+        Command::DpsPca(command) => command.run(),
         Command::Demo(command) => command.run(),
     };
     match result {
