@@ -4,22 +4,39 @@
 //! | method | trust | where |
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
+//! | Amin et al. | the curator | [`amin`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
-//! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
+//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`] are
+//! on an exact lattice. The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod amin;
+pub mod analyze_gauss;
 pub mod dps_pca;
 mod error;
 mod guarantee;
+pub mod mod_sulq;
+mod perturbation;
+pub mod ppca;
 pub mod reference;
 mod sample;
+pub mod sulq;
 
+pub use amin::Amin;
+pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
+pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use ppca::Ppca;
 pub use sample::{Sample, SampleError};
+pub use sulq::Sulq;
 
 use rand::rand_core::CryptoRng;
 
