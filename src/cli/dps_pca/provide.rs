@@ -14,7 +14,7 @@ use super::aggregator::{Aggregator, Sent, State};
 use super::memory::Memory;
 use super::{described, token, write_components};
 use crate::cli::error::{CliError, Result};
-use crate::cli::output::{Format, grouped, note, wrote};
+use crate::cli::output::{Format, bar, grouped, note, wrote};
 use crate::cli::records::{Header, RecordFile, Row, looks_like_names};
 
 /// Take part in a session with records of one's own
@@ -147,9 +147,12 @@ impl Provide {
         provider: &Provider,
     ) -> Result<State> {
         let id = session.id();
+        let bar = bar("rounds", session.parameters().rounds.into());
         let mut state = aggregator.state(id)?;
         loop {
+            bar.set_position(u64::from(state.round.saturating_sub(1)));
             if state.finished {
+                bar.finish_and_clear();
                 return Ok(state);
             }
             if let Some(failed) = state.failed {

@@ -128,8 +128,14 @@ impl Running {
                 format!("the message could not be stored, and does not count: {error}; send the same bytes again");
             Problem::new(Kind::StoreUnavailable, detail)
         })?;
-        self.progress().add(&self.session, kept);
+        let mut progress = self.progress();
+        progress.add(&self.session, kept);
+        let (finished, failed) = (progress.coordinator.finished(), progress.failed.is_some());
+        drop(progress);
         drop(writing);
+        if finished || failed {
+            tracing::info!(session = %self.session.id(), finished, "session over");
+        }
         self.tell();
         Ok(())
     }

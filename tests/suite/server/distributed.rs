@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
 use ldp_pca::baselines::dps_pca::{NoiseSource, Provider, Session, run};
-use rand::SeedableRng;
+use rand::{RngExt as _, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
@@ -467,6 +467,39 @@ fn sessions_and_questions_that_make_no_sense_are_refused_with_the_value() {
     }
     let long = format!("{{\"round\": 1, \"cells\": [{}1]}}", "1, ".repeat(2000));
     session.ask("POST", "/messages", &session.tokens[0], &long).assert_problem(413, "body-too-large", &[]);
+}
+
+/// Bytes of a good message, altered, cut and repeated: at most one of them counts for a provider's round, and none does harm.
+#[test]
+fn altered_bytes_are_refused_or_taken_as_the_message_that_they_are() {
+    let session = Direct::new(2);
+    let good = json!({"round": 1, "cells": cells(1)}).to_string().into_bytes();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut taken = Vec::new();
+    for _ in 0..400 {
+        let mut body = good.clone();
+        for _ in 0..rng.random_range(1..4) {
+            let place = rng.random_range(0..body.len());
+            match rng.random_range(0..4) {
+                0 => body[place] = rng.random_range(0..=255),
+                1 => body.truncate(place.max(1)),
+                2 => drop(body.remove(place)),
+                _ => body.insert(place, b"-0,1[]{}\"e"[rng.random_range(0..10)]),
+            }
+            body.extend(b" ".repeat(usize::from(body.is_empty())));
+        }
+        let authorization = format!("Bearer {}", session.tokens[0]);
+        let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
+        let answer = session.server.request("POST", &format!("/sessions/{}/messages", session.id), &headers, &body);
+        assert!([200, 400, 409, 422].contains(&answer.status), "{} {}", answer.status, String::from_utf8_lossy(&body));
+        if answer.status == 200 {
+            let message: Value = serde_json::from_slice(&body).unwrap();
+            taken.push(message);
+        }
+    }
+    // Those that were taken are all the same, but for the spaces in them.
+    assert!(taken.windows(2).all(|pair| pair[0] == pair[1]), "{taken:?}");
+    assert_eq!(session.ask("GET", "/state", &session.tokens[0], "").json()["answered"], u32::from(!taken.is_empty()));
 }
 
 #[test]
