@@ -8,6 +8,7 @@
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+
 //! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
@@ -19,7 +20,8 @@
 //! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
-//! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
+//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`] are
+//! on an exact lattice. The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
@@ -28,6 +30,7 @@ pub mod analyze_gauss;
 pub mod catalogue;
 pub mod comparison;
 pub mod dp_pca;
+
 pub mod dps_pca;
 mod error;
 mod guarantee;

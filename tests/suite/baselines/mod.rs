@@ -2,3 +2,4 @@
 
 pub(crate) mod audit;
 mod bingham;
+mod dps_pca;
