@@ -4,29 +4,46 @@
 //! | method | trust | where |
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
-//! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
-//! | DP-PCA | the curator | [`dp_pca`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
+//! | noisy power method | the curator | [`noisy_power`] |
 //! | Private Oja | the curator | [`private_oja`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Cai, Xia & Zha | the curator | [`spectral_projector`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod analyze_gauss;
 pub mod dp_pca;
 mod error;
 mod guarantee;
+pub mod mod_sulq;
 pub mod noisy_power;
 pub mod oja;
 mod orthonormal;
+mod perturbation;
+pub mod ppca;
 pub mod private_oja;
 pub mod reference;
 mod sample;
+pub mod spectral_projector;
 
+pub use analyze_gauss::AnalyzeGauss;
+pub use dp_pca::DpPca;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
+pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use noisy_power::NoisyPower;
+pub use oja::Oja;
+pub use ppca::Ppca;
+pub use private_oja::PrivateOja;
 pub use sample::{Sample, SampleError};
+pub use spectral_projector::SpectralProjector;
 
 use rand::rand_core::CryptoRng;
 

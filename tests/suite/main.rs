@@ -4,6 +4,8 @@
 
 mod accounting;
 mod audit;
+#[cfg(feature = "experiments")]
+mod baselines;
 mod centring;
 mod cli;
 mod pipeline;
