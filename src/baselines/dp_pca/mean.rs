@@ -204,4 +204,31 @@ mod tests {
             assert!(across > 0.0 && across < 5.0 * found.noise * 2.0, "{across} {}", found.noise);
         }
     }
+
+    #[test]
+    fn a_replaced_gradient_of_any_length_moves_the_mean_by_the_sensitivity_at_most() {
+        let basis = DMatrix::from_column_slice(4, 1, &[1.0, 0.0, 0.0, 0.0]);
+        for range in [Range::Box, Range::Ball] {
+            let method = method(range);
+            let calibration = Calibration::new(&method, (method.epsilon, method.delta), (4, 1), 1).unwrap();
+            // The last gradient is one of those that are averaged; the same random numbers for both.
+            let answer = |last: [f64; 4]| {
+                // In the middle of a box's bins: the random numbers of another order do not choose another one.
+                let mut given = gradients(8000).add_scalar(0.03);
+                given.column_mut(7999).copy_from_slice(&last);
+                let mut rng = ChaCha12Rng::seed_from_u64(12);
+                match range {
+                    Range::Box => mean_in_box(given, 1, 1e-4, &method, &calibration, &mut rng),
+                    Range::Ball => mean_in_ball(&given, &basis, 1.5, &calibration, &mut rng).unwrap(),
+                }
+            };
+            let (up, down) = (answer([1e9; 4]), answer([-1e9; 4]));
+            let moved = (&up.value - &down.value).norm();
+            let sensitivity = up.noise / calibration.mean;
+            assert!(
+                moved <= sensitivity * (1.0 + 1e-9) && moved > 0.999 * sensitivity,
+                "{range:?} {moved} {sensitivity}"
+            );
+        }
+    }
 }

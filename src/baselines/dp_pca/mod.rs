@@ -376,7 +376,7 @@ fn gradients(
     let mut all = DMatrix::zeros(rows * columns, indices.len());
     for (mut gradient, &index) in all.column_iter_mut().zip(indices) {
         let record = records.column(index);
-        let outside = &record - found * found.tr_mul(&record);
+        let outside = record - found * found.tr_mul(&record);
         let overlaps = basis.tr_mul(&record);
         for (place, overlap) in overlaps.iter().enumerate() {
             gradient.rows_mut(place * rows, rows).axpy(*overlap, &outside, 0.0);

@@ -3,3 +3,5 @@
 pub(crate) mod audit;
 mod bingham;
 mod dps_pca;
+mod audit_streaming;
+mod streaming;
