@@ -9,6 +9,7 @@
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
 //! | PPCA | the curator | [`ppca`] |
 //! | Amin et al. | the curator | [`amin`] |
+//! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
@@ -25,6 +26,7 @@ pub mod ppca;
 pub mod reference;
 mod sample;
 pub mod sulq;
+pub mod wishart_difference;
 
 pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
@@ -34,6 +36,7 @@ pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use ppca::Ppca;
 pub use sample::{Sample, SampleError};
 pub use sulq::Sulq;
+pub use wishart_difference::WishartDifference;
 
 use rand::rand_core::CryptoRng;
 
