@@ -105,6 +105,14 @@ fn dp_pca_beats_private_oja_on_example_4_1_as_the_noise_vanishes() {
     assert!(last.1[1] < 0.5 * first.1[1], "{errors:?}");
 }
 
+/// With the paper's constants a private range asks for some 30,000 records in half a batch, even here.
+#[test]
+fn dp_pca_with_the_printed_constants_finds_a_component_of_many_records() {
+    let method = DpPca::printed(Epsilon::new(0.8).unwrap(), Delta::new(1e-5).unwrap());
+    let error = median_error(&method, &example(150_000, 3, 0.01, 11), 1, 3);
+    assert!(error < 2e-2, "{error}");
+}
+
 #[test]
 fn dp_pca_finds_several_components_by_qr_and_by_deflation() {
     let deviations = [1.0, 0.8, 0.1, 0.1, 0.1, 0.1];
