@@ -5,19 +5,23 @@
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
 //! | Oja | nobody is protected | [`oja`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
 //! | PPCA | the curator | [`ppca`] |
 //! | noisy power method | the curator | [`noisy_power`] |
 //! | Private Oja | the curator | [`private_oja`] |
 //! | DP-PCA | the curator | [`dp_pca`] |
-//! | Cai, Xia & Zha | the curator | [`spectral_projector`] |
+//! | Amin et al. | the curator | [`amin`] |
+//! | Cai, Xia & Zha, and with a tested gap | the curator | [`spectral_projector`] |
+//! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod amin;
 pub mod analyze_gauss;
 pub mod dp_pca;
 mod error;
@@ -32,7 +36,10 @@ pub mod private_oja;
 pub mod reference;
 mod sample;
 pub mod spectral_projector;
+pub mod sulq;
+pub mod wishart_difference;
 
+pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
 pub use dp_pca::DpPca;
 pub use error::BaselineError;
@@ -44,6 +51,8 @@ pub use ppca::Ppca;
 pub use private_oja::PrivateOja;
 pub use sample::{Sample, SampleError};
 pub use spectral_projector::SpectralProjector;
+pub use sulq::Sulq;
+pub use wishart_difference::WishartDifference;
 
 use rand::rand_core::CryptoRng;
 

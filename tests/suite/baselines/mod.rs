@@ -2,4 +2,5 @@
 
 pub(crate) mod audit;
 mod audit_streaming;
+mod bingham;
 mod streaming;
