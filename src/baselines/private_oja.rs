@@ -340,9 +340,11 @@ impl Run {
             let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
             clipped += u32::from(factor < 1.0);
             for (mut column, overlap) in basis.column_iter_mut().zip(overlaps.iter()) {
+                // A gradient too long for a number counts as none: it must not be told by the answer's being none.
+                let weight = if norm.is_finite() { factor * overlap } else { 0.0 };
                 for (entry, x) in column.iter_mut().zip(record.iter()) {
                     let noise: f64 = StandardNormal.sample(rng);
-                    *entry += size * (factor * overlap * x + self.noise * noise);
+                    *entry += size * (weight * x + self.noise * noise);
                 }
             }
             if !restore(found, basis) {

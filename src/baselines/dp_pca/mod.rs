@@ -382,6 +382,10 @@ fn gradients(
         for (place, overlap) in overlaps.iter().enumerate() {
             gradient.rows_mut(place * rows, rows).axpy(*overlap, &outside, 0.0);
         }
+        // A record so long that its gradient is no number must not be told by the whole answer's being none.
+        if !gradient.iter().all(|value| value.is_finite()) {
+            gradient.fill(0.0);
+        }
     }
     all
 }
@@ -434,13 +438,10 @@ impl SubspaceEstimator for DpPca {
             StepSizes::Search { rounds, improvement } => {
                 search::search(self, records, shape, rounds, improvement, rng)?
             }
-            StepSizes::Relative(numerator, offset) => {
+            StepSizes::Relative(numerator, offset) | StepSizes::Absolute(numerator, offset) => {
+                let step = Step { numerator, offset, relative: matches!(self.steps, StepSizes::Relative(..)) };
                 let plan = self.plan(shape, (self.epsilon, self.delta))?;
-                (self.run(records, rank, &plan, Step { numerator, offset, relative: true }, rng)?, plan.batches)
-            }
-            StepSizes::Absolute(numerator, offset) => {
-                let plan = self.plan(shape, (self.epsilon, self.delta))?;
-                (self.run(records, rank, &plan, Step { numerator, offset, relative: false }, rng)?, plan.batches)
+                (self.run(records, rank, &plan, step, rng)?, plan.batches)
             }
         };
         let mut outcome = Outcome::new(Subspace::new(&run.basis)?);

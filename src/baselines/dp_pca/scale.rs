@@ -103,6 +103,10 @@ const STEPS: usize = 12;
 
 /// The top eigenvalue of `(1/b) G G^T`.
 fn top_eigenvalue(pairs: &DMatrix<f64>, rng: &mut dyn CryptoRng) -> Result<f64, BaselineError> {
+    // Products would overflow, and an error would tell of a single gradient.
+    if !pairs.norm_squared().is_finite() {
+        return Ok(f64::INFINITY);
+    }
     let scale = 1.0 / pairs.ncols() as f64;
     let mut overlaps = DVector::zeros(pairs.ncols());
     let mut apply = |x: &DVector<f64>, y: &mut DVector<f64>| {

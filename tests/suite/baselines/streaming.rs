@@ -124,6 +124,23 @@ fn dp_pca_finds_several_components_by_qr_and_by_deflation() {
     }
 }
 
+/// One record in place of another, however long, is hidden: it must not end in an error, nor be all there is to see.
+#[test]
+fn a_record_of_any_length_is_survived() {
+    let (epsilon, delta) = (Epsilon::new(2.0).unwrap(), Delta::new(1e-3).unwrap());
+    let rows = example(10_000, 5, 0.1, 13);
+    let mut values: Vec<f64> = rows.columns("a test").unwrap().iter().copied().collect();
+    for length in [1e80, 1e150, 1e200, 1e308] {
+        values[..5].fill(length);
+        let sample = Sample::new(5, values.clone()).unwrap();
+        for method in [DpPca::new(epsilon, delta), DpPca::in_balls(epsilon, delta)] {
+            assert!(median_error(&method, &sample, 1, 3) < 0.01, "{} {length}", method.name());
+        }
+        let private_oja = PrivateOja { threshold: 1.5, gap: 0.67, ..PrivateOja::unshuffled(epsilon, delta) };
+        assert!(median_error(&private_oja, &sample, 1, 3) < 0.2, "{length}");
+    }
+}
+
 /// The search costs most of its budget and still ends with a candidate that is much better than a start (0.9 here).
 #[test]
 fn the_search_for_step_sizes_ends_with_a_candidate_that_captures_the_signal() {
