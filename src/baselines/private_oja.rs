@@ -25,7 +25,7 @@
 //!   [`Multiplier::Proved`] takes the smallest alpha for which the crate's accounting proves (epsilon, delta);
 //!   [`Multiplier::Printed`] takes a C' and reports what that proves.
 //! - The range is enforced: epsilon may be at most what Theorem III.1 gives for a local epsilon of 1
-//!   ([`PrivateOja::largest_epsilon`]), about `2 sqrt(log(4 / delta) / n)` times e. Up to there amplification has the
+//!   ([`PrivateOja::largest_epsilon`]), about `6 sqrt(log(4 / delta) / n)`. Up to there amplification has the
 //!   square-root form that Lemma 3.1 is about.
 //!
 //! *Not shuffled* ([`Amplification::None`], ours): every record is read in one step alone, so one replaced record changes
@@ -340,9 +340,11 @@ impl Run {
             let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
             clipped += u32::from(factor < 1.0);
             for (mut column, overlap) in basis.column_iter_mut().zip(overlaps.iter()) {
+                // A gradient too long for a number counts as none: it must not be told by the answer's being none.
+                let weight = if norm.is_finite() { factor * overlap } else { 0.0 };
                 for (entry, x) in column.iter_mut().zip(record.iter()) {
                     let noise: f64 = StandardNormal.sample(rng);
-                    *entry += size * (factor * overlap * x + self.noise * noise);
+                    *entry += size * (weight * x + self.noise * noise);
                 }
             }
             if !restore(found, basis) {

@@ -49,7 +49,8 @@
 //! error that depends on the coherence of the singular vectors, and answer a question of Hardt & Roth (2013), where
 //! neighbours differ in one entry of the matrix by at most 1. Where a whole record is replaced, the new one may be as
 //! coherent with the components as it likes: the bound on `|(I - P) y| |P y|` above has 1/2 for it whatever the coherence of
-//! the others. So nothing is gained for the relation of this crate, and it is not built.
+//! the others. So nothing is gained for the relation of this crate, and it is not built. For pure epsilon see
+//! [`wishart_difference`](super::wishart_difference).
 
 use rand::rand_core::CryptoRng;
 

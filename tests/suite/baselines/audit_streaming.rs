@@ -67,6 +67,11 @@ fn dp_pca_keeps_its_claim() {
         let found = small(&method, &one_among_zeros(records, 1e3)).keeps_its_claim(trials, 4);
         assert!(e < 8.0 || found > 0.0, "the audit sees {found} of {e}");
     }
+    let printed = one_batch(DpPca {
+        tail: DpPca::new(epsilon(1.0), delta(0.1)).tail,
+        ..DpPca::printed(epsilon(0.8), delta(0.1))
+    });
+    small(&printed, &one_among_zeros(5_500, 1e3)).keeps_its_claim(1_000, 6);
     // A ball's centre is random here and hides what a box shows: its sensitivity is tested beside its code.
     let pair = one_among_zeros(1_500, 1e3);
     for extension in [RankExtension::Qr, RankExtension::Deflation] {
