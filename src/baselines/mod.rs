@@ -3,7 +3,7 @@
 //!
 //! | method | trust | where |
 //! |---|---|---|
-//! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
+//! | PCA, a random subspace | nobody is protected; nothing is read | [`mod@reference`] |
 //! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
@@ -13,8 +13,8 @@
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
-//! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
-//! synthetic records, or where their owner may.
+//! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public
+//! or synthetic records, or where their owner may.
 
 pub mod amin;
 pub mod analyze_gauss;

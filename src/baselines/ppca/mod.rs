@@ -1,5 +1,5 @@
-//! PPCA: a subspace from the exponential mechanism with the captured variance as its utility (Chaudhuri, Sarwate & Sinha
-//! 2013).
+//! PPCA: a subspace from the exponential mechanism with the captured variance as its utility (Chaudhuri, Sarwate &
+//! Sinha 2013).
 //!
 //! *The algorithm as printed* (Algorithm 2), for n records in the unit ball:
 //!
@@ -9,21 +9,22 @@
 //! ```
 //!
 //! *The guarantee argued* (Theorem 6; the paper writes it for k = 1). One record replaced, n public. The utility is
-//! `n q_F(V) = |V^T x_1|^2 + ... + |V^T x_n|^2`, of which each term lies in [0, 1]: with y in place of x it changes by at most 1. So
-//! the density changes by at most a factor of `e^(eps/2)`, its normalising constant by another, and PPCA is the exponential
-//! mechanism (McSherry & Talwar 2007, Theorem 6) with exactly the constant for eps. It is a promise about an exact draw.
+//! `n q_F(V) = |V^T x_1|^2 + ... + |V^T x_n|^2`, of which each term lies in [0, 1]: with y in place of x it changes by
+//! at most 1. So the density changes by at most a factor of `e^(eps/2)`, its normalising constant by another, and PPCA
+//! is the exponential mechanism (McSherry & Talwar 2007, Theorem 6) with exactly the constant for eps. It is a promise
+//! about an exact draw.
 //!
 //! *How it is drawn.* For k = 1 exactly ([`bingham`]): the guarantee holds. For k > 1 by a Gibbs sampler (Hoff 2009):
-//! column after column from its law given the others, which is the vector Bingham law in their orthogonal complement, here drawn
-//! exactly, where Hoff goes through it coordinate by coordinate; after a sweep the columns are rotated among
-//! themselves uniformly, which the law does not notice. A chain of finite length has not quite its stationary law. How far off
-//! it is, nobody has proved to be small, so that nothing is proved for k > 1: the paper says the same of its own
-//! (section 6.2).
+//! column after column from its law given the others, which is the vector Bingham law in their orthogonal complement,
+//! here drawn exactly, where Hoff goes through it coordinate by coordinate; after a sweep the columns are rotated among
+//! themselves uniformly, which the law does not notice. A chain of finite length has not quite its stationary law. How
+//! far off it is, nobody has proved to be small, so that nothing is proved for k > 1: the paper says the same of its
+//! own (section 6.2).
 //!
-//! *Burn-in.* The paper watches `F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k))`, which has to fall to 0 as the law has mean 0. With
-//! exact conditional draws each X(t) has conditional mean 0, whether or not the chain has settled, and F_k falls as
-//! `1 / sqrt(T)`: it is reported for comparison, and beside it Geweke's z of q_F (the first tenth of the sweeps against
-//! the last half), which does notice a chain that still drifts.
+//! *Burn-in.* The paper watches `F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k))`, which has to fall to 0 as the law has
+//! mean 0. With exact conditional draws each X(t) has conditional mean 0, whether or not the chain has settled, and F_k
+//! falls as `1 / sqrt(T)`: it is reported for comparison, and beside it Geweke's z of q_F (the first tenth of the
+//! sweeps against the last half), which does notice a chain that still drifts.
 
 pub mod bingham;
 
@@ -77,8 +78,8 @@ impl SubspaceEstimator for Ppca {
             proved: exact.then_some(claimed),
             adjacency: Adjacency::ReplaceOne,
             argument: if exact {
-                "The exponential mechanism on n q_F, whose sensitivity is 1, drawn exactly. Records in the unit ball, their \
-                 number public."
+                "The exponential mechanism on n q_F, whose sensitivity is 1, drawn exactly. Records in the unit ball, \
+                 their number public."
             } else {
                 "The exponential mechanism on n q_F, whose sensitivity is 1, if the Gibbs sampler has reached its \
                  stationary law, which nothing proves. Records in the unit ball, their number public."

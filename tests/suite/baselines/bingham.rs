@@ -13,12 +13,13 @@ const CRITICAL: f64 = 2.226;
 /// Points of the grids on [0, 1].
 const GRID: usize = 1000;
 
-/// The law of |u_j| for u with density proportional to `exp(sum l_i u_i^2)` on the unit sphere, as its distribution function
-/// on a grid.
+/// The law of |u_j| for u with density proportional to `exp(sum l_i u_i^2)` on the unit sphere, as its distribution
+/// function on a grid.
 ///
-/// The squares of the coordinates have density proportional to `prod x_i^(-1/2) exp(l_i x_i)` on the simplex (a Dirichlet law with
-/// weights). Two of them together contribute to a sum r the smooth function `int_0^pi exp(r (a cos^2 t + b sin^2 t)) dt`;
-/// pairs are convolved on a grid. One that is left over is convolved in its root, which takes out the singularity.
+/// The squares of the coordinates have density proportional to `prod x_i^(-1/2) exp(l_i x_i)` on the simplex (a
+/// Dirichlet law with weights). Two of them together contribute to a sum r the smooth function
+/// `int_0^pi exp(r (a cos^2 t + b sin^2 t)) dt`; pairs are convolved on a grid. One that is left over is convolved in
+/// its root, which takes out the singularity.
 fn law_of_projection(exponents: &[f64], j: usize) -> Vec<f64> {
     let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut others: Vec<f64> = exponents.iter().map(|l| l - largest).collect();
@@ -166,9 +167,9 @@ fn draws_orthogonal_to_columns_follow_the_law_of_the_complement() {
     assert!(draws.iter().all(|u| columns.tr_mul(u).amax() < 1e-12));
 }
 
-/// The Gibbs sampler for two columns against uniform draws weighted by the density: the means of the squared length of each
-/// axis's projection and of the exponent. Standard errors come from batches; five of them are allowed (two-sided normal:
-/// 6e-7 for each of 6 means).
+/// The Gibbs sampler for two columns against uniform draws weighted by the density: the means of the squared length of
+/// each axis's projection and of the exponent. Standard errors come from batches; five of them are allowed (two-sided
+/// normal: 6e-7 for each of 6 means).
 #[test]
 fn the_chain_has_the_means_of_the_matrix_law() {
     let exponents = [7.0, 5.0, 2.0, 1.0, 0.0];
