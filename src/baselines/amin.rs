@@ -1,5 +1,5 @@
-//! Eigenvectors drawn one after the other, each from the exponential mechanism in the complement of those before it: the
-//! pure-epsilon covariance estimator of Amin, Dick, Kulesza, Muñoz Medina & Vassilvitskii (2019), as far as it
+//! Eigenvectors drawn one after the other, each from the exponential mechanism in the complement of those before it:
+//! the pure-epsilon covariance estimator of Amin, Dick, Kulesza, Muñoz Medina & Vassilvitskii (2019), as far as it
 //! concerns a subspace.
 //!
 //! *The algorithm as printed* (Algorithm 1), for `C = X X^T` (here n A) of records in the unit ball:
@@ -11,20 +11,21 @@
 //! the estimate is the sum of lambda_i u_i u_i^T, and spends eps_0 + eps_1 + ... + eps_d
 //! ```
 //!
-//! For the leading k components, k draws are enough, and no eigenvalue: the draws read C and the earlier draws, never an
-//! estimated eigenvalue, so that eps_0 buys nothing here and is not spent. Each `u_i` is drawn exactly ([`bingham`]).
+//! For the leading k components, k draws are enough, and no eigenvalue: the draws read C and the earlier draws, never
+//! an estimated eigenvalue, so that eps_0 buys nothing here and is not spent. Each `u_i` is drawn exactly
+//! ([`bingham`]).
 //!
-//! *The guarantee argued.* One record replaced. Let every draw have density proportional to `exp(a u^T C u)`, and y replace
-//! x. For one draw the density changes by at most `e^a`, as |u . x|^2 and |u . y|^2 lie in [0, 1], and its normalising
-//! constant by another e^a: 2 a in all, and 2 k a for k draws by composition. The printed `a = eps_i / 4` is half of what
-//! that allows. But the draws are orthogonal, so that over all of them the densities change by
+//! *The guarantee argued.* One record replaced. Let every draw have density proportional to `exp(a u^T C u)`, and y
+//! replace x. For one draw the density changes by at most `e^a`, as |u . x|^2 and |u . y|^2 lie in [0, 1], and its
+//! normalising constant by another e^a: 2 a in all, and 2 k a for k draws by composition. The printed `a = eps_i / 4`
+//! is half of what that allows. But the draws are orthogonal, so that over all of them the densities change by
 //!
 //! ```text
 //! a sum_i (|u_i . x|^2 - |u_i . y|^2) <= a |V^T x|^2 <= a
 //! ```
 //!
-//! together, and only the k normalising constants by e^a each: the whole spends `(k + 1) a`. Ours is `a = eps / (k + 1)`
-//! therefore, the default; as printed, with eps_i = eps / k, it spends `(k + 1) / (4 k)` of the eps that is claimed.
+//! together, and only the k normalising constants by e^a each: the whole spends `(k + 1) a`. Ours therefore, and the
+//! default, is `a = eps / (k + 1)`; as printed, with eps_i = eps / k, it spends `(k + 1) / (4 k)` of the eps claimed.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
@@ -105,9 +106,9 @@ impl SubspaceEstimator for Amin {
             claimed,
             proved: Some(proved),
             adjacency: Adjacency::ReplaceOne,
-            argument: "k exponential mechanisms on |X^T u|^2, whose sensitivity is 1, drawn exactly one after the other; their \
-                       directions are orthogonal, so that their densities together change no more than one. Records in \
-                       the unit ball, their number public.",
+            argument: "k exponential mechanisms on |X^T u|^2, whose sensitivity is 1, drawn exactly one after the \
+                       other; their directions are orthogonal, so that their densities together change no more than \
+                       one. Records in the unit ball, their number public.",
         }))
     }
 

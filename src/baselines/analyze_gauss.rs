@@ -12,14 +12,14 @@
 //!
 //! *The guarantee argued.* The Gaussian mechanism on S. Its l2-sensitivity is that of one contribution `x x^T`: 1 for a
 //! record more or less, sqrt(2), the diameter of the set of all contributions, for one record replaced. That holds in
-//! the upper triangle, where the printed noise lives, and in the Frobenius norm. The printed scale is that of sensitivity 1 and of
-//! Dwork & Roth (2014, Theorem A.1), whose proof needs eps <= 1; read as a promise about one record replaced it falls
-//! short, and [`guarantee`](SubspaceEstimator::guarantee) then says by how much. Under "a record more or less" n is protected
-//! too: only S is used, and n nowhere.
+//! the upper triangle, where the printed noise lives, and in the Frobenius norm. The printed scale is that of
+//! sensitivity 1 and of Dwork & Roth (2014, Theorem A.1), whose proof needs eps <= 1; it is a promise
+//! about a record more or less, and for one record replaced it is short of sqrt(2). Where a record may be there or not,
+//! n is protected too: only S is used, and n nowhere.
 //!
-//! *Ours by default*: one record replaced, the exact calibration (Balle & Wang 2018), and noise that is isotropic in the
-//! Frobenius norm, `N = (G + G^T) / 2` with G of independent N(0, sigma^2): the same guarantee, as the sensitivity is the same
-//! in that norm, with half the variance off the diagonal.
+//! *Ours by default*: one record replaced, the exact calibration (Balle & Wang 2018), and noise that is isotropic in
+//! the Frobenius norm, `N = (G + G^T) / 2` with G of independent N(0, sigma^2): the same guarantee, as the sensitivity
+//! is the same in that norm, with half the variance off the diagonal.
 
 use rand::rand_core::CryptoRng;
 
@@ -152,8 +152,8 @@ impl SubspaceEstimator for AnalyzeGauss {
             claimed: Budget::approximate(self.epsilon, self.delta),
             proved: Some(holding(self.epsilon, self.delta, self.sigma()?, self.change.sensitivity())?),
             adjacency: self.change.adjacency(),
-            argument: "The Gaussian mechanism on X X^T, whose l2-sensitivity is sqrt(2) for one record replaced and 1 for one \
-                       more or less. Records in the unit ball.",
+            argument: "The Gaussian mechanism on X X^T, whose l2-sensitivity is sqrt(2) for one record replaced and \
+                       1 for one more or less. Records in the unit ball.",
         }))
     }
 

@@ -3,7 +3,7 @@
 //!
 //! | method | trust | where |
 //! |---|---|---|
-//! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
+//! | PCA, a random subspace | nobody is protected; nothing is read | [`mod@reference`] |
 //! | Oja | nobody is protected | [`oja`] |
 //! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |

@@ -16,20 +16,21 @@
 //! sum_{i <= j} (2 B_ij v_ij / n + v_ij^2 / n^2) / (2 beta^2)  <=  ((d + 1) gamma / n + 1 / n^2) / beta^2
 //! ```
 //!
-//! where no `B_ij sign(v_ij)` exceeds gamma, by the sums of the upper triangle: `sum |v_ij| <= d + 1`, `sum v_ij^2 <= 2`.
-//! By the union bound and P[N(0, 1) > t] <= exp(-t^2/2) / sqrt(2 pi) for t >= 1, some do with probability at
-//! most delta for `gamma = beta sqrt(2 log((d^2 + d) / (delta 2 sqrt(2 pi))))`, if gamma >= beta, which for d >= 2 holds
-//! where delta < 3 / sqrt(2 pi e). Then eps = (d + 1) gamma / (n beta^2) + 1 / (n beta)^2 is a quadratic equation for
-//! n beta, and `sqrt(a^2 + b) <= a + sqrt(b)` in its solution gives (5). So the theorem holds, for every eps.
+//! where no `B_ij sign(v_ij)` exceeds gamma, by the sums of the upper triangle: `sum |v_ij| <= d + 1`, and
+//! `sum v_ij^2 <= 2`. By the union bound and P[N(0, 1) > t] <= exp(-t^2/2) / sqrt(2 pi) for t >= 1, some do with
+//! probability at most delta for `gamma = beta sqrt(2 log((d^2 + d) / (delta 2 sqrt(2 pi))))`, if gamma >= beta, which
+//! for d >= 2 holds where delta < 3 / sqrt(2 pi e). Then eps = (d + 1) gamma / (n beta^2) + 1 / (n beta)^2 is a
+//! quadratic equation for n beta, and `sqrt(a^2 + b) <= a + sqrt(b)` in its solution gives (5). So the theorem holds,
+//! for every eps.
 //!
-//! It asks for more noise than it needs: the mechanism is a Gaussian one of l2-sensitivity `sqrt(2) / n`, whose curve is
-//! known (Balle & Wang 2018, Theorem 8). For d = 10, eps = 1, delta = 0.05 its noise is 24 times what the claim takes, and is
-//! so large that delta is below 0.05 at any eps whatever. [Analyze Gauss](super::AnalyzeGauss) has the noise that the claim
-//! takes.
+//! It asks for more noise than it needs: the mechanism is a Gaussian one of l2-sensitivity `sqrt(2) / n`, whose curve
+//! is known (Balle & Wang 2018, Theorem 8). For d = 10, eps = 1, delta = 0.05 its noise is 21 times what the claim
+//! takes, and is so large that delta is below 0.05 at any eps whatever. [Analyze Gauss](super::AnalyzeGauss) has the
+//! noise that the claim takes.
 //!
 //! *The Laplace variant*, of which the paper says "Laplace noise of an appropriate variance": the l1-sensitivity of the
-//! upper triangle is at most `(d + 1) / n`, so that Laplace noise of scale `(d + 1) / (n eps)` gives eps (Dwork et al. 2006,
-//! Proposition 1).
+//! upper triangle is at most `(d + 1) / n`, so that Laplace noise of scale `(d + 1) / (n eps)` gives eps (Dwork et al.
+//! 2006, Proposition 1).
 
 use core::f64::consts::PI;
 
@@ -95,8 +96,8 @@ impl SubspaceEstimator for ModSulq {
             claimed: Budget::approximate(self.epsilon, self.delta),
             proved: Some(holding(self.epsilon, self.delta, beta * shape.records as f64, REPLACEMENT)?),
             adjacency: Adjacency::ReplaceOne,
-            argument: "Theorem 5 holds, with room to spare: Gaussian noise at l2-sensitivity sqrt(2) / n. Records in the unit \
-                       ball, their number public.",
+            argument: "Theorem 5 holds, with room to spare: Gaussian noise at l2-sensitivity sqrt(2) / n. Records in \
+                       the unit ball, their number public.",
         }))
     }
 
@@ -146,8 +147,8 @@ impl SubspaceEstimator for ModSulqLaplace {
             claimed: Budget::pure(self.epsilon),
             proved: Some(Budget::pure(self.epsilon)),
             adjacency: Adjacency::ReplaceOne,
-            argument: "Laplace noise at the l1-sensitivity of the upper triangle, at most (d + 1) / n. Records in the unit \
-                       ball, their number public.",
+            argument: "Laplace noise at the l1-sensitivity of the upper triangle, at most (d + 1) / n. Records in \
+                       the unit ball, their number public.",
         }))
     }
 
@@ -182,8 +183,8 @@ mod tests {
         }
         // d = 10: ln(110 / (0.05 * 5.013257)) = 6.084158, sqrt(12.168317) = 3.488311, 11/5000 of it plus 1/5000.
         assert!((mod_sulq(1.0, 0.05).beta(5000, 10).unwrap() - 0.007_874_265).abs() < 1e-8);
-        // d = 116: ln(13572 / (0.01 * 5.013257)) = 12.508835, sqrt(25.017670) = 5.001767; 117/49402.1 of it is 0.0118457,
-        // and 1/(494021 sqrt(0.1)) = 0.0000064.
+        // d = 116: ln(13572 / (0.01 * 5.013257)) = 12.508835, sqrt(25.017670) = 5.001767; 117/49402.1 of it is
+        // 0.0118457, and 1/(494021 sqrt(0.1)) = 0.0000064.
         assert!((mod_sulq(0.1, 0.01).beta(494_021, 116).unwrap() - 0.011_852_193).abs() < 1e-8);
     }
 
@@ -212,8 +213,8 @@ mod tests {
         assert!(matches!(mod_sulq(1.0, 0.1).estimate(&long, rank, rng), Err(BaselineError::NeedsUnitBall { .. })));
     }
 
-    /// The spectral norm of the noise is near 2 beta sqrt(d) for either law of the same variance: with the moments of a few
-    /// records in comparison the answer is noise, with those of many it is PCA.
+    /// The spectral norm of the noise is near 2 beta sqrt(d) for either law of the same variance: with the moments of a
+    /// few records in comparison the answer is noise, with those of many it is PCA.
     #[test]
     fn noise_is_drawn_at_its_scale() {
         let d = 60;
@@ -223,7 +224,8 @@ mod tests {
         let epsilon = Epsilon::new(1.0).unwrap();
         let (gaussian, laplacian) = (mod_sulq(1.0, 1e-3), ModSulqLaplace::new(epsilon));
         for factor in [0.5, 2.0] {
-            // A spike of 1 over noise of deviation s: cos^2 is 1 - s^2 d above the threshold s sqrt(d) = 1, near 0 below.
+            // A spike of 1 over noise of deviation s: cos^2 is 1 - s^2 d above the threshold s sqrt(d) = 1, near 0
+            // below.
             let records = |unit: f64| (factor * unit * (d as f64).sqrt()) as u64;
             let runs: [(&dyn SubspaceEstimator, u64); 2] = [
                 (&gaussian, records(gaussian.beta(1, d).unwrap())),

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The first is equality for orthogonal unit vectors, and bounds the third, which is equality for two of the standard
-//! basis. The sums of magnitudes are at most those of `x x^T` and `y y^T` together, and `sum_ij |x_i x_j| = |x|_1^2 <= d`,
-//! `sum_{i <= j} |x_i x_j| = (|x|_1^2 + |x|_2^2) / 2 <= (d + 1) / 2`. For a record more or less, y = 0: 1 in place of 2 under
-//! the squares.
+//! basis. The sums of magnitudes are at most those of `x x^T` and `y y^T` together, and
+//! `sum_ij |x_i x_j| = |x|_1^2 <= d`, `sum_{i <= j} |x_i x_j| = (|x|_1^2 + |x|_2^2) / 2 <= (d + 1) / 2`. For a record
+//! more or less, y = 0: 1 in place of 2 under the squares.
 
 use nalgebra::DMatrix;
 use rand::RngExt;
@@ -61,8 +61,9 @@ pub(super) fn laplace(rng: &mut dyn CryptoRng) -> f64 {
     exponential() - exponential()
 }
 
-/// (`epsilon`, `delta`) where Gaussian noise of standard deviation `sigma` in every direction keeps it for a query of l2-sensitivity
-/// `sensitivity`; otherwise what that noise gives at the same delta, rounded up (Balle & Wang 2018, Theorem 8).
+/// (`epsilon`, `delta`) where Gaussian noise of standard deviation `sigma` in every direction keeps it for a query of
+/// l2-sensitivity `sensitivity`; otherwise what that noise gives at the same delta, rounded up (Balle & Wang 2018,
+/// Theorem 8).
 pub(super) fn holding(epsilon: Epsilon, delta: Delta, sigma: f64, sensitivity: f64) -> Result<Budget, BaselineError> {
     if gaussian_delta(sigma, sensitivity, epsilon).map_err(Error::from)? <= delta.value() {
         return Ok(Budget::approximate(epsilon, delta));

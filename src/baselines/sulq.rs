@@ -1,5 +1,5 @@
-//! SULQ: principal components of the second moments with noise in every entry, not symmetric (Blum, Dwork, McSherry & Nissim
-//! 2005, as Chaudhuri, Sarwate & Sinha 2013 describe it in section 3.1).
+//! SULQ: principal components of the second moments with noise in every entry, not symmetric (Blum, Dwork, McSherry &
+//! Nissim 2005, as Chaudhuri, Sarwate & Sinha 2013 describe it in section 3.1).
 //!
 //! *The algorithm as printed*, for n records in the unit ball of d dimensions:
 //!
@@ -10,21 +10,24 @@
 //! ```
 //!
 //! *Why it is unusable.* A + N is not symmetric: its eigenvalues may be complex and then have complex eigenvectors, and
-//! those that are real are not orthogonal. Most are complex once the noise is larger than the signal: of d eigenvalues of pure noise
-//! about sqrt(2 d / pi) are real (Edelman, Kostlan & Shub 1994). And the noise is large: its spectral norm is near
-//! 2 sqrt(d) deviations, of order d^(3/2) log(d / delta) / (n eps), where [MOD-SULQ](super::ModSulq) needs a root of the logarithm.
+//! those that are real are not orthogonal. Most are complex once the noise is larger than the signal: of d eigenvalues
+//! of pure noise about sqrt(2 d / pi) are real (Edelman, Kostlan & Shub 1994). And the noise is large: its spectral
+//! norm is near 2 sqrt(d) deviations, of order d^(3/2) log(d / delta) / (n eps), where [MOD-SULQ](super::ModSulq) needs
+//! a root of the logarithm.
 //!
 //! *What is estimated all the same.* Eigenvalues in descending order of their real parts. A complex one comes with its
-//! conjugate, and the real and imaginary parts of their eigenvectors span a real plane that A + N maps to itself. So the k
-//! leading eigenvectors give a real k-dimensional subspace unless the k-th and the next eigenvalue are such a pair. Then there is none,
-//! and the method refuses. [`Reading::SymmetricPart`] takes the eigenvectors of `(A + N + (A + N)^T) / 2` instead, which always
-//! exist, and have half the noise off the diagonal: it is not what is printed.
+//! conjugate, and the real and imaginary parts of their eigenvectors span a real plane that A + N maps to itself. So
+//! the k leading eigenvectors give a real k-dimensional subspace unless the k-th and the next eigenvalue are such a
+//! pair. Then there is none, and the method refuses. [`Reading::SymmetricPart`] takes the eigenvectors of
+//! `(A + N + (A + N)^T) / 2` instead, which always exist, and have half the noise off the diagonal: it is not what is
+//! printed.
 //!
-//! *The guarantee argued.* One record replaced, n public. The Gaussian mechanism with l2-sensitivity `sqrt(2) / n`: (eps,
-//! delta) for a standard deviation of `sqrt(2) / n sqrt(2 ln(1.25 / delta)) / eps` and eps <= 1 (Dwork & Roth 2014,
-//! Theorem A.1), less than the printed one for d >= 2. For large epsilons nothing is printed about, the noise does not keep the
-//! claim (it falls as 1 / eps where 1 / sqrt(eps) is needed): the exact curve (Balle & Wang 2018) decides what is
-//! [`proved`](MethodGuarantee::proved). What is done to A + N afterwards costs nothing, a refusal included.
+//! *The guarantee argued.* One record replaced, n public. The Gaussian mechanism with l2-sensitivity `sqrt(2) / n`:
+//! (eps, delta) for a standard deviation of `sqrt(2) / n sqrt(2 ln(1.25 / delta)) / eps` and eps <= 1 (Dwork & Roth
+//! 2014, Theorem A.1), less than the printed one for d >= 2. For large epsilons nothing is printed about, the noise
+//! does not keep the claim (it falls as 1 / eps where 1 / sqrt(eps) is needed): the exact curve (Balle & Wang 2018)
+//! decides what is [`proved`](MethodGuarantee::proved). What is done to A + N afterwards costs nothing, a refusal
+//! included.
 //!
 //! *The Laplace variant*: `sum_ij |x_i x_j - y_i y_j| <= 2 d`, hence Laplace noise of scale `2 d / (n eps)` gives eps.
 
@@ -169,8 +172,8 @@ fn leading_invariant_subspace(matrix: &DMatrix<f64>, k: usize, method: &'static 
     }
     if columns.len() != k {
         return Err(failed(
-            "the last eigenvalue asked for is one of a complex pair, so that the leading eigenvectors span no real subspace: \
-             take MOD-SULQ, whose noise is symmetric",
+            "the last eigenvalue asked for is one of a complex pair, so that the leading eigenvectors span no real \
+             subspace: take MOD-SULQ, whose noise is symmetric",
         ));
     }
     let complex = values.iter().filter(|value| value.im != 0.0).count();

@@ -1,34 +1,35 @@
-//! Wishart difference: second moments with noise for pure epsilon, made for their nuclear norm; a practical stand-in for the
-//! mechanism of d'Orsi & Novikov (2025).
+//! Wishart difference: second moments with noise for pure epsilon, made for their nuclear norm; a practical stand-in
+//! for the mechanism of d'Orsi & Novikov (2025).
 //!
-//! Theirs adds noise W of density proportional to `exp(-c |W|_*)`, the K-norm mechanism (Hardt & Talwar 2010) of the nuclear norm,
-//! whose unit ball is the convex hull of all `+- x x^T`: optimal in order under pure epsilon. It has no exact sampler that is
-//! practical. This has:
+//! Theirs adds noise W of density proportional to `exp(-c |W|_*)`, the K-norm mechanism (Hardt & Talwar 2010) of the
+//! nuclear norm, whose unit ball is the convex hull of all `+- x x^T`: optimal in order under pure epsilon. We know
+//! no practical sampler that draws it exactly. This noise is drawn exactly, and is little larger:
 //!
 //! ```text
 //! S = X X^T
-//! W = W_1 - W_2 with W_1, W_2 independent, each the sum of d + 1 matrices g g^T / (2 c), g of d standard normal numbers
+//! W = W_1 - W_2, independent, each the sum of d + 1 matrices g g^T / (2 c) with g of d standard normal numbers
 //! V = the k leading eigenvectors of S + W,   c = eps / 2 for one record replaced, eps for one more or less
 //! ```
 //!
-//! *The guarantee argued.* With d + 1 degrees of freedom each `W_i` has density proportional to exp(-c tr U) over the positive
-//! semidefinite matrices U. Their difference has density
+//! *The guarantee argued.* With d + 1 degrees of freedom each `W_i` has density proportional to exp(-c tr U) over the
+//! positive semidefinite matrices U. Their difference has density
 //!
 //! ```text
 //! p(W)  ~  integral of exp(-c tr U - c tr(U - W)) over U >= 0, U >= W
 //! ```
 //!
-//! Let V = P - M be a symmetric matrix with its positive and its negative part. In p(W + V) write U + P for U: the domain becomes
-//! {U >= -P, U >= W - M}, which has {U >= 0, U >= W} in it, and the integrand is the one of p(W) times
+//! Let V = P - M be a symmetric matrix with its positive and its negative part. In p(W + V) write U + P for U: the
+//! domain becomes {U >= -P, U >= W - M}, which has {U >= 0, U >= W} in it, and the integrand is the one of p(W) times
 //! exp(-2 c tr P + c tr V) = exp(-c tr(P + M)). Hence
 //!
 //! ```text
 //! p(W + V) >= exp(-c |V|_*) p(W)
 //! ```
 //!
-//! and S + W is (c D)-differentially private if |V|_* <= D for all changes V of S: `|x x^T - y y^T|_* <= 2`, `|x x^T|_* <= 1`.
-//! (One Wishart matrix alone, as Jiang, Xie & Zhang 2016 propose, is not enough: what it adds is positive semidefinite for
-//! certain, so that some answers are possible for one set of records and impossible for its neighbour.)
+//! and S + W is (c D)-differentially private if |V|_* <= D for all changes V of S: `|x x^T - y y^T|_* <= 2`,
+//! `|x x^T|_* <= 1`. (One Wishart matrix alone, as Jiang, Xie & Zhang 2016 propose, is not enough: what it adds is
+//! positive semidefinite for certain, so that some answers are possible for one set of records and impossible for its
+//! neighbour.)
 //!
 //! *How much is lost.* For large d the spectral norm of W is near 1.665 d / c (the edge of the free difference of two
 //! Marchenko-Pastur laws), where noise of density `exp(-c |W|_*)` has `pi/2 d / c` (Ullman's law): 6 % less.
@@ -85,8 +86,8 @@ impl SubspaceEstimator for WishartDifference {
             claimed: budget,
             proved: Some(budget),
             adjacency: self.change.adjacency(),
-            argument: "Noise whose log-density is Lipschitz in the nuclear norm, in which X X^T changes by at most 2 for one record \
-                       replaced and 1 for one more or less. Records in the unit ball.",
+            argument: "Noise whose log-density is Lipschitz in the nuclear norm, in which X X^T changes by at most 2 \
+                       for one record replaced and 1 for one more or less. Records in the unit ball.",
         }))
     }
 
@@ -142,10 +143,12 @@ mod tests {
         assert!(statistic < 1.95 / n.sqrt(), "{statistic}");
     }
 
-    /// The density of 2 × 2 noise, by its defining integral, falls no faster than `exp(-c |V|_*)`: for V along and across W.
+    /// The density of 2 × 2 noise, by its defining integral, falls no faster than `exp(-c |V|_*)`: for V along and
+    /// across W.
     #[test]
     fn the_density_is_lipschitz_in_the_nuclear_norm() {
-        // U in coordinates (u, v, t) with U = [[u, t], [t, v]]; the domain {U >= 0, U >= W} cut off where the integrand is small.
+        // U in coordinates (u, v, t) with U = [[u, t], [t, v]]; the domain {U >= 0, U >= W} cut off where the integrand
+        // is small.
         let density = |w: [f64; 3]| {
             let semidefinite = |u: f64, v: f64, t: f64| u >= 0.0 && v >= 0.0 && u * v >= t * t;
             let (step, cells) = (0.2, 60);
@@ -163,8 +166,8 @@ mod tests {
             }
             sum
         };
-        // A change by x x^T - y y^T with orthogonal x and y has nuclear norm 2, a diagonal one likewise: at c = 1 the ratio is at
-        // most e^2, but for the grid, and comes near it far out.
+        // A change by x x^T - y y^T with orthogonal x and y has nuclear norm 2, a diagonal one likewise: at c = 1 the
+        // ratio is at most e^2, but for the grid, and comes near it far out.
         let mut largest = 0.0f64;
         for w in [[0.0, 0.0, 0.0], [2.0, -2.0, 0.0], [0.4, 0.2, 1.0], [-1.0, 2.0, -0.6]] {
             for v in [[1.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 1.0, 0.0]] {

@@ -1,8 +1,8 @@
 //! The vector Bingham law, drawn exactly: on the unit sphere, or on the part of it orthogonal to given columns.
 //!
 //! # Law
-//! For exponents `l_1 >= ... >= l_d` and orthonormal columns X (d × m, m < d), the density with respect to the uniform law
-//! on the unit vectors u with `X^T u = 0`, the sphere of a space of q = d - m dimensions, is proportional to
+//! For exponents `l_1 >= ... >= l_d` and orthonormal columns X (d × m, m < d), the density with respect to the uniform
+//! law on the unit vectors u with `X^T u = 0`, the sphere of a space of q = d - m dimensions, is proportional to
 //!
 //! ```text
 //! exp(l_1 u_1^2 + ... + l_d u_d^2)
@@ -11,22 +11,22 @@
 //! # Method
 //! Rejection from an angular central Gaussian law (Kent, Ganeiban & Mardia 2018, section 3). For a number mu let
 //! `D = diag(mu - 2 l_i)`, positive on the subspace `W = {y : X^T y = 0}`. If y is Gaussian on W with precision D
-//! restricted to W, then u = y / |y| has density proportional to `w^(-q/2)` with `w = u^T D u`, and the density wanted is
-//! proportional to exp(-w/2). Their ratio is largest at w = q, hence a proposal is accepted with probability
+//! restricted to W, then u = y / |y| has density proportional to `w^(-q/2)` with `w = u^T D u`, and the density wanted
+//! is proportional to exp(-w/2). Their ratio is largest at w = q, hence a proposal is accepted with probability
 //!
 //! ```text
 //! exp(-(w - q)/2) (w / q)^(q/2)
 //! ```
 //!
-//! (the power *multiplies*: dividing by it gives another law wherever q > 2). That is exact for every admissible mu; fewest
-//! proposals are refused where the trace of the inverse of D on W is 1, which is looked for roughly. In the paper's
-//! notation mu = b + 2 l_1.
+//! (the power *multiplies*: dividing by it gives another law wherever q > 2). That is exact for every admissible mu;
+//! fewest proposals are refused where the trace of the inverse of D on W is 1, which is looked for roughly. In the
+//! paper's notation mu = b + 2 l_1.
 //!
 //! # Cost
-//! D need not be positive off W: where X has taken up large exponents it is not, but only the m first entries can be negative
-//! (interlacing). With m Householder reflections W becomes the last q coordinates, where D is a positive diagonal and a
-//! matrix of rank 2 m: its inverse root is a diagonal and a matrix of rank 2 m too. O(d m^2) per trial of mu, O(d m) per
-//! proposal, nothing of order d^2.
+//! D need not be positive off W: where X has taken up large exponents it is not, but only the m first entries can be
+//! negative (interlacing). With m Householder reflections W becomes the last q coordinates, where D is a positive
+//! diagonal and a matrix of rank 2 m: its inverse root is a diagonal and a matrix of rank 2 m too. O(d m^2) per trial
+//! of mu, O(d m) per proposal, nothing of order d^2.
 
 use core::f64::consts::SQRT_2;
 
@@ -46,7 +46,7 @@ pub struct Draw {
     pub proposals: u64,
 }
 
-/// Draws from the law above; `exponents` in descending order, `columns` orthonormal (d × m with m < d, m = 0 for none).
+/// Draws from the law above; `exponents` in descending order, `columns` orthonormal (d × m, m < d, m = 0 for none).
 ///
 /// # Errors
 /// [`BaselineError::Failed`] for exponents more than about 1e11 apart, whose law double precision does not resolve.
@@ -81,14 +81,14 @@ pub fn draw_orthogonal(
 }
 
 const NAME: &str = "the Bingham sampler";
-const UNRESOLVED: &str = "the eigenvalues times records times epsilon are too far apart for double precision: take a smaller \
-                          epsilon, at which the answer is PCA's all the same";
+const UNRESOLVED: &str = "the eigenvalues times records times epsilon are too far apart for double precision: take a \
+                          smaller epsilon, at which the answer is PCA's all the same";
 
 /// The coordinates of W, and D in them.
 struct Complement<'a> {
     exponents: &'a [f64],
-    /// Householder vectors, d × m: the reflections `I - y y^T` in order take the standard basis to the columns and a basis
-    /// of W.
+    /// Householder vectors, d × m: the reflections `I - y y^T` in order take the standard basis to the columns and a
+    /// basis of W.
     reflections: DMatrix<f64>,
     /// The triangle T with `(I - y_1 y_1^T) (I - y_2 y_2^T) ... = I - Y T Y^T`.
     triangle: DMatrix<f64>,
@@ -145,7 +145,8 @@ impl<'a> Complement<'a> {
             let trace = inverse_root.norm_squared();
             return Some((Envelope { inverse_root, basis: DMatrix::zeros(q, 0), factors: DVector::zeros(0) }, trace));
         }
-        // D on W is D2 + [D2 Y2, Y2] C [D2 Y2, Y2]^T with Y2 the last rows of Y and C as below; the roots of D2 are taken out.
+        // D on W is D2 + [D2 Y2, Y2] C [D2 Y2, Y2]^T with Y2 the last rows of Y and C as below; the roots of D2 are
+        // taken out.
         let low = self.reflections.rows(m, q);
         let wide = DMatrix::from_fn(q, 2 * m, |i, j| {
             if j < m { low[(i, j)] / inverse_root[i] } else { low[(i, j - m)] * inverse_root[i] }

@@ -1,5 +1,5 @@
-//! PPCA: a subspace from the exponential mechanism with the captured variance as its utility (Chaudhuri, Sarwate & Sinha
-//! 2013).
+//! PPCA: a subspace from the exponential mechanism with the captured variance as its utility (Chaudhuri, Sarwate &
+//! Sinha 2013).
 //!
 //! *The algorithm as printed* (Algorithm 2), for n records in the unit ball:
 //!
@@ -9,28 +9,31 @@
 //! ```
 //!
 //! *The guarantee argued* (Theorem 6; the paper writes it for k = 1). One record replaced, n public. The utility is
-//! `n q_F(V) = |V^T x_1|^2 + ... + |V^T x_n|^2`, of which each term lies in [0, 1]: with y in place of x it changes by at most 1. So
-//! the density changes by at most a factor of `e^(eps/2)`, its normalising constant by another, and PPCA is the exponential
-//! mechanism (McSherry & Talwar 2007, Theorem 6) with exactly the constant for eps. It is a promise about an exact draw.
+//! `n q_F(V) = |V^T x_1|^2 + ... + |V^T x_n|^2`, of which each term lies in [0, 1]: with y in place of x it changes by
+//! at most 1. So the density changes by at most a factor of `e^(eps/2)`, its normalising constant by another, and PPCA
+//! is the exponential mechanism (McSherry & Talwar 2007, Theorem 6) with exactly the constant for eps. It is a promise
+//! about an exact draw.
 //!
 //! *How it is drawn.* For k = 1 exactly ([`bingham`]): the guarantee holds. For k > 1 by a Gibbs sampler (Hoff 2009):
-//! column after column from its law given the others, which is the vector Bingham law in their orthogonal complement, here drawn
-//! exactly, where Hoff goes through it coordinate by coordinate; after a sweep the columns are rotated among
-//! themselves uniformly, which the law does not notice. A chain of finite length has not quite its stationary law. How far off
-//! it is, nobody has proved to be small, so that nothing is proved for k > 1: the paper says the same of its own
-//! (section 6.2).
+//! column after column from its law given the others, which is the vector Bingham law in their orthogonal complement,
+//! here drawn exactly, where Hoff goes through it coordinate by coordinate; then axis after axis ([`Gibbs`]), which
+//! lets components of very different variance settle equally fast. A chain of finite length has not quite its
+//! stationary law. How far off it is, nobody has proved to be small, so that nothing is proved for k > 1: the paper
+//! says the same of its own (section 6.2).
 //!
-//! *Burn-in.* The paper watches `F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k))`, which has to fall to 0 as the law has mean 0. With
-//! exact conditional draws each X(t) has conditional mean 0, whether or not the chain has settled, and F_k falls as
-//! `1 / sqrt(T)`: it is reported for comparison, and beside it Geweke's z of q_F (the first tenth of the sweeps against
-//! the last half), which does notice a chain that still drifts.
+//! *Burn-in.* The paper watches `F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k))`, which has to fall to 0 as the law has
+//! mean 0. With exact conditional draws each X(t) has conditional mean 0, whether or not the chain has settled, and F_k
+//! falls as `1 / sqrt(T)`: it is reported for comparison, and beside it Geweke's z of q_F (the first tenth of the
+//! sweeps against the last half), which does notice a chain that still drifts.
 
 pub mod bingham;
+mod gibbs;
+
+pub use gibbs::Gibbs;
 
 use nalgebra::{DMatrix, DVector};
 use rand::rand_core::CryptoRng;
 
-use super::perturbation::normal;
 use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
 use crate::linalg::symmetric_eigen;
 use crate::privacy::Epsilon;
@@ -77,8 +80,8 @@ impl SubspaceEstimator for Ppca {
             proved: exact.then_some(claimed),
             adjacency: Adjacency::ReplaceOne,
             argument: if exact {
-                "The exponential mechanism on n q_F, whose sensitivity is 1, drawn exactly. Records in the unit ball, their \
-                 number public."
+                "The exponential mechanism on n q_F, whose sensitivity is 1, drawn exactly. Records in the unit ball, \
+                 their number public."
             } else {
                 "The exponential mechanism on n q_F, whose sensitivity is 1, if the Gibbs sampler has reached its \
                  stationary law, which nothing proves. Records in the unit ball, their number public."
@@ -125,70 +128,10 @@ impl Ppca {
             ("F_k", sum.norm() / (sweeps * (k as f64).sqrt())),
             ("Geweke z of q_F", geweke(&utilities)),
             ("sweeps", sweeps),
-            ("proposals per draw", chain.proposals() as f64 / (sweeps * k as f64)),
+            ("proposals per draw", chain.proposals() as f64 / chain.draws() as f64),
         ];
         Ok(Outcome { subspace: Subspace::new(chain.columns())?, diagnostics })
     }
-}
-
-/// The chain of a Gibbs sampler for the matrix Bingham law with diagonal parameter: density proportional to
-/// `exp(tr(X^T diag(exponents) X))` over orthonormal X, d × k with k < d.
-#[derive(Clone, Debug)]
-pub struct Gibbs<'a> {
-    exponents: &'a [f64],
-    columns: DMatrix<f64>,
-    proposals: u64,
-}
-
-impl<'a> Gibbs<'a> {
-    /// A chain that starts at uniformly drawn columns, as the paper's does; `exponents` in descending order.
-    ///
-    /// # Errors
-    /// [`BaselineError::Subspace`] for no column or more than d of them.
-    pub fn start(exponents: &'a [f64], k: usize, rng: &mut dyn CryptoRng) -> Result<Self, BaselineError> {
-        Ok(Self { exponents, columns: uniform_columns(exponents.len(), k, rng)?, proposals: 0 })
-    }
-
-    /// Draws every column given the others, then rotates the columns among themselves.
-    ///
-    /// # Errors
-    /// As [`bingham::draw_orthogonal`].
-    pub fn sweep(&mut self, rng: &mut dyn CryptoRng) -> Result<(), BaselineError> {
-        let k = self.columns.ncols();
-        for column in 0..k {
-            let others = self.columns.clone().remove_column(column);
-            let draw = bingham::draw_orthogonal(self.exponents, &others, rng)?;
-            self.columns.set_column(column, &draw.vector);
-            self.proposals += draw.proposals;
-        }
-        let rotated = &self.columns * uniform_columns(k, k, rng)?;
-        // Orthonormal up to rounding; made so again lest errors add up.
-        self.columns = Subspace::new(&rotated)?.into_basis();
-        Ok(())
-    }
-
-    /// The state, orthonormal columns.
-    #[must_use]
-    pub fn columns(&self) -> &DMatrix<f64> {
-        &self.columns
-    }
-
-    /// `tr(X^T diag(exponents) X)` of the state.
-    #[must_use]
-    pub fn exponent(&self) -> f64 {
-        self.columns.column_iter().map(|x| x.iter().zip(self.exponents).map(|(x, l)| l * x * x).sum::<f64>()).sum()
-    }
-
-    /// How many proposals the rejection sampler has made.
-    #[must_use]
-    pub fn proposals(&self) -> u64 {
-        self.proposals
-    }
-}
-
-/// Orthonormal columns drawn uniformly.
-fn uniform_columns(d: usize, k: usize, rng: &mut dyn CryptoRng) -> Result<DMatrix<f64>, BaselineError> {
-    Ok(Subspace::new(&DMatrix::from_fn(d, k, |_, _| normal(rng)))?.into_basis())
 }
 
 /// The difference of means between the first tenth and the last half in standard errors (Geweke 1992), each from the

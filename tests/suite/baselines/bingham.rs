@@ -13,12 +13,13 @@ const CRITICAL: f64 = 2.226;
 /// Points of the grids on [0, 1].
 const GRID: usize = 1000;
 
-/// The law of |u_j| for u with density proportional to `exp(sum l_i u_i^2)` on the unit sphere, as its distribution function
-/// on a grid.
+/// The law of |u_j| for u with density proportional to `exp(sum l_i u_i^2)` on the unit sphere, as its distribution
+/// function on a grid.
 ///
-/// The squares of the coordinates have density proportional to `prod x_i^(-1/2) exp(l_i x_i)` on the simplex (a Dirichlet law with
-/// weights). Two of them together contribute to a sum r the smooth function `int_0^pi exp(r (a cos^2 t + b sin^2 t)) dt`;
-/// pairs are convolved on a grid. One that is left over is convolved in its root, which takes out the singularity.
+/// The squares of the coordinates have density proportional to `prod x_i^(-1/2) exp(l_i x_i)` on the simplex (a
+/// Dirichlet law with weights). Two of them together contribute to a sum r the smooth function
+/// `int_0^pi exp(r (a cos^2 t + b sin^2 t)) dt`; pairs are convolved on a grid. One that is left over is convolved in
+/// its root, which takes out the singularity.
 fn law_of_projection(exponents: &[f64], j: usize) -> Vec<f64> {
     let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut others: Vec<f64> = exponents.iter().map(|l| l - largest).collect();
@@ -166,12 +167,17 @@ fn draws_orthogonal_to_columns_follow_the_law_of_the_complement() {
     assert!(draws.iter().all(|u| columns.tr_mul(u).amax() < 1e-12));
 }
 
-/// The Gibbs sampler for two columns against uniform draws weighted by the density: the means of the squared length of each
-/// axis's projection and of the exponent. Standard errors come from batches; five of them are allowed (two-sided normal:
-/// 6e-7 for each of 6 means).
+/// The Gibbs sampler for two and three columns against uniform draws weighted by the density: the means of the squared length of
+/// each axis's projection and of the exponent. Standard errors come from batches; five of them are allowed (two-sided
+/// normal: 6e-7 for each of 6 means).
 #[test]
 fn the_chain_has_the_means_of_the_matrix_law() {
-    let exponents = [7.0, 5.0, 2.0, 1.0, 0.0];
+    for k in [2, 3] {
+        compare_with_weighted_draws(&[5.0, 3.5, 2.0, 1.0, 0.0], k);
+    }
+}
+
+fn compare_with_weighted_draws(exponents: &[f64], k: usize) {
     let d = exponents.len();
     let means = |batches: &[(f64, Vec<f64>)]| -> Vec<(f64, f64)> {
         let total: f64 = batches.iter().map(|(weight, _)| weight).sum();
@@ -185,7 +191,7 @@ fn the_chain_has_the_means_of_the_matrix_law() {
     };
     let observed = |columns: &DMatrix<f64>| -> Vec<f64> {
         let lengths: Vec<f64> = columns.row_iter().map(|row| row.norm_squared()).collect();
-        let exponent = lengths.iter().zip(&exponents).map(|(length, l)| length * l).sum();
+        let exponent = lengths.iter().zip(exponents).map(|(length, l)| length * l).sum();
         lengths.into_iter().chain([exponent]).collect()
     };
     let gather = |draws: &mut dyn FnMut() -> (f64, Vec<f64>), batches: usize, size: usize| {
@@ -204,14 +210,14 @@ fn the_chain_has_the_means_of_the_matrix_law() {
 
     let mut rng = ChaCha12Rng::seed_from_u64(6);
     let mut uniform = || {
-        let columns = DMatrix::from_fn(d, 2, |_, _| StandardNormal.sample(&mut rng));
+        let columns = DMatrix::from_fn(d, k, |_, _| StandardNormal.sample(&mut rng));
         let values = observed(&columns.qr().q());
-        ((values[d] - 12.0).exp(), values)
+        ((values[d] - 9.0).exp(), values)
     };
     let weighted = means(&gather(&mut uniform, 200, 2_000));
 
     let mut rng = ChaCha12Rng::seed_from_u64(7);
-    let mut chain = Gibbs::start(&exponents, 2, &mut rng).unwrap();
+    let mut chain = Gibbs::start(exponents, k, &mut rng).unwrap();
     for _ in 0..100 {
         chain.sweep(&mut rng).unwrap();
     }
