@@ -520,6 +520,27 @@ fn whoever_waits_is_told_of_the_next_round_and_of_the_end() {
     });
 }
 
+/// What is answered has the members that the document says, all of them and no other.
+#[test]
+fn answers_have_the_members_of_the_document() {
+    let session = Direct::new(1);
+    let document = session.server.get("/openapi.json").json();
+    let created = session.server.administer("POST", "/sessions", parameters(1).to_string().as_bytes()).json();
+    let shown = session.server.get(&format!("/sessions/{}", session.id)).json();
+    assert_eq!(shown, parameters(1));
+    let asked = session.ask("GET", "/state", &session.tokens[0], "").json();
+    for (name, answer) in [("SessionCreated", created), ("SessionParameters", shown), ("SessionState", asked)] {
+        let schema = &document["components"]["schemas"][name];
+        let members = answer.as_object().unwrap();
+        for required in schema["required"].as_array().unwrap() {
+            assert!(members.contains_key(required.as_str().unwrap()), "{name} lacks {required}");
+        }
+        for member in members.keys() {
+            assert_ne!(schema["properties"][member], Value::Null, "{name} has {member} undocumented");
+        }
+    }
+}
+
 #[test]
 fn a_damaged_session_is_named_at_the_start_and_half_a_one_is_no_session() {
     let data = tempdir().unwrap();
