@@ -3,7 +3,7 @@
 //!
 //! | method | trust | where |
 //! |---|---|---|
-//! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
+//! | PCA, a random subspace | nobody is protected; nothing is read | [`mod@reference`] |
 //! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |

@@ -1,6 +1,7 @@
 //! A run between data providers: real processes of the real binary, and requests that break its rules.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -213,14 +214,21 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
     drop(server.log());
 }
 
+/// An address that is free again after its server was killed: systems give outgoing connections ports from 32768 on.
+fn lasting_address() -> String {
+    let first = 20_000 + (std::process::id() % 10_000) as u16;
+    let free = (first..first + 1000).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    format!("127.0.0.1:{}", free.unwrap())
+}
+
 #[test]
 fn providers_and_server_go_on_after_they_were_killed_and_nobody_answers_twice() {
     let counts = [300, 200, 100];
     let folder = tempdir().unwrap();
     write_all_records(folder.path(), &counts);
     let data = folder.path().join("data");
-    let server = Serving::start(&["--data", text(&data)]);
-    let address = server.address.to_string();
+    let address = lasting_address();
+    let server = Serving::start_at(&address, &["--data", text(&data)]);
     let url = format!("http://{address}");
     let world = World::new(&server, folder, 4);
     // Two of three answer the first round, and wait.
