@@ -18,24 +18,23 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Line 1, from `start` = Q(0). All rows are kept when `kept_rows` is none.
+    /// Line 1, from `start` = Q(0): all but `kept_rows` of its rows are zeroed. All rows are kept when that is none.
     ///
     /// # Errors
     /// [`BaselineError`] when fewer rows than columns are kept, or `start` has not full rank on those that are.
     pub fn new(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, BaselineError> {
-        let (dimension, rank) = start.shape();
-        let kept_rows = kept_rows.unwrap_or(dimension);
-        if kept_rows < rank || kept_rows > dimension {
-            return Err(BaselineError::OutsideTheorem {
-                method: NAME,
-                parameter: "the number of kept rows",
-                value: kept_rows as f64,
-                theorem: "Ge, Wang, Wang & Liu (2018), Algorithm 1",
-                remedy: "it must be at least the number of components and at most the number of features",
-            });
-        }
+        let kept_rows = checked(kept_rows, start)?;
         let basis = thin_qr(threshold(start.clone(), kept_rows))?;
         Ok(Self { basis, kept_rows, rounds, round: 1 })
+    }
+
+    /// From all rows of `start`; the first round is the first to zero any.
+    ///
+    /// # Errors
+    /// As [`Coordinator::new`].
+    pub fn dense(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, BaselineError> {
+        let kept_rows = checked(kept_rows, start)?;
+        Ok(Self { basis: thin_qr(start.clone())?, kept_rows, rounds, round: 1 })
     }
 
     /// Q(t), d × k with orthonormal columns; the estimate once it is [`finished`](Self::finished).
@@ -68,6 +67,22 @@ impl Coordinator {
         self.round += 1;
         Ok(())
     }
+}
+
+/// The number of kept rows: at least one for every column.
+fn checked(kept_rows: Option<usize>, start: &DMatrix<f64>) -> Result<usize, BaselineError> {
+    let (dimension, rank) = start.shape();
+    let kept_rows = kept_rows.unwrap_or(dimension);
+    if (rank..=dimension).contains(&kept_rows) {
+        return Ok(kept_rows);
+    }
+    Err(BaselineError::OutsideTheorem {
+        method: NAME,
+        parameter: "the number of kept rows",
+        value: kept_rows as f64,
+        theorem: "Ge, Wang, Wang & Liu (2018), Algorithm 1",
+        remedy: "it must be at least the number of components and at most the number of features",
+    })
 }
 
 /// A d × k matrix of standard normals: its columns span a uniformly random subspace. It is public.

@@ -27,8 +27,12 @@
 //!   draws its own.
 //! - *What is sent.* `n_i H_i`: the server multiplies by `n_i` anyway, and `Thin_QR` does not see the common factor. So no
 //!   provider tells how many records it has.
-//! - *The start.* The paper leaves Q(0) to its user. Ours is a uniformly random subspace, drawn by the server; it must not
-//!   depend on records.
+//! - *The start.* The paper leaves Q(0) to its user and assumes it good (its appendix); it must not depend on records. Ours
+//!   is a uniformly random subspace, drawn by the server, and the first round is the first to zero rows ([`Start::Dense`]):
+//!   50 rows of 1000, drawn blindly, miss all of 10 that matter in 0.95^10 = 60 % of runs, and the iteration then stays
+//!   orthogonal to what it looks for. The guarantee is the same, for it holds for every Q. On the population of section
+//!   5.1 (n = 1e5, no sampling error) all of 10 dense starts arrive within 10 rounds: `|sin Theta|_F` below 0.001 with the
+//!   printed noise at (1, 0.3), 0.04 with the least noise for records of norm 74 at the same, 0.25 at (1, 1e-6).
 //!
 //! # Guarantee
 //! *Relation*: one record of one provider replaced by another (Definition 2.1). *Assumption*: every record has norm at
@@ -106,6 +110,16 @@ pub enum Noise {
     Absent,
 }
 
+/// Where the iteration begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At a random subspace.
+    #[default]
+    Dense,
+    /// At a random subspace of which line 1 of Algorithm 1 zeroes all but the longest rows.
+    Thresholded,
+}
+
 /// What providers do about the norm of records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
@@ -130,6 +144,8 @@ pub struct DpsPca {
     pub rounds: u32,
     /// s, the rows that are kept, at least k. Default none: all of them, for components that are not sparse.
     pub kept_rows: Option<usize>,
+    /// Default dense.
+    pub start: Start,
     /// Default corrected.
     pub noise: Noise,
     /// Default: records of norm above 1 are refused.
@@ -141,7 +157,7 @@ impl DpsPca {
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         let (noise, bound) = (Noise::Corrected, Bound::Require(1.0));
-        Self { epsilon, delta, providers: 1, rounds: 10, kept_rows: None, noise, bound }
+        Self { epsilon, delta, providers: 1, rounds: 10, kept_rows: None, start: Start::Dense, noise, bound }
     }
 
     /// The noise of a provider's messages, `None` where there is none.
@@ -177,7 +193,11 @@ impl DpsPca {
         let providers = self.providers(sample)?;
         let start = random_start(sample.dimension(), rank, rng);
         let sources: Vec<NoiseSource> = providers.iter().map(|_| NoiseSource::draw(rng)).collect();
-        run(&providers, &sources, scale, Coordinator::new(&start, self.kept_rows, self.rounds)?)
+        let coordinator = match self.start {
+            Start::Dense => Coordinator::dense(&start, self.kept_rows, self.rounds)?,
+            Start::Thresholded => Coordinator::new(&start, self.kept_rows, self.rounds)?,
+        };
+        run(&providers, &sources, scale, coordinator)
     }
 
     /// The records dealt out.

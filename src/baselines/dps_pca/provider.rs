@@ -84,9 +84,12 @@ impl Provider {
             Local::Records(records) => records * (records.tr_mul(basis)),
             Local::Moments(moments) => {
                 let mut product = DMatrix::zeros(basis.nrows(), basis.ncols());
-                for (column, mut result) in basis.column_iter().zip(product.column_iter_mut()) {
-                    for (row, &weight) in column.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-                        result.axpy(weight, &moments.column(row), 1.0);
+                // A column of the moments is read once for all columns of Q.
+                for (row, moments) in basis.row_iter().zip(moments.column_iter()) {
+                    for (&weight, mut result) in row.iter().zip(product.column_iter_mut()) {
+                        if weight != 0.0 {
+                            result.axpy(weight, &moments, 1.0);
+                        }
                     }
                 }
                 product

@@ -190,7 +190,7 @@ impl Session {
     pub fn coordinator(&self) -> Result<Coordinator, BaselineError> {
         let Parameters { dimension, kept_rows, rounds, start, .. } = self.parameters;
         let start = random_start(dimension, self.rank, &mut ChaCha20Rng::seed_from_u64(start));
-        Coordinator::new(&start, Some(kept_rows), rounds)
+        Coordinator::dense(&start, Some(kept_rows), rounds)
     }
 
     /// What a provider's messages prove about each of its records, whatever the server and the others do.

@@ -1,6 +1,7 @@
 //! A run between data providers: real processes of the real binary, and requests that break its rules.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -213,14 +214,21 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
     drop(server.log());
 }
 
+/// An address that is free again after its server was killed: systems give outgoing connections ports from 32768 on.
+fn lasting_address() -> String {
+    let first = 20_000 + (std::process::id() % 10_000) as u16;
+    let free = (first..first + 1000).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    format!("127.0.0.1:{}", free.unwrap())
+}
+
 #[test]
 fn providers_and_server_go_on_after_they_were_killed_and_nobody_answers_twice() {
     let counts = [300, 200, 100];
     let folder = tempdir().unwrap();
     write_all_records(folder.path(), &counts);
     let data = folder.path().join("data");
-    let server = Serving::start(&["--data", text(&data)]);
-    let address = server.address.to_string();
+    let address = lasting_address();
+    let server = Serving::start_at(&address, &["--data", text(&data)]);
     let url = format!("http://{address}");
     let world = World::new(&server, folder, 4);
     // Two of three answer the first round, and wait.
@@ -518,6 +526,27 @@ fn whoever_waits_is_told_of_the_next_round_and_of_the_end() {
         assert_eq!(deleted.ask("DELETE", "", ADMIN, "").status, 204);
         waiting.join().unwrap().assert_problem(404, "unknown-session", &[]);
     });
+}
+
+/// What is answered has the members that the document says, all of them and no other.
+#[test]
+fn answers_have_the_members_of_the_document() {
+    let session = Direct::new(1);
+    let document = session.server.get("/openapi.json").json();
+    let created = session.server.administer("POST", "/sessions", parameters(1).to_string().as_bytes()).json();
+    let shown = session.server.get(&format!("/sessions/{}", session.id)).json();
+    assert_eq!(shown, parameters(1));
+    let asked = session.ask("GET", "/state", &session.tokens[0], "").json();
+    for (name, answer) in [("SessionCreated", created), ("SessionParameters", shown), ("SessionState", asked)] {
+        let schema = &document["components"]["schemas"][name];
+        let members = answer.as_object().unwrap();
+        for required in schema["required"].as_array().unwrap() {
+            assert!(members.contains_key(required.as_str().unwrap()), "{name} lacks {required}");
+        }
+        for member in members.keys() {
+            assert_ne!(schema["properties"][member], Value::Null, "{name} has {member} undocumented");
+        }
+    }
 }
 
 #[test]
