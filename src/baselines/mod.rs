@@ -13,12 +13,19 @@
 //! | PPCA | the curator | [`ppca`] |
 //! | DP-PCA | the curator | [`dp_pca`] |
 //! | Private Oja | the curator | [`private_oja`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
+//! | Amin et al. | the curator | [`amin`] |
+//! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 
+pub mod amin;
 pub mod analyze_gauss;
 pub mod dp_pca;
 pub mod dps_pca;
@@ -34,7 +41,10 @@ pub mod ppca;
 pub mod private_oja;
 pub mod reference;
 mod sample;
+pub mod sulq;
+pub mod wishart_difference;
 
+pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
@@ -43,6 +53,8 @@ pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use ppca::Ppca;
 pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
+pub use sulq::Sulq;
+pub use wishart_difference::WishartDifference;
 
 use rand::rand_core::CryptoRng;
 

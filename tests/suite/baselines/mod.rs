@@ -1,3 +1,4 @@
 //! The methods of the literature: their guarantees under audit, their samplers against exact densities.
 
 pub(crate) mod audit;
+mod bingham;
