@@ -19,6 +19,14 @@
 //! | PPCA | the curator | [`ppca`] |
 //! | Amin et al. | the curator | [`amin`] |
 //! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
+//! | Oja | nobody is protected | [`oja`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Private Oja | the curator | [`private_oja`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Cai, Xia & Zha | the curator | [`spectral_projector`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
@@ -41,18 +49,24 @@ pub mod ppca;
 pub mod private_oja;
 pub mod reference;
 mod sample;
+pub mod spectral_projector;
 pub mod sulq;
 pub mod wishart_difference;
 
 pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
+pub use dp_pca::DpPca;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
 pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use noisy_power::NoisyPower;
+pub use oja::Oja;
 pub use ppca::Ppca;
+pub use private_oja::PrivateOja;
 pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
+pub use spectral_projector::SpectralProjector;
 pub use sulq::Sulq;
 pub use wishart_difference::WishartDifference;
 

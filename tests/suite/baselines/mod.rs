@@ -2,3 +2,5 @@
 
 pub(crate) mod audit;
 mod bingham;
+mod audit_streaming;
+mod streaming;
