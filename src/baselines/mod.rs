@@ -27,9 +27,11 @@
 //! | Private Oja | the curator | [`private_oja`] |
 //! | DP-PCA | the curator | [`dp_pca`] |
 //! | Cai, Xia & Zha | the curator | [`spectral_projector`] |
+//! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
-//! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
+//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`] are
+//! on an exact lattice. The randomizers of
 //! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
 //! synthetic records, or where their owner may.
 

@@ -8,6 +8,7 @@ mod account;
 mod aggregate;
 mod audit;
 mod demo;
+mod dps_pca;
 mod error;
 mod experiment;
 mod files;
@@ -74,6 +75,8 @@ enum Command {
     Serve(serve::Serve),
     #[command(subcommand)]
     Store(store::StoreCommand),
+    #[command(subcommand)]
+    DpsPca(dps_pca::DpsPcaCommand),
     /// Run a whole collection on this machine
     Demo(demo::Demo),
 }
@@ -105,6 +108,7 @@ pub fn run() -> ExitCode {
         Command::Account(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Store(command) => command.run(),
+        Command::DpsPca(command) => command.run(),
         Command::Demo(command) => command.run(),
     };
     match result {

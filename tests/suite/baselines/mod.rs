@@ -4,3 +4,4 @@ pub(crate) mod audit;
 mod bingham;
 mod audit_streaming;
 mod streaming;
+mod dps_pca;
