@@ -14,20 +14,9 @@
 //! | DP-PCA | the curator | [`dp_pca`] |
 //! | Private Oja | the curator | [`private_oja`] |
 //! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
-//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
-//! | Analyze Gauss | the curator | [`analyze_gauss`] |
-//! | PPCA | the curator | [`ppca`] |
 //! | Amin et al. | the curator | [`amin`] |
 //! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
-//! | Oja | nobody is protected | [`oja`] |
-//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
-//! | Analyze Gauss | the curator | [`analyze_gauss`] |
-//! | PPCA | the curator | [`ppca`] |
-//! | noisy power method | the curator | [`noisy_power`] |
-//! | Private Oja | the curator | [`private_oja`] |
-//! | DP-PCA | the curator | [`dp_pca`] |
 //! | Cai, Xia & Zha | the curator | [`spectral_projector`] |
-//! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`] are
