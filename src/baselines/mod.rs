@@ -4,28 +4,31 @@
 //! | method | trust | where |
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
-//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
-//! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
+//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
 //! | PPCA | the curator | [`ppca`] |
-//! | DP-PCA | the curator | [`dp_pca`] |
-//! | Private Oja | the curator | [`private_oja`] |
-//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | Amin et al. | the curator | [`amin`] |
 //! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
-//! | Cai, Xia & Zha | the curator | [`spectral_projector`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Cai, Xia & Zha, and its release with a tested gap | the curator | [`spectral_projector`] |
+//! | Private Oja | the curator | [`private_oja`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//!
+//! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
-//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`] are
-//! on an exact lattice. The randomizers of
-//! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
-//! synthetic records, or where their owner may.
+//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`]
+//! are on an exact lattice. The randomizers of [`mechanism`](crate::mechanism) are the ones to collect with. Central
+//! methods see every record: run them on public or synthetic records, or where their owner may.
 
 pub mod amin;
 pub mod analyze_gauss;
+pub mod catalogue;
+pub mod comparison;
 pub mod dp_pca;
 pub mod dps_pca;
 mod error;

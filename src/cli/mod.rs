@@ -7,6 +7,7 @@
 mod account;
 mod aggregate;
 mod audit;
+mod compare;
 mod demo;
 mod dps_pca;
 mod error;
@@ -61,6 +62,8 @@ enum Command {
     Plan(plan::Plan),
     /// Measure the error to expect, on synthetic records
     Simulate(simulate::Simulate),
+    /// Put every method of the literature to the same records, side by side
+    Compare(compare::Compare),
     /// Test a randomizer's guarantee on worst-case pairs of records
     Audit(audit::Audit),
     #[command(subcommand)]
@@ -101,6 +104,7 @@ pub fn run() -> ExitCode {
         Command::Recover(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Simulate(command) => command.run(),
+        Command::Compare(command) => command.run(),
         Command::Audit(command) => command.run(),
         Command::Experiment(command) => command.run(),
         Command::Solve(command) => command.run(),
