@@ -38,6 +38,9 @@ const DELTA: f64 = 1e-4;
 /// Lemma 15's condition on the penalty as to the noise: no entry of it exceeds `2 noise sqrt(ln p)`, nearly.
 const LEMMA_15_FACTOR: f64 = 2.0;
 
+/// The name of the method that reads nothing: a line in pictures.
+const RANDOM: &str = "random subspace";
+
 /// A method with the colours of its owner.
 struct Contender {
     name: String,
@@ -115,7 +118,7 @@ fn series(
         Series::means(contender.name.clone(), contender.style, table, (x, "error"), &conditions)
     };
     // The random subspace is a line across the picture.
-    contenders.iter().filter(|contender| contender.name != "random subspace").map(of).collect()
+    contenders.iter().filter(|contender| contender.name != RANDOM).map(of).collect()
 }
 
 /// A picture with the line of a random subspace of this level.

@@ -9,7 +9,7 @@ use super::super::text::{grouped, listed};
 use super::super::{Axis, Cell, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value};
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
-use super::{Contender, dense_contenders, figure, random_level, series, two};
+use super::{Contender, RANDOM, dense_contenders, figure, random_level, series, two};
 use crate::baselines::{Pca, Sample, SubspaceEstimator};
 use crate::prediction::{Planner, Spectrum};
 use crate::privacy::Epsilon;
@@ -162,7 +162,7 @@ impl RealData {
         let largest = table.numbers("n", &[("data", set.clone())]).into_iter().fold(0.0, f64::max);
         let here = [("data", set.clone()), ("n", largest.into()), ("epsilon", EPSILON.into())];
         let mut parts = vec![];
-        for method in table.distinct("method", &here) {
+        for method in table.distinct("method", &here).into_iter().filter(|method| *method != RANDOM.into()) {
             let mut here = here.to_vec();
             here.push(("method", method.clone()));
             parts.push(format!("{method} {}", two(table.summary("error", &here)?.mean)));
@@ -171,7 +171,7 @@ impl RealData {
         let variances = [row.number("first"), row.number("last"), row.number("next")];
         let needed = thresholds(dimension, variances, largest as u64).ok()?;
         Some(format!(
-            "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {} in the mean square. Components 1, {RANK} and {} \
+            "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {}. Components 1, {RANK} and {} \
              have variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} with \
              double-cap.",
             grouped(largest as u64),

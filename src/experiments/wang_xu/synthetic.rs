@@ -5,7 +5,7 @@ use super::super::{
     Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Summary, Table, Value,
 };
 use super::population::{DOUBLE_CAP, Population, printed_noise};
-use super::{Contender, DELTA, dense_contenders, figure, random_level, series, sparse_contenders, two};
+use super::{Contender, DELTA, RANDOM, dense_contenders, figure, random_level, series, sparse_contenders, two};
 use crate::baselines::Trust;
 use crate::privacy::calibration::paper_sigma;
 use crate::privacy::{Delta, Epsilon};
@@ -296,6 +296,9 @@ impl Synthetic {
         let here = [("panel", "n".into()), (self.group, self.groups[0].into()), ("n", setting.records.into())];
         let mut parts = vec![];
         for contender in self.contenders(setting.epsilon)? {
+            if contender.name == RANDOM {
+                continue;
+            }
             let mut conditions = here.to_vec();
             conditions.push(("method", contender.name.as_str().into()));
             if let Some(Summary { mean, .. }) = table.summary("error", &conditions) {

@@ -145,6 +145,8 @@ impl Tables {
             let largest = row.number("eigenvalue");
             let smallest = row.number("eigenvalue_k");
             let random = random_level(RANK, p as usize);
+            let exact = table.summary("error", &[("data", name.clone()), ("method", Pca.name().into())]);
+            let exact = exact.map_or(String::new(), |exact| two(exact.mean));
             let mut noises = vec![];
             for (name, family) in [("the printed noise", printed_noise()?), ("double-cap", DOUBLE_CAP)] {
                 let ball = Bounding::Clip { radius: Radius::new(1.0).map_err(crate::error::Error::from)? };
@@ -156,7 +158,7 @@ impl Tables {
                 "{name}, {} records: the {RANK} components of the reference have variances from {largest:.3} down to \
                  {smallest:.4} (largest s). At ε = {epsilons}, the most there is, noise on {known} rows alone moves \
                  eigenvalues by up to twice {}: a component below that cannot be recovered even if those rows were known. \
-                 A random subspace has {}.",
+                 Plain components without privacy are {exact} from the reference on average, a random subspace {}.",
                 grouped(n as u64),
                 noises.join(" and "),
                 two(random),
