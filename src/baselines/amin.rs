@@ -82,7 +82,10 @@ const NAME: &str = "Amin et al.";
 
 impl SubspaceEstimator for Amin {
     fn name(&self) -> &'static str {
-        NAME
+        match self.exponent {
+            Exponent::AsPrinted => "Amin et al. (as printed)",
+            Exponent::Exact => NAME,
+        }
     }
 
     fn trust(&self) -> Trust {
@@ -116,7 +119,7 @@ impl SubspaceEstimator for Amin {
         let mut found = DMatrix::zeros(sample.dimension(), 0);
         let mut proposals = 0;
         for column in 0..rank.value() {
-            let draw = bingham::draw_orthogonal(exponents.as_slice(), &found, rng);
+            let draw = bingham::draw_orthogonal(exponents.as_slice(), &found, rng)?;
             found = found.insert_column(column, 0.0);
             found.set_column(column, &draw.vector);
             proposals += draw.proposals;

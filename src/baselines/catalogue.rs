@@ -12,7 +12,9 @@ use super::oja::Oja;
 use super::ppca::Ppca;
 use super::private_oja::PrivateOja;
 use super::reference::{Pca, RandomSubspace};
+use super::spectral_projector::SpectralProjector;
 use super::sulq::{Reading, Sulq, SulqNoise};
+use super::wishart_difference::WishartDifference;
 use crate::privacy::{Delta, Epsilon};
 
 /// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.
@@ -40,7 +42,10 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
         Box::new(ModSulqLaplace::new(epsilon)),
         Box::new(Ppca::new(epsilon)),
         Box::new(Amin::new(epsilon)),
+        Box::new(WishartDifference::new(epsilon)),
         Box::new(AnalyzeGauss::new(epsilon, delta)),
+        Box::new(SpectralProjector::new(epsilon, delta)),
+        Box::new(SpectralProjector::tested(epsilon, delta)),
         Box::new(NoisyPower::new(epsilon, delta)),
         Box::new(PrivateOja::new(epsilon, delta)),
         Box::new(DpPca::new(epsilon, delta)),

@@ -5,16 +5,18 @@
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
 //! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
-//! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
 //! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
 //! | PPCA | the curator | [`ppca`] |
-//! | Amin et al. | the curator | [`amin`] |
-//! | DP-PCA | the curator | [`dp_pca`] |
+//! | noisy power method | the curator | [`noisy_power`] |
 //! | Private Oja | the curator | [`private_oja`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Amin et al. | the curator | [`amin`] |
+//! | Cai, Xia & Zha, and with a tested gap | the curator | [`spectral_projector`] |
+//! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
 //!
 //! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
@@ -41,18 +43,26 @@ pub mod ppca;
 pub mod private_oja;
 pub mod reference;
 mod sample;
+pub mod spectral_projector;
 pub mod sulq;
+pub mod wishart_difference;
 
 pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
+pub use dp_pca::DpPca;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
 pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use noisy_power::NoisyPower;
+pub use oja::Oja;
 pub use ppca::Ppca;
+pub use private_oja::PrivateOja;
 pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
+pub use spectral_projector::SpectralProjector;
 pub use sulq::Sulq;
+pub use wishart_difference::WishartDifference;
 
 use rand::rand_core::CryptoRng;
 

@@ -87,9 +87,11 @@ impl Sulq {
 
 impl SubspaceEstimator for Sulq {
     fn name(&self) -> &'static str {
-        match self.noise {
-            SulqNoise::Gaussian(_) => "SULQ",
-            SulqNoise::Laplace => "SULQ (Laplace)",
+        match (self.noise, self.reading) {
+            (SulqNoise::Gaussian(_), Reading::AsPrinted) => "SULQ",
+            (SulqNoise::Gaussian(_), Reading::SymmetricPart) => "SULQ (symmetric part)",
+            (SulqNoise::Laplace, Reading::AsPrinted) => "SULQ (Laplace)",
+            (SulqNoise::Laplace, Reading::SymmetricPart) => "SULQ (Laplace, symmetric part)",
         }
     }
 

@@ -13,11 +13,12 @@
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::audit::binomial;
+use ldp_pca::baselines::analyze_gauss::RecordChange;
 use ldp_pca::baselines::reference::Pca;
 use ldp_pca::baselines::sulq::{Reading, SulqNoise};
 use ldp_pca::baselines::{
     Amin, AnalyzeGauss, BaselineError, MethodGuarantee, ModSulq, ModSulqLaplace, Outcome, Ppca, Sample, Shape,
-    SubspaceEstimator, Sulq, Trust,
+    SubspaceEstimator, Sulq, Trust, WishartDifference,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -144,6 +145,13 @@ fn noise_in_the_moments_keeps_its_claims() {
         assert!(e < 4.0 || found > 0.5, "the audit sees {found} of {e}");
     }
     small(&AnalyzeGauss::as_printed(epsilon(1.0), delta(0.01)), &one_less).keeps_its_claim(20_000, 4);
+    for e in [1.0, 6.0] {
+        let replacing = WishartDifference::new(epsilon(e));
+        let found = small(&replacing, &pair).keeps_its_claim(20_000, 10);
+        assert!(found > 0.15 * e, "the audit sees {found} of {e}");
+        let removing = WishartDifference { change: RecordChange::AddedOrRemoved, ..replacing };
+        small(&removing, &one_less).keeps_its_claim(20_000, 11);
+    }
 }
 
 /// As printed it may refuse, which is an answer too: the symmetric part always answers.

@@ -108,7 +108,8 @@ fn exact_draws_follow_the_exact_law_in_3_10_and_20_dimensions() {
     for d in [3, 10, 20] {
         for exponents in spectra(d) {
             let none = DMatrix::zeros(d, 0);
-            let draws: Vec<_> = (0..20_000).map(|_| draw_orthogonal(&exponents, &none, &mut rng).vector).collect();
+            let draws: Vec<_> =
+                (0..20_000).map(|_| draw_orthogonal(&exponents, &none, &mut rng).unwrap().vector).collect();
             let statistic = |exponents: &[f64], j: usize| {
                 kolmogorov_smirnov(draws.iter().map(|u| u[j].abs()).collect(), &law_of_projection(exponents, j))
             };
@@ -156,7 +157,7 @@ fn draws_orthogonal_to_columns_follow_the_law_of_the_complement() {
     for (row, values) in [(0, [0.6, 0.8]), (3, [-0.8, 0.6])] {
         columns.row_mut(row).copy_from_slice(&values);
     }
-    let draws: Vec<_> = (0..20_000).map(|_| draw_orthogonal(&exponents, &columns, &mut rng).vector).collect();
+    let draws: Vec<_> = (0..20_000).map(|_| draw_orthogonal(&exponents, &columns, &mut rng).unwrap().vector).collect();
     let left = [30.0, 24.0, 12.0, 10.0, 9.0];
     for (axis, j) in [(1, 0), (2, 1), (6, 4)] {
         let found = kolmogorov_smirnov(draws.iter().map(|u| u[axis].abs()).collect(), &law_of_projection(&left, j));
