@@ -618,7 +618,8 @@ export interface MethodsComparison {
 }
 
 /**
- * Puts methods of the literature to the same records: local, distributed and central ones, each with whom it asks to be
+ * Puts methods of the literature to the same records (those that a page has room for; `ldp-pca compare` has all of them):
+ * local, distributed and central ones, each with whom it asks to be
  * trusted and what it promises. They are comparators: their noise is not for a release. A method that refuses keeps its row.
  *
  * @throws {@link LdpPcaError} with code `argument` or `method` for records that are none, or a name that no method has.

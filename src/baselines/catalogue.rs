@@ -12,7 +12,9 @@ use super::oja::Oja;
 use super::ppca::Ppca;
 use super::private_oja::PrivateOja;
 use super::reference::{Pca, RandomSubspace};
+use super::spectral_projector::SpectralProjector;
 use super::sulq::{Reading, Sulq, SulqNoise};
+use super::wishart_difference::WishartDifference;
 use crate::privacy::{Delta, Epsilon};
 
 /// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.
@@ -40,7 +42,10 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
         Box::new(ModSulqLaplace::new(epsilon)),
         Box::new(Ppca::new(epsilon)),
         Box::new(Amin::new(epsilon)),
+        Box::new(WishartDifference::new(epsilon)),
         Box::new(AnalyzeGauss::new(epsilon, delta)),
+        Box::new(SpectralProjector::new(epsilon, delta)),
+        Box::new(SpectralProjector::tested(epsilon, delta)),
         Box::new(NoisyPower::new(epsilon, delta)),
         Box::new(PrivateOja::new(epsilon, delta)),
         Box::new(DpPca::new(epsilon, delta)),
@@ -48,7 +53,26 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
     ]
 }
 
-/// A method's name as one types it: lower case, with hyphens for what is neither letter nor digit.
+/// Those of [`methods`] that a web page has room for: without the decompositions and private statistics that one method
+/// alone needs, which would be a third of the lab.
+#[must_use]
+pub fn for_pages(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
+    vec![
+        Box::new(Pca),
+        Box::new(RandomSubspace),
+        Box::new(DoubleCapPca::new(epsilon)),
+        Box::new(AnalyticGaussianPca::new(epsilon, delta)),
+        Box::new(WangXuPca::new(epsilon, delta)),
+        Box::new(DpsPca { providers: PROVIDERS, ..DpsPca::new(epsilon, delta) }),
+        Box::new(ModSulq::new(epsilon, delta)),
+        Box::new(ModSulqLaplace::new(epsilon)),
+        Box::new(Ppca::new(epsilon)),
+        Box::new(AnalyzeGauss::new(epsilon, delta)),
+        Box::new(NoisyPower::new(epsilon, delta)),
+    ]
+}
+
+/// A method's name as one types it: lower case, with hyphens for what is neither letter nor digit of ASCII.
 ///
 /// ```
 /// use ldp_pca::baselines::catalogue::key;
@@ -56,8 +80,8 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
 /// ```
 #[must_use]
 pub fn key(name: &str) -> String {
-    let words = name.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
+    let words = name.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
 #[cfg(test)]
@@ -78,6 +102,13 @@ mod tests {
         let keys: BTreeSet<String> = methods.iter().map(|method| key(method.name())).collect();
         assert_eq!(keys.len(), methods.len());
         assert!(keys.iter().all(|key| key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')));
+    }
+
+    #[test]
+    fn pages_have_some_of_the_methods_in_their_order() {
+        let mut all = all().into_iter().map(|method| method.name());
+        let pages = for_pages(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        assert!(pages.iter().all(|method| all.any(|name| name == method.name())));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::recover::json;
 use super::{failure, matrix, options, thrown};
-use crate::baselines::catalogue::{key, methods};
+use crate::baselines::catalogue::{for_pages, key};
 use crate::baselines::comparison::{Comparison, Row, Trial};
 use crate::baselines::{BaselineError, Budget, MethodGuarantee, Sample, SampleError};
 use crate::js::Coded;
@@ -110,7 +110,7 @@ pub fn compare_methods(options_json: &str, numbers: &[f64]) -> Result<String, Js
     if let Some(truth) = truth {
         comparison = comparison.against(truth).map_err(thrown)?;
     }
-    let all = methods(asked.epsilon, asked.delta);
+    let all = for_pages(asked.epsilon, asked.delta);
     let known = |name: &String| all.iter().any(|method| key(method.name()) == *name);
     if let Some(name) = asked.methods.iter().find(|name| !known(name)) {
         let names: Vec<String> = all.iter().map(|method| key(method.name())).collect();

@@ -59,7 +59,8 @@ export async function start(root: HTMLElement, { pool, state, announce }: Contex
     const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
     element("trust-local").textContent = example(outcomes, records);
-    const asked = { population: charts.values, records, delta };
+    const { dimension, rank, sparsity, signal: strength, seed } = charts.values;
+    const asked = { dimension, rank, sparsity, signal: strength, seed, count: records, delta };
     if (!simulated?.answers(asked)) simulated = new Simulated(asked);
     const kept = simulated;
     const draw = () => chart.show(chartData(outcomes, kept, uninformed, setting));

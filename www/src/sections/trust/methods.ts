@@ -17,9 +17,9 @@ export const METHODS: readonly { readonly key: string; readonly name: string; re
 const PLACES = [0.1, 4, 0.63, 1.6, 0.25, 2.5, 0.16, 1, 0.4];
 const TRIALS = 5;
 
-export interface Asked {
-  readonly population: Records;
-  readonly records: number;
+/** The records of the charts, how many of them, and delta. */
+export interface Asked extends Pick<Records, "dimension" | "rank" | "sparsity" | "signal" | "seed"> {
+  readonly count: number;
   readonly delta: number;
 }
 
@@ -51,16 +51,18 @@ export class Simulated {
 
   /** Simulates what is missing, and tells after each place. Rejects with the signal's reason. */
   async run(pool: Pool, signal: AbortSignal, onPart: (progress: Progress) => void): Promise<void> {
-    const { population, records, delta } = this.#asked;
-    const { dimension, rank, sparsity, signal: strength, seed } = population;
     const total = TRIALS * PLACES.length;
     const units = Array.from({ length: TRIALS }, (_, trial) => PLACES.map((epsilon) => ({ trial, epsilon }))).flat();
-    const all = { dimension, rank, signal: strength, sparsity, count: records, delta, seed, methods: METHODS.map(({ key }) => key) };
+    const keys = METHODS.map(({ key }) => key);
     await Promise.all(
       units.map(async ({ trial, epsilon }) => {
         const unit = `${trial} ${epsilon}`;
         if (this.#done.has(unit)) return;
-        const { methods } = await pool.run("compare", { ...all, epsilon, firstTrial: trial }, { signal });
+        const { methods } = await pool.run(
+          "compare",
+          { ...this.#asked, methods: keys, epsilon, firstTrial: trial },
+          { signal },
+        );
         if (signal.aborted) return;
         for (const { key, name, trials, refusal } of methods) {
           const [found] = trials;
