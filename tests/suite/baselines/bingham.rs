@@ -167,9 +167,9 @@ fn draws_orthogonal_to_columns_follow_the_law_of_the_complement() {
     assert!(draws.iter().all(|u| columns.tr_mul(u).amax() < 1e-12));
 }
 
-/// The Gibbs sampler for two and three columns against uniform draws weighted by the density: the means of the squared length of
-/// each axis's projection and of the exponent. Standard errors come from batches; five of them are allowed (two-sided
-/// normal: 6e-7 for each of 6 means).
+/// The Gibbs sampler for two and three columns against uniform draws weighted by the density: the means of the squared
+/// length of each axis's projection and of the exponent. Standard errors come from batches; five of them are allowed
+/// (two-sided normal: 6e-7 for each of 6 means).
 #[test]
 fn the_chain_has_the_means_of_the_matrix_law() {
     for k in [2, 3] {
