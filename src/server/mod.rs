@@ -104,6 +104,15 @@ impl Server {
         let tls = config.tls.as_ref().map(Tls::load).transpose()?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
+        #[cfg(feature = "interactive")]
+        let sessions = match interactive::Sessions::load(&config.data) {
+            Ok(sessions) => sessions,
+            Err(error) => {
+                // Whoever mends it can start the next one at once.
+                spawn_blocking(move || store.close()).await.map_err(io::Error::from)?;
+                return Err(error);
+            }
+        };
         // The folder is ours now: what is not in it yet can be made.
         let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
         let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
@@ -112,7 +121,7 @@ impl Server {
         let address = listener.local_addr()?;
         let app = App::new(store, metrics, tokens, issuer, &config);
         #[cfg(feature = "interactive")]
-        let app = app.with_sessions(interactive::Sessions::load(&config.data)?);
+        let app = app.with_sessions(sessions);
         let app = Arc::new(app);
         Ok(Self { config, listener, address, app, made_tokens, tls })
     }

@@ -15,6 +15,8 @@ mod origins;
 mod page;
 #[cfg(feature = "cli")]
 mod robustness;
+#[cfg(feature = "interactive")]
+mod sessions;
 mod sparse;
 mod store;
 mod tasks;
