@@ -170,6 +170,33 @@ export function population(options) {
   return call(() => JSON.parse(wasm.population(json)));
 }
 
+export function compare(options) {
+  const { records, secondMoment, count: people, largestNorm, signal, sparsity, ...asked } = Object(options);
+  const { dimension, rank = 3, epsilon, delta = 1e-6, methods = [], seed = 1, firstTrial = 0, trials = 1, ...others } = asked;
+  noOthers(others);
+  const simulated = records === undefined && secondMoment === undefined;
+  const numbers = records ?? secondMoment ?? new Float64Array();
+  if (!(numbers instanceof Float64Array) || (records && secondMoment)) {
+    throw failure("argument", "give the records or their second moments, as one Float64Array");
+  }
+  const json = JSON.stringify({
+    dimension: count("dimension", dimension, 1),
+    rank: count("rank", rank, 1),
+    epsilon: number("epsilon", epsilon),
+    delta: number("delta", delta),
+    methods: Array.from(methods, String),
+    seed: count("seed", seed),
+    firstTrial: count("firstTrial", firstTrial),
+    trials: count("trials", trials, 1),
+    count: records ? undefined : many("count", people),
+    largestNorm: largestNorm === undefined ? undefined : number("largestNorm", largestNorm),
+    population: simulated
+      ? { signal: number("signal", signal ?? 20), sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity, 1) }
+      : undefined,
+  });
+  return call(() => JSON.parse(wasm.compareMethods(json, numbers)));
+}
+
 export class SimulatedCollection {
   #collection;
   #rank;

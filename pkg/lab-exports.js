@@ -3,6 +3,7 @@
 export * from "./common.js";
 export {
   Aggregate,
+  compare,
   debiasedContribution,
   drawCollection,
   encode,

@@ -519,3 +519,110 @@ export class SimulatedCollection {
 
 /** Draws a collection: `new SimulatedCollection(options)`. */
 export function drawCollection(options: CollectionOptions): SimulatedCollection;
+
+/** Which methods are compared, and how. */
+export interface CompareMethodsOptions {
+  /** d. */
+  readonly dimension: number;
+  /** k. Default 3. */
+  readonly rank?: number;
+  /** The same for every method. What it is about differs: see {@link MethodComparison.guarantee}. */
+  readonly epsilon: number;
+  /** Of the methods that have one. Default 1e-6. */
+  readonly delta?: number;
+  /** Keys of methods, as `"mod-sulq"`. Default: all of them. */
+  readonly methods?: readonly string[];
+  /** Of populations and of the methods' randomness. Default 1. */
+  readonly seed?: number;
+  /** The random streams `firstTrial`, …, `firstTrial + trials - 1` are used. Default 0. */
+  readonly firstTrial?: number;
+  /** Estimates by each method. Default 1. */
+  readonly trials?: number;
+}
+
+/** Records, of norm at most 1. */
+export interface ComparedRecords {
+  /** n × d numbers, record after record. */
+  readonly records: Float64Array;
+}
+
+/** Only the second moments of records. Methods that read records one by one refuse. */
+export interface ComparedMoments {
+  /** The mean of `x x^T`, d × d numbers. */
+  readonly secondMoment: Float64Array;
+  /** n. */
+  readonly count: number;
+  /** The norm of the longest record. Default 1. */
+  readonly largestNorm?: number;
+}
+
+/**
+ * Unit-norm records of the spiked model, of which only the second moments are drawn, from their law: the population of
+ * `firstTrial`, as {@link simulate} has it. Methods are compared with the population's components.
+ */
+export interface ComparedPopulation {
+  /** n. */
+  readonly count: number;
+  /** Default 20. */
+  readonly signal?: number;
+  /** Number of features that the components live on. Default: all. */
+  readonly sparsity?: number;
+}
+
+/** Epsilon, and the probability with which it may fail, 0 where it never does. */
+export interface Budget {
+  readonly epsilon: number;
+  readonly delta: number;
+}
+
+/** What one method did. */
+export interface MethodComparison {
+  /** The method's name in its paper. */
+  readonly name: string;
+  /** The name as an option. */
+  readonly key: string;
+  /** Who has to keep their word. */
+  readonly trusted: string;
+  /** Missing for a method that promises nothing, or refuses. */
+  readonly guarantee?: {
+    /** By the paper. */
+    readonly claimed: Budget;
+    /** What of it holds; missing where nothing is proved. */
+    readonly proved?: Budget;
+    /** Which two sets of records cannot be told apart: "any two records", "one record replaced", "one record more or less". */
+    readonly about: string;
+    /** Why, in one sentence. */
+    readonly argument: string;
+  };
+  readonly trials: readonly {
+    /** `‖sin Θ‖²_F` from the components without privacy, or from the population's. */
+    readonly sinThetaSquared: number;
+    /** `q_F`, what the estimate captures of the second moments. */
+    readonly captured: number;
+    /** By the clock of the page, which is coarse. */
+    readonly seconds: number;
+  }[];
+  /** Why there are no trials, or no more of them. */
+  readonly refusal?: string;
+}
+
+/** Methods side by side. */
+export interface MethodsComparison {
+  readonly methods: readonly MethodComparison[];
+  /** The error of the records' own components: 0 but for a population. */
+  readonly nonPrivate: number;
+  /** `q_F` of the components that the methods are compared with. */
+  readonly captured: number;
+  /** What a subspace that knows nothing has on average: `k (1 - k/d)`. */
+  readonly randomSubspace: number;
+}
+
+/**
+ * Puts methods of the literature to the same records: local, distributed and central ones, each with whom it asks to be
+ * trusted and what it promises. They are comparators: their noise is not for a release. A method that refuses keeps its row.
+ *
+ * @throws {@link LdpPcaError} with code `argument` or `method` for records that are none, or a name that no method has.
+ */
+export function compare(
+  options: CompareMethodsOptions & (ComparedRecords | ComparedMoments | ComparedPopulation),
+): MethodsComparison;

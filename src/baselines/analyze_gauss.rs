@@ -56,7 +56,7 @@ pub struct AnalyzeGauss {
     /// The claim's delta.
     pub delta: Delta,
     /// Whether the noise is calibrated for one record replaced (sensitivity sqrt(2)) or for a record more or less (1).
-    pub sensitivity: RecordChange,
+    pub change: RecordChange,
     /// How the scale of the noise is computed.
     pub scale: GaussianScale,
     /// Which noise.
@@ -80,7 +80,7 @@ impl RecordChange {
         }
     }
 
-    fn adjacency(self) -> Adjacency {
+    pub(super) fn adjacency(self) -> Adjacency {
         match self {
             Self::Replaced => Adjacency::ReplaceOne,
             Self::AddedOrRemoved => Adjacency::AddOrRemoveOne,
@@ -95,7 +95,7 @@ impl AnalyzeGauss {
         Self {
             epsilon,
             delta,
-            sensitivity: RecordChange::Replaced,
+            change: RecordChange::Replaced,
             scale: GaussianScale::Analytic,
             geometry: NoiseGeometry::Frobenius,
         }
@@ -107,7 +107,7 @@ impl AnalyzeGauss {
         Self {
             epsilon,
             delta,
-            sensitivity: RecordChange::AddedOrRemoved,
+            change: RecordChange::AddedOrRemoved,
             scale: GaussianScale::Classical,
             geometry: NoiseGeometry::UpperTriangle,
         }
@@ -119,7 +119,7 @@ impl AnalyzeGauss {
     /// [`BaselineError::OutsideTheorem`] for the classical scale at eps > 1, [`BaselineError::Pipeline`] for a target
     /// beyond double precision.
     pub fn sigma(&self) -> Result<f64, BaselineError> {
-        let sensitivity = self.sensitivity.sensitivity();
+        let sensitivity = self.change.sensitivity();
         match self.scale {
             GaussianScale::Analytic => {
                 Ok(analytic_gaussian_sigma(self.epsilon, self.delta, sensitivity).map_err(Error::from)?)
@@ -150,8 +150,8 @@ impl SubspaceEstimator for AnalyzeGauss {
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         Ok(Some(MethodGuarantee {
             claimed: Budget::approximate(self.epsilon, self.delta),
-            proved: Some(holding(self.epsilon, self.delta, self.sigma()?, self.sensitivity.sensitivity())?),
-            adjacency: self.sensitivity.adjacency(),
+            proved: Some(holding(self.epsilon, self.delta, self.sigma()?, self.change.sensitivity())?),
+            adjacency: self.change.adjacency(),
             argument: "The Gaussian mechanism on X X^T, whose l2-sensitivity is sqrt(2) for one record replaced and 1 for one \
                        more or less. Records in the unit ball.",
         }))
@@ -203,9 +203,9 @@ mod tests {
     fn every_reading_that_is_accepted_keeps_its_claim() {
         for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-2), (1.0, 0.5), (8.0, 1e-6)] {
             let (epsilon, delta) = parameters(epsilon, delta);
-            for sensitivity in [RecordChange::Replaced, RecordChange::AddedOrRemoved] {
+            for change in [RecordChange::Replaced, RecordChange::AddedOrRemoved] {
                 for scale in [GaussianScale::Classical, GaussianScale::Analytic] {
-                    let method = AnalyzeGauss { sensitivity, scale, ..AnalyzeGauss::new(epsilon, delta) };
+                    let method = AnalyzeGauss { change, scale, ..AnalyzeGauss::new(epsilon, delta) };
                     let guarantee = method.guarantee(shape());
                     if epsilon.value() > 1.0 && scale == GaussianScale::Classical {
                         let message = guarantee.unwrap_err().to_string();

@@ -34,6 +34,17 @@ impl Trust {
             Self::Nobody => "nobody: no record is read",
         }
     }
+
+    /// The same in one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Local | Self::Nobody => "nobody",
+            Self::Providers => "providers",
+            Self::Curator => "curator",
+            Self::Everybody => "everybody",
+        }
+    }
 }
 
 /// Which two sets of records a promise cannot tell apart.
@@ -104,4 +115,14 @@ pub struct MethodGuarantee {
     pub adjacency: Adjacency,
     /// The argument in one sentence, with what it assumes.
     pub argument: &'static str,
+}
+
+impl MethodGuarantee {
+    /// Whether what is proved is no less than what is claimed.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.proved.is_some_and(|proved| {
+            proved.epsilon <= self.claimed.epsilon && proved.delta_value() <= self.claimed.delta_value()
+        })
+    }
 }

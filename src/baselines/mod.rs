@@ -4,22 +4,31 @@
 //! | method | trust | where |
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`reference`] |
-//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
-//! | noisy power method | the curator | [`noisy_power`] |
 //! | Oja | nobody is protected | [`oja`] |
+//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
 //! | Analyze Gauss | the curator | [`analyze_gauss`] |
 //! | PPCA | the curator | [`ppca`] |
-//! | DP-PCA | the curator | [`dp_pca`] |
+//! | Amin et al. | the curator | [`amin`] |
+//! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Cai, Xia & Zha, and its release with a tested gap | the curator | [`spectral_projector`] |
 //! | Private Oja | the curator | [`private_oja`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//!
+//! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
-//! write it, and a release in earnest would leak through the rounding (Mironov 2012). The randomizers of
-//! [`mechanism`](crate::mechanism) are the ones to collect with. Central methods see every record: run them on public or
-//! synthetic records, or where their owner may.
+//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`]
+//! are on an exact lattice. The randomizers of [`mechanism`](crate::mechanism) are the ones to collect with. Central
+//! methods see every record: run them on public or synthetic records, or where their owner may.
 
+pub mod amin;
 pub mod analyze_gauss;
+pub mod catalogue;
+pub mod comparison;
 pub mod dp_pca;
 pub mod dps_pca;
 mod error;
@@ -34,15 +43,26 @@ pub mod ppca;
 pub mod private_oja;
 pub mod reference;
 mod sample;
+pub mod spectral_projector;
+pub mod sulq;
+pub mod wishart_difference;
 
+pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
+pub use dp_pca::DpPca;
 pub use error::BaselineError;
 pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
 pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use noisy_power::NoisyPower;
+pub use oja::Oja;
 pub use ppca::Ppca;
+pub use private_oja::PrivateOja;
 pub use reference::{Pca, RandomSubspace};
 pub use sample::{Sample, SampleError};
+pub use spectral_projector::SpectralProjector;
+pub use sulq::Sulq;
+pub use wishart_difference::WishartDifference;
 
 use rand::rand_core::CryptoRng;
 

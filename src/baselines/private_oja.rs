@@ -25,7 +25,7 @@
 //!   [`Multiplier::Proved`] takes the smallest alpha for which the crate's accounting proves (epsilon, delta);
 //!   [`Multiplier::Printed`] takes a C' and reports what that proves.
 //! - The range is enforced: epsilon may be at most what Theorem III.1 gives for a local epsilon of 1
-//!   ([`PrivateOja::largest_epsilon`]), about `2 sqrt(log(4 / delta) / n)` times e. Up to there amplification has the
+//!   ([`PrivateOja::largest_epsilon`]), about `6 sqrt(log(4 / delta) / n)`. Up to there amplification has the
 //!   square-root form that Lemma 3.1 is about.
 //!
 //! *Not shuffled* ([`Amplification::None`], ours): every record is read in one step alone, so one replaced record changes

@@ -52,6 +52,12 @@ impl CliError {
     }
 }
 
+impl From<ldp_pca::baselines::BaselineError> for CliError {
+    fn from(error: ldp_pca::baselines::BaselineError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 /// Every stage's error is one of the pipeline's.
 macro_rules! from_stage {
     ($($error:path),* $(,)?) => {

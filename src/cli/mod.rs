@@ -7,7 +7,9 @@
 mod account;
 mod aggregate;
 mod audit;
+mod compare;
 mod demo;
+mod dps_pca;
 mod error;
 mod experiment;
 mod files;
@@ -60,6 +62,8 @@ enum Command {
     Plan(plan::Plan),
     /// Measure the error to expect, on synthetic records
     Simulate(simulate::Simulate),
+    /// Put every method of the literature to the same records, side by side
+    Compare(compare::Compare),
     /// Test a randomizer's guarantee on worst-case pairs of records
     Audit(audit::Audit),
     #[command(subcommand)]
@@ -74,6 +78,8 @@ enum Command {
     Serve(serve::Serve),
     #[command(subcommand)]
     Store(store::StoreCommand),
+    #[command(subcommand)]
+    DpsPca(dps_pca::DpsPcaCommand),
     /// Run a whole collection on this machine
     Demo(demo::Demo),
 }
@@ -98,6 +104,7 @@ pub fn run() -> ExitCode {
         Command::Recover(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Simulate(command) => command.run(),
+        Command::Compare(command) => command.run(),
         Command::Audit(command) => command.run(),
         Command::Experiment(command) => command.run(),
         Command::Solve(command) => command.run(),
@@ -105,6 +112,7 @@ pub fn run() -> ExitCode {
         Command::Account(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Store(command) => command.run(),
+        Command::DpsPca(command) => command.run(),
         Command::Demo(command) => command.run(),
     };
     match result {

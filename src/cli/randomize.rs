@@ -151,7 +151,7 @@ pub(super) fn randomize_file(
 }
 
 /// Why there is nothing to write.
-fn no_records(counts: &Counts) -> String {
+pub(super) fn no_records(counts: &Counts) -> String {
     match &counts.first_skipped {
         Some(first) => format!("none of its {} rows is a valid record; {first}", grouped(counts.skipped)),
         None => "there are no records in it".to_owned(),

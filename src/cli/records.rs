@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use csv::{ByteRecord, StringRecord, Terminator};
-use ldp_pca::record::BoundedRecord;
+use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::schema::{Schema, positional_name};
 use ldp_pca::task::Task;
 
@@ -214,9 +214,20 @@ pub(super) fn bounded(
     task: &Task,
     header: Header,
     skip_invalid: bool,
+    visit: impl FnMut(BoundedRecord) -> Result<()>,
+) -> Result<Counts> {
+    bounded_by(path, task.schema(), task.bounding(), header, skip_invalid, visit)
+}
+
+/// The same without a task.
+pub(super) fn bounded_by(
+    path: &Path,
+    schema: &Schema,
+    bounding: Bounding,
+    header: Header,
+    skip_invalid: bool,
     mut visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
-    let schema = task.schema();
     let file = RecordFile::open(path, header, |fields| is_header_of(schema, fields))?;
     let header = match file.names() {
         Some(names) => {
@@ -235,7 +246,8 @@ pub(super) fn bounded(
             Row::Numbers(numbers) => schema.encode_numbers(numbers).map_err(|error| error.to_string()),
             Row::Unreadable(problem) => Err(problem),
         };
-        let record = features.and_then(|features| task.bound(features).map_err(|error| error.to_string()));
+        let record =
+            features.and_then(|features| BoundedRecord::new(features, bounding).map_err(|error| error.to_string()));
         match record {
             Ok(record) => {
                 counts.records += 1;

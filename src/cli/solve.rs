@@ -66,7 +66,7 @@ enum SolverName {
 }
 
 /// Parses a positive number of seconds.
-fn seconds(text: &str) -> core::result::Result<f64, String> {
+pub(super) fn seconds(text: &str) -> core::result::Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     if value > 0.0 { Ok(value) } else { Err(format!("{value} is not a positive number of seconds")) }
 }

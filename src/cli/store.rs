@@ -63,10 +63,11 @@ fn verified_text(verified: &Verified) -> String {
     let mut text = String::new();
     for task in &verified.tasks {
         text += &format!(
-            "task {}: {} reports in {} segments, {} bytes\n",
+            "task {}: {} reports in {} segment{}, {} bytes\n",
             task.task,
             grouped(task.reports),
             grouped(task.segments),
+            if task.segments == 1 { "" } else { "s" },
             grouped(task.bytes)
         );
         task.notes.iter().for_each(|note| text += &format!("  {note}\n"));

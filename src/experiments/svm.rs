@@ -5,10 +5,10 @@
 //! ```
 //!
 //! by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008, Algorithm 1): each step minimizes the
-//! dual `1/2 ||Sum_i a_i y_i z_i||^2 - Sum_i a_i` over one `0 <= a_i <= C` exactly, with `w = Sum_i a_i y_i z_i` kept up
-//! to date. The constant feature stands for the intercept, which is regularized with the rest, as in LIBLINEAR and
-//! unlike in LIBSVM. Primal minus dual is never negative and bounds how far both are from the optimum: training stops by
-//! it, and [`LinearSvm::gap`] is a certificate that needs no trust in the algorithm.
+//! dual `1/2 ||Sum_i a_i y_i z_i||^2 - Sum_i a_i` over one `0 <= a_i <= C` exactly, with `w = Sum_i a_i y_i z_i` kept
+//! up to date. The constant feature stands for the intercept, which is regularized with the rest, as in LIBLINEAR and
+//! unlike in LIBSVM. Primal minus dual is never negative and bounds how far both are from the optimum: training stops
+//! by it, and [`LinearSvm::gap`] is a certificate that needs no trust in the algorithm.
 //!
 //! Why not a crate: Chaudhuri et al. train on a tenth of half of KDD Cup 99, 24,701 records. `linfa-svm` 0.8 holds the
 //! full kernel matrix, here 4.9 GB, and its users report that half as many records do not finish in hours; `liblinear`

@@ -31,6 +31,8 @@ pub(super) struct App {
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) readiness: Readiness,
+    #[cfg(feature = "interactive")]
+    pub(super) sessions: super::interactive::Sessions,
     /// One permit per recovery that is computed.
     pub(super) recoveries: Arc<Semaphore>,
     pub(super) tokens: Tokens,
@@ -94,6 +96,8 @@ impl App {
             limits: Limits::new(config),
             metrics: Metrics::new(store_metrics),
             readiness: Readiness::default(),
+            #[cfg(feature = "interactive")]
+            sessions: super::interactive::Sessions::default(),
             recoveries: Arc::new(Semaphore::new(config.max_recoveries.clamp(1, Semaphore::MAX_PERMITS))),
             tokens,
             max_body_bytes: config.max_body_bytes,
@@ -102,6 +106,12 @@ impl App {
             clock_skew: config.clock_skew,
             collections: RwLock::default(),
         }
+    }
+
+    /// With what an earlier run left of sessions.
+    #[cfg(feature = "interactive")]
+    pub(super) fn with_sessions(self, sessions: super::interactive::Sessions) -> Self {
+        Self { sessions, ..self }
     }
 
     /// The task of a path.

@@ -62,6 +62,16 @@ impl Events {
         self.stopping.send_replace(true);
     }
 
+    /// Is ready when streams are to end.
+    #[cfg(feature = "interactive")]
+    pub(super) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopping = self.stopping.subscribe();
+        async move {
+            // Without a server there is nothing to wait for either.
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        }
+    }
+
     pub(super) fn stopping(&self) -> bool {
         *self.stopping.borrow()
     }

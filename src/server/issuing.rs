@@ -39,10 +39,16 @@ pub(super) const MOST: u32 = 10_000;
 /// What the authenticated text begins with, so that the key can serve nothing else by mistake.
 const CONTEXT: &[u8] = b"ldp-pca issued id 1";
 
+/// The same for what data providers show (`interactive`).
+#[cfg(feature = "interactive")]
+const PROVIDER_CONTEXT: &[u8] = b"ldp-pca provider token 1";
+
 /// Makes ids, and knows its own.
 #[derive(Clone)]
 pub(super) struct Issuer {
     keyed: Hmac<Sha256>,
+    #[cfg(feature = "interactive")]
+    providers: Hmac<Sha256>,
 }
 
 impl Issuer {
@@ -61,9 +67,25 @@ impl Issuer {
     }
 
     fn new(key: &[u8]) -> Self {
-        let mut keyed = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-        keyed.update(CONTEXT);
-        Self { keyed }
+        let keyed = |context: &[u8]| {
+            let mut keyed = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+            keyed.update(context);
+            keyed
+        };
+        Self {
+            keyed: keyed(CONTEXT),
+            #[cfg(feature = "interactive")]
+            providers: keyed(PROVIDER_CONTEXT),
+        }
+    }
+
+    /// The secret of a provider of a session, which needs not be remembered.
+    #[cfg(feature = "interactive")]
+    pub(super) fn provider_secret(&self, session: &[u8; 32], provider: u32) -> [u8; 32] {
+        let mut keyed = self.providers.clone();
+        keyed.update(session);
+        keyed.update(&provider.to_be_bytes());
+        keyed.finalize().into_bytes().into()
     }
 
     /// New ids of a task.

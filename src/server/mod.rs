@@ -20,6 +20,8 @@ mod database;
 mod events;
 mod front;
 mod health;
+#[cfg(feature = "interactive")]
+mod interactive;
 mod issuing;
 mod limits;
 mod metrics;
@@ -108,7 +110,10 @@ impl Server {
         let issuer = Issuer::load(&key)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, metrics, tokens, issuer, &config));
+        let app = App::new(store, metrics, tokens, issuer, &config);
+        #[cfg(feature = "interactive")]
+        let app = app.with_sessions(interactive::Sessions::load(&config.data)?);
+        let app = Arc::new(app);
         Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 
@@ -208,6 +213,15 @@ pub enum ServerError {
         address: SocketAddr,
         /// What the system said.
         source: io::Error,
+    },
+    /// A session between data providers that an earlier run left.
+    #[cfg(feature = "interactive")]
+    #[error("{}: {problem}; the session cannot go on: remove its folder", path.display())]
+    Session {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
     },
     /// The certificate.
     #[error(transparent)]

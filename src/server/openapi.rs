@@ -7,7 +7,22 @@ use axum::response::{IntoResponse, Response};
 const OPENAPI: &str = include_str!("openapi.json");
 
 pub(super) async fn show() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], present()).into_response()
+}
+
+#[cfg(feature = "interactive")]
+fn present() -> &'static str {
+    OPENAPI
+}
+
+/// Without the paths that only the feature has.
+#[cfg(not(feature = "interactive"))]
+fn present() -> String {
+    let mut document: serde_json::Value = serde_json::from_str(OPENAPI).unwrap_or_default();
+    if let Some(paths) = document["paths"].as_object_mut() {
+        paths.retain(|path, _| !path.starts_with("/sessions"));
+    }
+    document.to_string()
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::app::App;
+#[cfg(feature = "interactive")]
+use super::interactive;
 use super::problem::Problem;
 use super::{events, health, metrics, observe, openapi, recovery, tasks, upload};
 
@@ -33,7 +35,14 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}/seeds", post(tasks::issue))
         .route(upload::ROUTE, post(upload::take))
         .route("/tasks/{id}/recovery", get(recovery::show))
-        .route("/tasks/{id}/events", get(events::listen))
+        .route("/tasks/{id}/events", get(events::listen));
+    #[cfg(feature = "interactive")]
+    let api = api
+        .route("/sessions", get(interactive::list).post(interactive::create))
+        .route("/sessions/{id}", get(interactive::show).delete(interactive::delete))
+        .route("/sessions/{id}/state", get(interactive::state))
+        .route("/sessions/{id}/messages", post(interactive::take));
+    let api = api
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         // Bodies are bounded where they are read.
         .layer(DefaultBodyLimit::disable())

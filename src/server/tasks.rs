@@ -162,7 +162,12 @@ pub(super) async fn issue(
 }
 
 /// Reads a document of at most `most` bytes.
-async fn read_json<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body, most: usize) -> Result<T, Problem> {
+pub(super) async fn read_json<T: DeserializeOwned>(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<T, Problem> {
     let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
     if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
         let found = excerpt(found);

@@ -140,7 +140,10 @@ test("the later the promise begins the smaller the error, and the table says who
     const cells = await details
       .locator("tbody tr")
       .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)));
-    return cells.map(([epsilon, name, error]) => ({ epsilon, name, error: parsed(error) }));
+    // Medians, quartiles and trials stand before what is predicted, once there are any.
+    return cells.map(([epsilon, name, ...values]) => {
+      return { epsilon, name, median: values.length > 1 ? parsed(values[0]) : NaN, error: parsed(values.at(-1)) };
+    });
   };
   const rows = await eventually(models, (rows) => rows.length > 10);
   for (const { epsilon, error } of rows.filter(({ name, error }) => name === "Shuffled" && error > 0)) {
@@ -174,5 +177,41 @@ test("the later the promise begins the smaller the error, and the table says who
   await page.locator("#trust-form").getByLabel("Users n").blur();
   await page.getByText("Give a whole number from 100 to").waitFor();
   await page.getByRole("rowheader", { name: "Shuffled" }).first().waitFor();
+  assert.deepEqual(trouble, []);
+});
+
+test("central methods are simulated as one watches, cancelled, and go on where they were", async () => {
+  const { page, trouble } = await host.open({ hash: "#trust&error.dimension=24&error.trials=1&error.mechanisms=double-cap", ...VIEWS.light });
+  const [cancel, again, status] = ["#trust-cancel", "#trust-run", "#trust-status"].map((id) => page.locator(id));
+  await page.locator("#trust h2").scrollIntoViewIfNeeded();
+  await page.getByText(/^\d+ of 45 simulations done/).waitFor();
+  await cancel.click();
+  const stopped = await eventually(
+    () => status.textContent(),
+    (text) => text.startsWith("Cancelled"),
+  );
+  const done = Number(stopped.match(/(\d+) of 45/)[1]);
+  assert.ok(done >= 1 && done < 45, stopped);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "trust-run");
+  await again.click();
+  await eventually(
+    () => status.textContent(),
+    (text) => Number(text.match(/^(\d+) of/)?.[1]) > done || text.startsWith("Done"),
+  );
+  await eventually(
+    () => status.textContent(),
+    (text) => text.startsWith("Done"),
+    60_000,
+  );
+  await page.locator("#trust-chart details summary").click();
+  const cells = await eventually(
+    () => page.locator("#trust-chart tbody tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent))),
+    (rows) => rows.filter(([, name, median]) => name.startsWith("Central") && median !== "").length === 27,
+  );
+  const at = (epsilon, name) => cells.find(([place, series]) => place === epsilon && series.includes(name));
+  // The curator's noise is a hundredth of that of as many reports.
+  assert.ok(parsed(at("1", "Analyze Gauss")[2]) < 0.2 * parsed(at("1", "Local").at(-1)), String(at("1", "Local")));
+  assert.equal(at("1", "MOD-SULQ")[4], "5");
+  assert.match(await page.locator("#trust-chart .plot").getAttribute("aria-label"), /Central: PPCA: simulated from/);
   assert.deepEqual(trouble, []);
 });

@@ -36,6 +36,10 @@ async function settle(page) {
     .waitFor();
   await page.locator("#planner-answer p").first().waitFor();
   await page.locator("#trust-chart .legend li").first().waitFor();
+  await page
+    .locator("#trust-status")
+    .getByText(/^Done\./)
+    .waitFor();
 }
 
 for (const [view, options] of Object.entries(VIEWS)) {

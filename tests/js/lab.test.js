@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 
 import {
   Aggregate,
+  compare,
   debiasedContribution,
   drawCollection,
   encode,
@@ -519,6 +520,68 @@ describe("what to expect", () => {
     refused({ records: 0 }, "recovery", /0 reports/);
     refused({ records: 1.5 }, "argument", /records is 1\.5/);
     refused({ shuffled: { delta: 0 } }, "argument", /delta is 0/);
+    refused({ people: 3 }, "argument", /'people'/);
+  });
+});
+
+describe("methods of the literature", () => {
+  const POPULATION = { dimension: 12, rank: 2, epsilon: 1, count: 20_000 };
+  const errors = ({ methods }, key) => methods.find((method) => method.key === key).trials.map((trial) => trial.sinThetaSquared);
+
+  test("stand side by side on a simulated population, each with its trust and its promise", () => {
+    const asked = { ...POPULATION, methods: ["analyze-gauss", "gaussian-analytic-pca", "oja", "mod-sulq"], trials: 3 };
+    const found = compare(asked);
+    // In the order of the catalogue.
+    assert.deepEqual(found.methods.map(({ key }) => key), ["oja", "gaussian-analytic-pca", "mod-sulq", "analyze-gauss"]);
+    const [oja, local, , central] = found.methods;
+    assert.ok(Math.max(...errors(found, "analyze-gauss")) < Math.min(...errors(found, "gaussian-analytic-pca")));
+    assert.match(central.trusted, /curator/);
+    assert.deepEqual(central.guarantee.proved, { epsilon: 1, delta: 1e-6 });
+    assert.deepEqual([local.guarantee.about, central.guarantee.about], ["any two records", "one record replaced"]);
+    // The population has no rows to read: the row stays, with the reason.
+    assert.ok(oja.trials.length === 0 && oja.guarantee === undefined);
+    assert.match(oja.refusal, /give it the records/);
+    assert.ok(Math.abs(found.randomSubspace - 2 * (1 - 2 / 12)) < 1e-12 && found.nonPrivate > 0 && found.nonPrivate < 0.01);
+    assert.deepEqual(errors(compare(asked), "mod-sulq"), errors(found, "mod-sulq"));
+    const other = compare({ ...asked, trials: 1, firstTrial: 7 });
+    assert.notEqual(other.nonPrivate, found.nonPrivate);
+  });
+
+  test("compare records, and their second moments, with what they are without privacy", () => {
+    const [count, dimension] = [400, 5];
+    const records = Float64Array.from({ length: count * dimension }, (_, index) => {
+      const [row, column] = [Math.floor(index / dimension), index % dimension];
+      return (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
+    });
+    const secondMoment = new Float64Array(dimension * dimension);
+    for (let row = 0; row < count; row += 1) {
+      for (let entry = 0; entry < secondMoment.length; entry += 1) {
+        const [i, j] = [row * dimension + Math.floor(entry / dimension), row * dimension + (entry % dimension)];
+        secondMoment[entry] += (records[i] * records[j]) / count;
+      }
+    }
+    const options = { dimension, rank: 2, epsilon: 2, methods: ["pca", "oja", "analyze-gauss"] };
+    const ofRecords = compare({ ...options, records });
+    assert.ok(ofRecords.methods.every(({ refusal, trials }) => refusal === undefined && trials.length === 1));
+    assert.ok(errors(ofRecords, "pca")[0] < 1e-20 && ofRecords.nonPrivate < 1e-20);
+    const ofMoments = compare({ ...options, secondMoment, count });
+    assert.match(ofMoments.methods[1].refusal, /records/);
+    const [a, b] = [ofRecords, ofMoments].map((found) => errors(found, "analyze-gauss")[0]);
+    assert.ok(Math.abs(a - b) < 1e-9, `${a} ${b}`);
+    const all = compare({ dimension, rank: 1, epsilon: 2, records });
+    assert.equal(new Set(all.methods.map(({ name }) => name)).size, all.methods.length);
+    assert.ok(all.methods.length >= 15);
+  });
+
+  test("refuse what makes no sense", () => {
+    const refused = (options, code, part) => throws(() => compare({ ...POPULATION, ...options }), code, part);
+    refused({ methods: ["nothing"] }, "argument", /no method 'nothing': there are pca,/);
+    refused({ epsilon: 0 }, "argument", /epsilon is 0/);
+    refused({ delta: 2 }, "argument", /delta is 2/);
+    refused({ rank: 13 }, "simulation", /13/);
+    refused({ count: undefined }, "argument", /count is undefined/);
+    refused({ records: [1, 2] }, "argument", /Float64Array/);
+    refused({ records: new Float64Array(13) }, "argument", /13 numbers do not make whole records of 12/);
     refused({ people: 3 }, "argument", /'people'/);
   });
 });

@@ -1,5 +1,6 @@
 //! The command line through the real binary, as a newcomer uses and misuses it.
 
+mod compare;
 #[cfg(feature = "experiments")]
 mod experiment;
 mod flow;

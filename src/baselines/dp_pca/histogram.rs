@@ -31,7 +31,8 @@
 //! `1 + (2 / epsilon) log(2 / delta)`, which is the first with a factor of 4 to spare.
 
 use rand::rand_core::CryptoRng;
-use rand_distr::{Distribution, Exp1, StandardNormal};
+
+use crate::baselines::perturbation::{laplace, normal};
 
 /// The noise of one histogram and what a bin must reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,14 +73,8 @@ impl BinNoise {
 
     fn sample(&self, rng: &mut dyn CryptoRng) -> f64 {
         match self.law {
-            Law::Laplace { scale } => {
-                let (up, down): (f64, f64) = (Exp1.sample(rng), Exp1.sample(rng));
-                scale * (up - down)
-            }
-            Law::Gaussian { sigma } => {
-                let standard: f64 = StandardNormal.sample(rng);
-                sigma * standard
-            }
+            Law::Laplace { scale } => scale * laplace(rng),
+            Law::Gaussian { sigma } => sigma * normal(rng),
         }
     }
 }

@@ -69,13 +69,15 @@
 mod coordinator;
 mod provider;
 pub mod scale;
+mod session;
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 pub use coordinator::{Coordinator, random_start, thin_qr, threshold};
-pub use provider::{NoiseSource, Provider};
+pub use provider::{LARGEST_CELL, NoiseSource, Provider};
 pub use scale::Scale;
+pub use session::{Accounting, MOST_NUMBERS, Parameters, Session, SessionError, SessionId};
 
 use super::{BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
 use crate::baselines::Adjacency;

@@ -49,14 +49,14 @@ impl Provider {
             let factor = norm_bound.map_or(1.0, |bound| shrinking(record, bound));
             values.extend(record.iter().map(|value| value * factor));
             count += 1;
-            if values.len() >= BATCH.max(dimension) * dimension {
+            if values.len() >= BATCH.max(dimension).saturating_mul(dimension) {
                 add(&values, moments.get_or_insert_with(|| DMatrix::zeros(dimension, dimension)));
                 values.clear();
             }
         }
         check_rounding(count, dimension)?;
         let local = match moments {
-            None if values.len() < dimension * dimension => {
+            None if values.len() < dimension.saturating_mul(dimension) => {
                 Local::Records(DMatrix::from_vec(dimension, values.len() / dimension, values))
             }
             moments => {

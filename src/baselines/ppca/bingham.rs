@@ -2,7 +2,7 @@
 //!
 //! # Law
 //! For exponents `l_1 >= ... >= l_d` and orthonormal columns X (d × m, m < d), the density with respect to the uniform law
-//! on the unit vectors u with `X^T u = 0`, a sphere of q = d - m dimensions counted with its radius, is proportional to
+//! on the unit vectors u with `X^T u = 0`, the sphere of a space of q = d - m dimensions, is proportional to
 //!
 //! ```text
 //! exp(l_1 u_1^2 + ... + l_d u_d^2)
@@ -34,6 +34,7 @@ use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
 use rand::rand_core::CryptoRng;
 
+use crate::baselines::BaselineError;
 use crate::baselines::perturbation::normal;
 
 /// A unit vector, and how many proposals it took.
@@ -47,15 +48,22 @@ pub struct Draw {
 
 /// Draws from the law above; `exponents` in descending order, `columns` orthonormal (d × m with m < d, m = 0 for none).
 ///
+/// # Errors
+/// [`BaselineError::Failed`] for exponents more than about 1e11 apart, whose law double precision does not resolve.
+///
 /// # Panics
 /// If the exponents are not finite or not descending, or there are not more of them than columns.
-pub fn draw_orthogonal(exponents: &[f64], columns: &DMatrix<f64>, rng: &mut dyn CryptoRng) -> Draw {
+pub fn draw_orthogonal(
+    exponents: &[f64],
+    columns: &DMatrix<f64>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Draw, BaselineError> {
     let (d, m) = (exponents.len(), columns.ncols());
     assert!(m < d && columns.nrows() == d, "{m} columns of {} rows for {d} exponents", columns.nrows());
     assert!(exponents.is_sorted_by(|a, b| a >= b), "exponents must descend");
     assert!(exponents[0].abs().max(exponents[d - 1].abs()) < f64::MAX / 8.0, "exponents must be finite");
     let complement = Complement::new(exponents, columns);
-    let envelope = complement.best_envelope();
+    let envelope = complement.best_envelope().ok_or(BaselineError::Failed { method: NAME, what: UNRESOLVED })?;
     let q = (d - m) as f64;
     let mut proposals = 0;
     loop {
@@ -67,10 +75,14 @@ pub fn draw_orthogonal(exponents: &[f64], columns: &DMatrix<f64>, rng: &mut dyn 
         let log_acceptance = 0.5 * (q - w + q * (w / q).ln());
         if rng.random::<f64>().ln() < log_acceptance {
             y /= length;
-            return Draw { vector: complement.embed(&y), proposals };
+            return Ok(Draw { vector: complement.embed(&y), proposals });
         }
     }
 }
+
+const NAME: &str = "the Bingham sampler";
+const UNRESOLVED: &str = "the eigenvalues times records times epsilon are too far apart for double precision: take a smaller \
+                          epsilon, at which the answer is PCA's all the same";
 
 /// The coordinates of W, and D in them.
 struct Complement<'a> {
@@ -159,7 +171,7 @@ impl<'a> Complement<'a> {
     }
 
     /// The envelope of the mu where the trace is about 1, by bisection.
-    fn best_envelope(&self) -> Envelope {
+    fn best_envelope(&self) -> Option<Envelope> {
         let (d, m) = self.reflections.shape();
         // On W the eigenvalues of diag(exponents) lie between the last one and the first, and the largest is at least
         // exponent m + 1. At `high` no entry of D is below q, at `low` the trace is at least 1 or D is not positive.
@@ -178,13 +190,13 @@ impl<'a> Complement<'a> {
                 _ => low = middle,
             }
         }
-        // D at the first `high` is positive throughout, so that its envelope exists.
-        best.or_else(|| Some(self.envelope(high)?.0)).unwrap_or_else(|| unreachable!("D is positive at {high}"))
+        // D at the first `high` is positive throughout.
+        best.or_else(|| Some(self.envelope(high)?.0))
     }
 }
 
 /// Eigenvalues of D on W, relative to its diagonal part, that count as positive.
-const POSITIVE: f64 = 1e-9;
+const POSITIVE: f64 = 1e-12;
 
 /// How near to 1 the trace is brought.
 const TRACE_TOLERANCE: f64 = 0.03;
@@ -263,7 +275,7 @@ mod tests {
         let columns = columns(4, 3, 6);
         let signs: f64 = (0..1000)
             .map(|_| {
-                let draw = draw_orthogonal(&[300.0, 3.0, 2.0, -8.0], &columns, rng).vector;
+                let draw = draw_orthogonal(&[300.0, 3.0, 2.0, -8.0], &columns, rng).unwrap().vector;
                 assert!(columns.tr_mul(&draw).amax() < 1e-12 && (draw.norm() - 1.0).abs() < 1e-12);
                 draw[0].signum()
             })
@@ -273,13 +285,22 @@ mod tests {
     }
 
     #[test]
+    fn exponents_that_doubles_do_not_resolve_are_refused() {
+        let columns = DMatrix::from_column_slice(3, 1, &[0.0, 0.0, 1.0]);
+        let refused = draw_orthogonal(&[1e14, 1.0, 0.0], &columns, &mut ChaCha12Rng::seed_from_u64(1)).unwrap_err();
+        assert!(refused.to_string().contains("smaller epsilon"), "{refused}");
+    }
+
+    #[test]
     fn few_proposals_are_refused_whatever_the_exponents() {
         let rng = &mut ChaCha12Rng::seed_from_u64(2);
         let d = 200;
-        for scale in [0.0, 1.0, 1e2, 1e4, 1e8] {
+        for scale in [0.0, 1.0, 1e2, 1e4, 1e8, 1e10] {
             let exponents: Vec<f64> = (0..d).map(|i| scale / (1.0 + i as f64)).collect();
-            for taken in [DMatrix::zeros(d, 0), DMatrix::identity(d, 3), columns(d, 3, 3)] {
-                let proposals: u64 = (0..50).map(|_| draw_orthogonal(&exponents, &taken, rng).proposals).sum();
+            // The last axis taken puts the largest exponent where the diagonal part has the smallest.
+            let last = DMatrix::from_fn(d, 1, |i, _| f64::from(i == d - 1));
+            for taken in [DMatrix::zeros(d, 0), DMatrix::identity(d, 3), columns(d, 3, 3), last] {
+                let proposals: u64 = (0..50).map(|_| draw_orthogonal(&exponents, &taken, rng).unwrap().proposals).sum();
                 assert!(proposals < 50 * 60, "scale {scale}, {} taken: {proposals}", taken.ncols());
             }
         }

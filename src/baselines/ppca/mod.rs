@@ -97,7 +97,7 @@ impl SubspaceEstimator for Ppca {
         let found = if k == d {
             Outcome::new(Subspace::new(&DMatrix::identity(d, d))?)
         } else if k == 1 {
-            let draw = bingham::draw_orthogonal(exponents.as_slice(), &DMatrix::zeros(d, 0), rng);
+            let draw = bingham::draw_orthogonal(exponents.as_slice(), &DMatrix::zeros(d, 0), rng)?;
             let subspace = Subspace::new(&DMatrix::from_columns(&[eigen.vectors * draw.vector]))?;
             return Ok(Outcome { subspace, diagnostics: vec![("proposals", draw.proposals as f64)] });
         } else {
@@ -152,12 +152,12 @@ impl<'a> Gibbs<'a> {
     /// Draws every column given the others, then rotates the columns among themselves.
     ///
     /// # Errors
-    /// [`BaselineError::Subspace`] if rounding has made the columns dependent, which they are far from.
+    /// As [`bingham::draw_orthogonal`].
     pub fn sweep(&mut self, rng: &mut dyn CryptoRng) -> Result<(), BaselineError> {
         let k = self.columns.ncols();
         for column in 0..k {
             let others = self.columns.clone().remove_column(column);
-            let draw = bingham::draw_orthogonal(self.exponents, &others, rng);
+            let draw = bingham::draw_orthogonal(self.exponents, &others, rng)?;
             self.columns.set_column(column, &draw.vector);
             self.proposals += draw.proposals;
         }

@@ -1,5 +1,6 @@
 //! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried; one of
-//! a plan, with the error against the number of reports; and the figures of an experiment.
+//! a plan, with the error against the number of reports; one of methods, with their errors on the same records; and the
+//! figures of an experiment.
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 
@@ -7,6 +8,7 @@ mod canvas;
 mod error_curve;
 mod experiment;
 mod heatmap;
+mod methods;
 mod penalties;
 mod scale;
 mod scree;
@@ -16,6 +18,7 @@ use svg::node::element::{Description, Group, Rectangle, Title};
 
 pub(super) use self::error_curve::{ErrorCurve, error_curve};
 pub(super) use self::experiment::figures;
+pub(super) use self::methods::{MethodMark, MethodsFigure, MethodsPanel, methods};
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 

@@ -8,8 +8,10 @@
 //! | `aggregate` | bytes that are no aggregate of the task, or one that is empty or of another task |
 //! | `recovery` | a rank, a penalty, a matrix or a spectrum that makes no sense |
 //! | `simulation` | a population that there is not |
+//! | `method` | records or parameters that no comparison can start with |
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 
+mod compare;
 mod mechanism;
 mod predict;
 mod recover;

@@ -13,9 +13,12 @@
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::audit::binomial;
+use ldp_pca::baselines::analyze_gauss::RecordChange;
+use ldp_pca::baselines::reference::Pca;
+use ldp_pca::baselines::sulq::{Reading, SulqNoise};
 use ldp_pca::baselines::{
-    AnalyzeGauss, BaselineError, MethodGuarantee, ModSulq, ModSulqLaplace, Outcome, Sample, Shape, SubspaceEstimator,
-    Trust, reference::Pca,
+    Amin, AnalyzeGauss, BaselineError, MethodGuarantee, ModSulq, ModSulqLaplace, Outcome, Ppca, Sample, Shape,
+    SubspaceEstimator, Sulq, Trust, WishartDifference,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -142,6 +145,54 @@ fn noise_in_the_moments_keeps_its_claims() {
         assert!(e < 4.0 || found > 0.5, "the audit sees {found} of {e}");
     }
     small(&AnalyzeGauss::as_printed(epsilon(1.0), delta(0.01)), &one_less).keeps_its_claim(20_000, 4);
+    for e in [1.0, 6.0] {
+        let replacing = WishartDifference::new(epsilon(e));
+        let found = small(&replacing, &pair).keeps_its_claim(20_000, 10);
+        assert!(found > 0.15 * e, "the audit sees {found} of {e}");
+        let removing = WishartDifference { change: RecordChange::AddedOrRemoved, ..replacing };
+        small(&removing, &one_less).keeps_its_claim(20_000, 11);
+    }
+}
+
+/// As printed it may refuse, which is an answer too: the symmetric part always answers.
+#[test]
+fn sulq_keeps_its_claims() {
+    let pair = replaced(2, 3);
+    for noise in [SulqNoise::Gaussian(delta(0.01)), SulqNoise::Laplace] {
+        let method = Sulq { noise, reading: Reading::SymmetricPart, ..Sulq::new(epsilon(4.0), delta(0.01)) };
+        small(&method, &pair).keeps_its_claim(4_000, 6);
+    }
+}
+
+#[test]
+fn exponential_mechanisms_keep_their_claims_and_show_much_of_them() {
+    let pair = replaced(2, 3);
+    for e in [0.5, 2.0, 6.0] {
+        for method in [&Ppca::new(epsilon(e)) as &dyn SubspaceEstimator, &Amin::new(epsilon(e))] {
+            let found = small(method, &pair).keeps_its_claim(20_000, 7);
+            // Between these two samples the ratio of densities goes up to e^(eps/2).
+            assert!(found < 0.5 * e && found > 0.15 * e, "the audit sees {found} of {e}");
+        }
+    }
+    // Two components of three, where the sampler is a chain and where draws follow one another.
+    let pair = replaced(3, 3);
+    let chain = Ppca { sweeps: 10, ..Ppca::new(epsilon(4.0)) };
+    for method in [&chain as &dyn SubspaceEstimator, &Amin::new(epsilon(4.0)), &Amin::as_printed(epsilon(4.0))] {
+        let found = Audit { rank: 2, ..small(method, &pair) }.keeps_its_claim(4_000, 8);
+        assert!(found > 0.05, "the audit sees {found}");
+    }
+}
+
+/// Four times the exponent: between these two samples half of what it spends is to be seen, 2 where 1 is claimed.
+#[test]
+fn an_exponent_that_is_too_large_is_caught() {
+    let pair = replaced(2, 3);
+    let claims = Ppca::new(epsilon(1.0));
+    let estimator = Ppca::new(epsilon(4.0));
+    let fault = Boasting { estimator: &estimator, claims: &claims };
+    let audit = small(&fault, &pair);
+    let found = audit.lower_bound(0.0, 20_000, 9, ALPHA);
+    assert!(found > audit.claim().claimed.epsilon.value(), "{found}");
 }
 
 /// A method that claims less than it spends.

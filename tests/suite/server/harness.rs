@@ -160,8 +160,12 @@ pub struct Serving {
 
 impl Serving {
     pub fn start(arguments: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:0", arguments)
+    }
+
+    pub fn start_at(address: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["serve", "--listen", address])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

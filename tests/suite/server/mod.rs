@@ -2,6 +2,8 @@
 
 mod command;
 mod crash;
+#[cfg(all(feature = "cli", feature = "interactive"))]
+mod distributed;
 mod events;
 mod harness;
 mod issued;

@@ -16,7 +16,14 @@ export const PAPER: Theme = {
   muted: "#586274",
   line: "#d5dae2",
   surface: "#ffffff",
-  styles: { blue: "#1f5fa8", orange: "#c25a0a", purple: "#8a3f8f", grey: "#586274" },
+  styles: {
+    blue: "#1f5fa8",
+    orange: "#c25a0a",
+    purple: "#8a3f8f",
+    green: "#1d6b45",
+    red: "#b0263f",
+    grey: "#586274",
+  },
 };
 
 /** The page's present colours. */
@@ -29,7 +36,14 @@ export function screenTheme(): Theme {
     muted: read("muted"),
     line: read("line"),
     surface: read("surface"),
-    styles: { blue: read("blue"), orange: read("orange"), purple: read("purple"), grey: read("grey") },
+    styles: {
+      blue: read("blue"),
+      orange: read("orange"),
+      purple: read("purple"),
+      green: read("green"),
+      red: read("red"),
+      grey: read("grey"),
+    },
   };
 }
 
@@ -38,16 +52,20 @@ export const DASHES: Readonly<Record<Style, readonly number[]>> = {
   blue: [8, 4],
   orange: [3, 3],
   purple: [9, 3, 2, 3],
+  green: [12, 3],
+  red: [5, 2, 2, 2, 2, 2],
   grey: [2, 5],
 };
 
-export type Mark = "circle" | "square" | "triangle" | "diamond";
+export type Mark = "circle" | "square" | "triangle" | "inverted" | "cross" | "diamond";
 
 /** The mark of a measured median. */
 export const MARKS: Readonly<Record<Style, Mark>> = {
   blue: "circle",
   orange: "square",
   purple: "triangle",
+  green: "inverted",
+  red: "cross",
   grey: "diamond",
 };
 

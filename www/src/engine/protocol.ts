@@ -8,6 +8,7 @@ export interface Jobs {
   population: typeof lab.population;
   predict: (options: lab.PredictOptions) => lab.Prediction;
   plan: (options: lab.PopulationInput & lab.PlanOptions) => lab.Plan;
+  compare: (options: lab.CompareMethodsOptions & lab.ComparedPopulation) => lab.MethodsComparison;
 }
 
 export type JobName = keyof Jobs;

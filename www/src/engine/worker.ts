@@ -1,13 +1,13 @@
 // A worker: the lab, ready for jobs, which are names of its functions with their options.
 
-import { drawCollection, init, plan, population, predict, simulate } from "ldp-pca/lab";
+import { compare, drawCollection, init, plan, population, predict, simulate } from "ldp-pca/lab";
 
 import type { Failure, JobName, ObjectName, Request, Response } from "./protocol.js";
 
 /** Options come from the page, where they were typed: see protocol.ts. */
 type Call = (options: never) => unknown;
 
-const functions: Record<JobName | ObjectName, Call> = { drawCollection, plan, population, predict, simulate };
+const functions: Record<JobName | ObjectName, Call> = { compare, drawCollection, plan, population, predict, simulate };
 let started: Promise<void> | undefined;
 /** The object that this worker was asked to make, if any. */
 let made: Record<string, Call> | undefined;

@@ -1,4 +1,5 @@
-// Trust models on one chart: the error that the same promise costs, by whom it is kept.
+// Trust models on one chart: the error that the same promise costs, by whom it is kept. What nobody has to be trusted with
+// is predicted, what others do with the records is simulated as the visitor watches.
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
@@ -11,6 +12,7 @@ import { near } from "../near.js";
 import { newest } from "../newest.js";
 import { check as checkCharts, FIELDS as CHART_FIELDS, population as inWords } from "./error/settings.js";
 import { ofCharts } from "./planner/population.js";
+import { METHODS, Simulated } from "./trust/methods.js";
 import { MODELS, type Outcome } from "./trust/models.js";
 
 const FIELDS = {
@@ -24,12 +26,19 @@ const EPSILONS = [0.1, 0.125, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.63, 0.8, 1, 1.2
 /** The promise that the table gives as an example. */
 const EXAMPLE = 1;
 
-export async function start(root: HTMLElement, { pool, state }: Context): Promise<void> {
+export async function start(root: HTMLElement, { pool, state, announce }: Context): Promise<void> {
   const section = state.section("trust", FIELDS);
   const charts = state.section("error", CHART_FIELDS, checkCharts);
   const chart = new Chart(element("trust-chart"), "trust-models");
+  const cancel = element<HTMLButtonElement>("trust-cancel");
+  const again = element<HTMLButtonElement>("trust-run");
+  const bar = element<HTMLProgressElement>("trust-progress");
+  const status = element("trust-status");
   const ask = newest(element("trust-failure"), (signal) => show(section.values, signal));
   let seen = false;
+  let simulated: Simulated | undefined;
+  /** Ends the simulation, not the predictions. */
+  let stop = new AbortController();
 
   async function renew(): Promise<void> {
     if (seen) await ask();
@@ -50,9 +59,42 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
     const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
     element("trust-local").textContent = example(outcomes, records);
-    chart.show(chartData(outcomes, uninformed, setting));
+    const asked = { population: charts.values, records, delta };
+    if (!simulated?.answers(asked)) simulated = new Simulated(asked);
+    const kept = simulated;
+    const draw = () => chart.show(chartData(outcomes, kept, uninformed, setting));
+    draw();
+    stop = new AbortController();
+    running(true);
+    try {
+      await kept.run(pool, AbortSignal.any([signal, stop.signal]), ({ done, total }) => {
+        bar.value = done / total;
+        status.textContent = `${done} of ${total} simulations done.`;
+        draw();
+      });
+      const refusals = [...kept.refusals].map(([method, reason]) => `${method} refuses: ${reason}.`);
+      status.textContent = ["Done.", ...refusals].join(" ");
+      announce("The simulation is done.");
+    } catch (error) {
+      if (signal.aborted) throw error;
+      status.textContent = stop.signal.aborted ? `Cancelled. ${status.textContent}` : "";
+      if (!stop.signal.aborted) throw error;
+    } finally {
+      if (!signal.aborted) running(false);
+    }
   }
 
+  function running(active: boolean): void {
+    const focused = document.activeElement === (active ? again : cancel);
+    cancel.hidden = !active;
+    again.hidden = active;
+    bar.hidden = !active;
+    // The button that takes the place of another takes the keyboard too.
+    if (focused) (active ? cancel : again).focus();
+  }
+
+  cancel.addEventListener("click", () => stop.abort());
+  again.addEventListener("click", () => void renew());
   bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
   charts.onChange(() => void renew());
   await near(root);
@@ -60,21 +102,34 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
   await renew();
 }
 
-function chartData(outcomes: readonly (readonly Outcome[])[], uninformed: number, setting: string): ChartData {
-  const series = MODELS.map(({ name, style }, index): Series => {
+function chartData(
+  outcomes: readonly (readonly Outcome[])[],
+  simulated: Simulated,
+  uninformed: number,
+  setting: string,
+): ChartData {
+  const predicted = MODELS.map(({ name, style }, index): Series => {
     const predicted = outcomes[index]!.flatMap(({ error }, place) =>
       error === undefined ? [] : [{ x: EPSILONS[place]!, y: error }],
     );
     return { name, style, measured: [], predicted };
   });
+  const measured = METHODS.map(({ key, name, style }): Series => {
+    return { name, style, measured: simulated.measured(key), predicted: [] };
+  });
+  const series = [...predicted, ...measured];
+  const heights = series.flatMap(({ predicted, measured }) => [
+    ...predicted.map(({ y }) => y),
+    ...measured.flatMap(({ low, high }) => [low, high]),
+  ]);
   return {
-    title: "Predicted error against the ε of what the outside sees",
+    title: "Error against the ε of what the outside sees",
     x: { label: "ε of what the outside sees", symbol: "ε", log: true, range: [EPSILONS[0]!, EPSILONS.at(-1)!] },
     y: {
       label: "error ‖sin Θ‖²",
       symbol: "error",
       log: true,
-      range: roundedRange([...series.flatMap(({ predicted }) => predicted.map(({ y }) => y)), 1.4 * uninformed]),
+      range: roundedRange([...heights, 1.4 * uninformed]),
     },
     series,
     limits: [],

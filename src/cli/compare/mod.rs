@@ -1,0 +1,272 @@
+//! `compare`.
+
+mod result;
+mod standard;
+mod table;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use ldp_pca::baselines::catalogue::{key, methods};
+use ldp_pca::baselines::comparison::Comparison;
+use ldp_pca::baselines::{Sample, SubspaceEstimator};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
+use ldp_pca::schema::Schema;
+use ldp_pca::schema::infer::InferenceOptions;
+
+use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
+use super::error::{CliError, Result};
+use super::output::{Format, bar, grouped, note, spinner};
+use super::parameters::{self, DEFAULT_DELTA};
+use super::plot::{self, MethodsFigure};
+use super::randomize::no_records;
+use super::records::{self, Counts, Header};
+use super::recover::check_plot;
+use super::schema::infer;
+use super::{files, solve};
+
+/// Put every method of the literature to the same records, side by side
+///
+/// Runs local, distributed and central methods at the same epsilon and compares what they find with the principal components without privacy: the
+/// error ||sin Theta||_F^2 (0 for the same subspace, and k (1 - k/d) for a random one), the captured part of the second moments (q_F), the time, and
+/// what each method promises to whom. Most of these methods see every record, and all the figures are computed from the records: run it on public or
+/// synthetic ones, or on your own.
+#[derive(Args)]
+pub(super) struct Compare {
+    /// Records: CSV (with or without header) or NPY, gzip or not
+    #[arg(long, value_name = "FILE", required_unless_present = "standard")]
+    records: Option<PathBuf>,
+    /// Number of components, k
+    #[arg(long, value_parser = parameters::rank, required_unless_present = "standard")]
+    rank: Option<Rank>,
+    /// Privacy parameter epsilon; several, separated by commas
+    #[arg(
+        long,
+        value_parser = parameters::epsilon,
+        value_delimiter = ',',
+        required_unless_present = "standard",
+        allow_hyphen_values = true
+    )]
+    epsilon: Vec<Epsilon>,
+    /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
+    #[arg(long, value_parser = parameters::bounding, default_value = "unit-norm")]
+    bounding: Bounding,
+    /// The schema file [default: inferred from the records, as `schema infer` does]
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// A column to leave out of an inferred schema, by name (c1, c2, … in a file without header); may be repeated
+    #[arg(long, value_name = "COLUMN", conflicts_with = "schema")]
+    ignore: Vec<String>,
+    /// Whether the first line of a CSV file names its columns
+    #[arg(long, value_enum, default_value_t)]
+    header: Header,
+    /// Leave out rows that are not valid records, and count them, instead of stopping at the first
+    #[arg(long)]
+    skip_invalid: bool,
+    #[command(flatten)]
+    setting: Setting,
+    /// Where to draw the errors (.svg)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Instead of records of your own, the three data sets of docs/comparison.md, from this folder: prints that document
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with_all = ["records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "skip_invalid", "plot"]
+    )]
+    standard: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// How methods are compared, whatever the records.
+#[derive(Args)]
+struct Setting {
+    /// Privacy parameter delta, of the methods that have one [default: 1e-6]
+    #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
+    delta: Option<Delta>,
+    /// Number of estimates by each method, with a random stream each
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    trials: u64,
+    /// Seconds after which a method begins no further estimate [default: none]
+    #[arg(long, value_name = "SECONDS", value_parser = solve::seconds, allow_hyphen_values = true)]
+    time_limit: Option<f64>,
+    /// Only these methods, by name (as mod-sulq), separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    methods: Vec<String>,
+    /// Seed of the methods' randomness
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Compare {
+    pub(super) fn run(self) -> Result<()> {
+        if let Some(path) = &self.plot {
+            check_plot(path)?;
+        }
+        self.setting.check_methods()?;
+        match (&self.standard, &self.records, self.rank) {
+            (Some(folder), ..) => {
+                let sets = standard::compare(folder, &self.setting)?;
+                self.format.print(&sets, |sets| standard::markdown(sets))
+            }
+            (None, Some(records), Some(rank)) => {
+                let result = self.own(records, rank)?;
+                self.format.print(&result, |result| result.text(text::width()))
+            }
+            (None, ..) => Err(CliError::Usage("--records and --rank are missing".into())),
+        }
+    }
+
+    /// Compares on the records of a file.
+    fn own(&self, path: &Path, rank: Rank) -> Result<CompareResult> {
+        let started = Instant::now();
+        note("note: these figures are computed from the records themselves, and are not private");
+        let (sample, counts) = self.sample(path)?;
+        rank.check(sample.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
+        let mut result = self.setting.compare(&sample, rank, &self.epsilon)?;
+        result.records = RecordsResult {
+            bounding: Some(self.bounding),
+            records: counts.records,
+            skipped: counts.skipped,
+            first_skipped: counts.first_skipped,
+        };
+        if let Some(path) = &self.plot {
+            files::write(path, plot::methods(&figure(&result)).as_bytes())?;
+            result.plot = Some(path.clone());
+        }
+        result.seconds = started.elapsed().as_secs_f64();
+        Ok(result)
+    }
+
+    /// The bounded records, all of them in memory.
+    fn sample(&self, path: &Path) -> Result<(Sample, Counts)> {
+        let schema = match &self.schema {
+            Some(schema) => Schema::from_json(&files::text(schema)?).map_err(|error| CliError::file(schema, error))?,
+            None => {
+                let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
+                infer(path, self.header, &options)?.schema
+            }
+        };
+        let mut values = vec![];
+        let counts = records::bounded_by(path, &schema, self.bounding, self.header, self.skip_invalid, |record| {
+            values.extend_from_slice(record.coordinates());
+            Ok(())
+        })?;
+        if counts.records == 0 {
+            return Err(CliError::file(path, no_records(&counts)));
+        }
+        let sample = Sample::new(schema.dimension(), values).map_err(|error| CliError::file(path, error))?;
+        Ok((sample, counts))
+    }
+}
+
+impl Setting {
+    fn delta(&self) -> Result<Delta> {
+        Ok(self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?)
+    }
+
+    /// Every name is one of a method.
+    fn check_methods(&self) -> Result<()> {
+        let known: Vec<String> =
+            methods(Epsilon::new(1.0)?, self.delta()?).iter().map(|method| key(method.name())).collect();
+        match self.methods.iter().find(|name| !known.contains(&key(name))) {
+            Some(name) => {
+                Err(CliError::Usage(format!("--methods: there is no method '{name}'; there are {}", known.join(", "))))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The methods that were asked for.
+    fn methods(&self, epsilon: Epsilon) -> Result<Vec<Box<dyn SubspaceEstimator>>> {
+        let mut all = methods(epsilon, self.delta()?);
+        if !self.methods.is_empty() {
+            let wanted: Vec<String> = self.methods.iter().map(|name| key(name)).collect();
+            all.retain(|method| wanted.contains(&key(method.name())));
+        }
+        Ok(all)
+    }
+
+    /// Runs all methods at every epsilon, with progress on a terminal.
+    fn compare(&self, sample: &Sample, rank: Rank, epsilons: &[Epsilon]) -> Result<CompareResult> {
+        let started = Instant::now();
+        let spinner = spinner("second moments");
+        let comparison = Comparison::new(sample, rank, self.seed);
+        spinner.finish_and_clear();
+        let comparison = comparison?;
+        let mut result = CompareResult::of(&comparison, sample, self, self.delta()?);
+        result.second_moment_seconds = started.elapsed().as_secs_f64();
+        let all = epsilons.iter().map(|&epsilon| Ok((epsilon, self.methods(epsilon)?))).collect::<Result<Vec<_>>>()?;
+        let estimates = all.iter().map(|(_, methods)| methods.len() as u64).sum::<u64>() * self.trials;
+        let progress = bar("comparing", estimates);
+        let jobs: Vec<&dyn SubspaceEstimator> =
+            all.iter().flat_map(|(_, methods)| methods.iter().map(AsRef::as_ref)).collect();
+        let mut rows = self.rows(&comparison, &jobs, &progress).into_iter();
+        for (epsilon, methods) in &all {
+            result.epsilons.push(AtEpsilon { epsilon: *epsilon, rows: rows.by_ref().take(methods.len()).collect() });
+        }
+        progress.finish_and_clear();
+        Ok(result)
+    }
+
+    /// One row for each method, on all cores, in their order.
+    fn rows(
+        &self,
+        comparison: &Comparison<'_>,
+        methods: &[&dyn SubspaceEstimator],
+        progress: &ProgressBar,
+    ) -> Vec<RowResult> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut rows = vec![];
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(method) = methods.get(index) else { return rows };
+                progress.set_message(method.name());
+                rows.push((index, self.row(comparison, *method, progress)));
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(methods.len());
+        let mut rows: Vec<(usize, RowResult)> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        rows.sort_by_key(|(index, _)| *index);
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn row(&self, comparison: &Comparison<'_>, method: &dyn SubspaceEstimator, progress: &ProgressBar) -> RowResult {
+        let started = Instant::now();
+        let in_time =
+            |stream: &u64| *stream == 0 || self.time_limit.is_none_or(|limit| started.elapsed().as_secs_f64() < limit);
+        let streams = (0..self.trials).take_while(in_time);
+        let row = comparison.row(method, streams, &mut || started.elapsed().as_secs_f64());
+        progress.inc(self.trials);
+        RowResult::new(row, comparison.most_captured())
+    }
+}
+
+fn figure(result: &CompareResult) -> MethodsFigure {
+    MethodsFigure {
+        subtitle: format!(
+            "{} records of {} features, {} components, {} by each method; delta {:e}",
+            grouped(result.records.records),
+            result.dimension,
+            result.rank,
+            text::plural(result.trials, "estimate"),
+            result.delta.value()
+        ),
+        uninformed: result.random_subspace,
+        panels: result.epsilons.iter().map(AtEpsilon::panel).collect(),
+    }
+}

@@ -1,0 +1,94 @@
+//! What a provider has answered: a file that makes sure that it answers every round once.
+//!
+//! The first line names the session and the provider, every other one is a message, in the order of rounds. A message is
+//! on the disk before it is sent; a line without an end was not, and is cut off. The file is locked while it is used.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use ldp_pca::baselines::dps_pca::SessionId;
+
+use crate::cli::error::{CliError, Result};
+
+/// The messages of a provider in a session.
+pub(super) struct Memory {
+    path: PathBuf,
+    file: File,
+    /// Of round 1, round 2, …
+    messages: Vec<String>,
+}
+
+impl Memory {
+    /// Opens the file, which is made when it is not there.
+    pub(super) fn open(path: &Path, session: SessionId, provider: u32) -> Result<Self> {
+        let failed = |error: std::io::Error| CliError::file(path, error);
+        let mut file =
+            File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(CliError::file(path, "another provider uses it: every provider has one of its own"));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let header = format!("dps-pca 1 session {session} provider {provider}");
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let text = str::from_utf8(&bytes[..whole]).map_err(|error| CliError::file(path, error))?;
+        let mut lines = text.lines();
+        let messages: Vec<String> = match lines.next() {
+            None => vec![],
+            Some(found) if found == header => lines.map(ToOwned::to_owned).collect(),
+            Some(_) => {
+                let problem =
+                    "it holds the answers of another session or provider: give another file, and keep this one";
+                return Err(CliError::file(path, problem));
+            }
+        };
+        // Only a file that began as one of these may lose its end.
+        if whole == 0 && !header.as_bytes().starts_with(&bytes[..bytes.len().min(header.len())]) {
+            return Err(CliError::file(path, "it is no file of a provider's answers: give another one"));
+        }
+        let mut memory = Self { path: path.to_owned(), file, messages };
+        memory.file.set_len(whole as u64).and_then(|()| memory.file.seek(SeekFrom::End(0))).map_err(failed)?;
+        if whole == 0 {
+            memory.append(&header)?;
+            memory.sync_folder()?;
+        }
+        Ok(memory)
+    }
+
+    /// How many rounds have been answered.
+    pub(super) fn rounds(&self) -> u32 {
+        self.messages.len() as u32
+    }
+
+    /// The message of a round that has been answered.
+    pub(super) fn message(&self, round: u32) -> Option<&str> {
+        self.messages.get(round.checked_sub(1)? as usize).map(String::as_str)
+    }
+
+    /// Keeps the message of the next round. When this returns it is on the disk.
+    pub(super) fn keep(&mut self, message: String) -> Result<()> {
+        self.append(&message)?;
+        self.messages.push(message);
+        Ok(())
+    }
+
+    fn append(&mut self, line: &str) -> Result<()> {
+        let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_all());
+        written.map_err(|error| CliError::file(&self.path, format!("{error}; nothing was sent")))
+    }
+
+    /// Makes sure that the file itself is there after a crash. Elsewhere than on Unix a folder cannot be synced.
+    fn sync_folder(&self) -> Result<()> {
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let synced = if cfg!(unix) { File::open(folder).and_then(|folder| folder.sync_all()) } else { Ok(()) };
+        synced.map_err(|error| CliError::file(folder, error))
+    }
+}

@@ -1,0 +1,75 @@
+// Methods that trust somebody with the records: simulated in the pool on the second moments of the charts' records.
+
+import type { Measured, Style } from "../../charts/model.js";
+import type { Pool } from "../../engine/pool.js";
+import type { Settings as Records } from "../error/settings.js";
+import { Results } from "../error/plan.js";
+
+/** In the order of the chart: the key is the lab's. */
+export const METHODS: readonly { readonly key: string; readonly name: string; readonly style: Style }[] = [
+  { key: "dps-pca", name: "Providers: DPS-PCA", style: "grey" },
+  { key: "mod-sulq", name: "Central: MOD-SULQ", style: "purple" },
+  { key: "ppca", name: "Central: PPCA", style: "red" },
+  { key: "analyze-gauss", name: "Central: Analyze Gauss", style: "green" },
+];
+
+/** Where they are simulated: places of the predicted curves too, in an order that spans the axis early. */
+const PLACES = [0.1, 4, 0.63, 1.6, 0.25, 2.5, 0.16, 1, 0.4];
+const TRIALS = 5;
+
+export interface Asked {
+  readonly population: Records;
+  readonly records: number;
+  readonly delta: number;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** What was simulated for one question, kept when it is asked again. */
+export class Simulated {
+  readonly #asked: Asked;
+  readonly #results = new Results();
+  readonly #done = new Set<string>();
+  /** Why methods refuse, by their names. */
+  readonly refusals = new Map<string, string>();
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+  }
+
+  /** Whether it answers this question. */
+  answers(asked: Asked): boolean {
+    return JSON.stringify(asked) === JSON.stringify(this.#asked);
+  }
+
+  measured(key: string): Measured[] {
+    return this.#results.measured("epsilon", key);
+  }
+
+  /** Simulates what is missing, and tells after each place. Rejects with the signal's reason. */
+  async run(pool: Pool, signal: AbortSignal, onPart: (progress: Progress) => void): Promise<void> {
+    const { population, records, delta } = this.#asked;
+    const { dimension, rank, sparsity, signal: strength, seed } = population;
+    const total = TRIALS * PLACES.length;
+    const units = Array.from({ length: TRIALS }, (_, trial) => PLACES.map((epsilon) => ({ trial, epsilon }))).flat();
+    const all = { dimension, rank, signal: strength, sparsity, count: records, delta, seed, methods: METHODS.map(({ key }) => key) };
+    await Promise.all(
+      units.map(async ({ trial, epsilon }) => {
+        const unit = `${trial} ${epsilon}`;
+        if (this.#done.has(unit)) return;
+        const { methods } = await pool.run("compare", { ...all, epsilon, firstTrial: trial }, { signal });
+        if (signal.aborted) return;
+        for (const { key, name, trials, refusal } of methods) {
+          const [found] = trials;
+          if (found) this.#results.add("epsilon", key, epsilon, found.sinThetaSquared);
+          if (refusal !== undefined) this.refusals.set(name, refusal);
+        }
+        this.#done.add(unit);
+        onPart({ done: this.#done.size, total });
+      }),
+    );
+  }
+}
