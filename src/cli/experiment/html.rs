@@ -15,7 +15,7 @@ pub(super) struct Section {
 
 impl Section {
     /// With its rows, or without where it was not run or lacks its data.
-    pub(super) fn new(experiment: &dyn Experiment, result: Option<(Head, Table)>, missing: Vec<String>) -> Self {
+    pub(super) fn new(experiment: &dyn Experiment, result: Option<&(Head, Table)>, missing: &[String]) -> Self {
         let (name, title) = (experiment.name(), experiment.title());
         let mut html = format!(
             "<section id=\"{name}\">\n<h2>{}</h2>\n<p class=\"source\"><code>{name}</code> · {}</p>\n",
@@ -27,7 +27,7 @@ impl Section {
             html += &format!("<p>{}</p>\n", escaped(paragraph));
         }
         html += "</div>\n";
-        let rest = match &result {
+        let rest = match result {
             Some((head, table)) => {
                 let findings = experiment.findings(head.scale(), table);
                 html += &column("We measure", &findings.measured);
@@ -43,7 +43,7 @@ impl Section {
         if !missing.is_empty() {
             html += "<div class=\"missing\"><p>Left out, since these files are not there:</p>\n<ul>\n";
             for line in missing {
-                html += &format!("<li>{}</li>\n", escaped(&line));
+                html += &format!("<li>{}</li>\n", escaped(line));
             }
             html += "</ul></div>\n";
         }

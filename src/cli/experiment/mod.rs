@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::experiments::data::DataSet;
-use ldp_pca::experiments::{Experiment, Scale, all};
+use ldp_pca::experiments::{Cell, Experiment, Scale, all};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -88,7 +88,7 @@ struct ListedData {
 /// The data sets of an experiment, each once.
 fn data_of(experiment: &dyn Experiment, scale: Scale) -> Vec<&'static DataSet> {
     let mut sets: Vec<&'static DataSet> = vec![];
-    for set in experiment.cells(scale).iter().filter_map(|cell| cell.data()) {
+    for set in experiment.cells(scale).iter().filter_map(Cell::data) {
         if !sets.contains(&set) {
             sets.push(set);
         }

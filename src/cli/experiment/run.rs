@@ -248,7 +248,7 @@ impl Job<'_> {
             if result.is_none() && !wanted {
                 continue;
             }
-            sections.push(Section::new(experiment.as_ref(), result, missing));
+            sections.push(Section::new(experiment.as_ref(), result.as_ref(), &missing));
         }
         Ok(sections)
     }
