@@ -1,7 +1,6 @@
 //! The population of section 5.1, and the second moments of records drawn from it.
 
 use nalgebra::{DMatrix, DVector};
-use rand::Rng;
 use rand::RngExt as _;
 use rand::rand_core::CryptoRng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
@@ -37,7 +36,7 @@ impl Model {
         rank: Rank,
         sparsity: usize,
         records: u64,
-        rng: &mut (impl CryptoRng + Rng),
+        rng: &mut impl CryptoRng,
     ) -> Result<Self, ExperimentError> {
         let k = rank.value();
         let mut columns = random_start(dimension, Rank::new(dimension)?, rng);
@@ -77,7 +76,7 @@ impl Model {
         &self,
         records: u64,
         unit_ball: bool,
-        rng: &mut (impl CryptoRng + Rng),
+        rng: &mut impl CryptoRng,
     ) -> Result<Sample, ExperimentError> {
         let d = self.dimension();
         let mut factor = DMatrix::zeros(d, d);
@@ -100,7 +99,7 @@ impl Model {
     }
 
     /// n records divided by the radius; a longer one is shortened to the unit sphere.
-    pub(super) fn records(&self, records: u64, rng: &mut (impl CryptoRng + Rng)) -> Result<Sample, ExperimentError> {
+    pub(super) fn records(&self, records: u64, rng: &mut impl CryptoRng) -> Result<Sample, ExperimentError> {
         let d = self.dimension();
         let roots = self.eigenvalues.map(f64::sqrt);
         let mut values = Vec::with_capacity(records as usize * d);
