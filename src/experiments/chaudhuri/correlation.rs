@@ -131,7 +131,7 @@ impl Experiment for Correlation {
             series.push(local);
             series.retain(|series| !series.points.is_empty());
             findings.figures.push(Figure {
-                title: format!("d = {dimension}: mean |<v1_hat, v1>| on n copies of one vector"),
+                title: format!("d = {dimension}: mean |<v1_hat, v1>|"),
                 x: Axis::logarithmic("n"),
                 y: Axis::linear("correlation"),
                 series,
