@@ -179,22 +179,25 @@ export function compare(options) {
   if (!(numbers instanceof Float64Array) || (records && secondMoment)) {
     throw failure("argument", "give the records or their second moments, as one Float64Array");
   }
-  const json = JSON.stringify({
-    dimension: count("dimension", dimension, 1),
-    rank: count("rank", rank, 1),
-    epsilon: number("epsilon", epsilon),
-    delta: number("delta", delta),
-    methods: Array.from(methods, String),
-    seed: count("seed", seed),
-    firstTrial: count("firstTrial", firstTrial),
-    trials: count("trials", trials, 1),
-    count: records ? undefined : many("count", people),
-    largestNorm: largestNorm === undefined ? undefined : number("largestNorm", largestNorm),
-    population: simulated
-      ? { signal: number("signal", signal ?? 20), sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity, 1) }
-      : undefined,
-  });
-  return call(() => JSON.parse(wasm.compareMethods(json, numbers)));
+  const strength = simulated ? number("signal", signal ?? 20) : undefined;
+  const found = call(() =>
+    wasm.compareMethods(
+      count("dimension", dimension, 1),
+      count("rank", rank, 1),
+      number("epsilon", epsilon),
+      number("delta", delta),
+      Array.from(methods, String).join(),
+      count("seed", seed),
+      count("firstTrial", firstTrial),
+      count("trials", trials, 1),
+      records ? 0 : count("count", people, 1),
+      number("largestNorm", largestNorm ?? 1),
+      strength,
+      sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
+      numbers,
+    ),
+  );
+  return JSON.parse(found);
 }
 
 export class SimulatedCollection {

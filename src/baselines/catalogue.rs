@@ -53,22 +53,15 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
     ]
 }
 
-/// Those of [`methods`] that a web page has room for: without the decompositions and private statistics that one method
-/// alone needs, which would be a third of the lab.
+/// Those of [`methods`] that a web page has room for, local and central: samplers, decompositions and private statistics
+/// that a single method needs would be a third of the lab.
 #[must_use]
-pub fn for_pages(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
-    vec![
+pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 4] {
+    [
         Box::new(Pca),
-        Box::new(RandomSubspace),
-        Box::new(DoubleCapPca::new(epsilon)),
         Box::new(AnalyticGaussianPca::new(epsilon, delta)),
-        Box::new(WangXuPca::new(epsilon, delta)),
-        Box::new(DpsPca { providers: PROVIDERS, ..DpsPca::new(epsilon, delta) }),
         Box::new(ModSulq::new(epsilon, delta)),
-        Box::new(ModSulqLaplace::new(epsilon)),
-        Box::new(Ppca::new(epsilon)),
         Box::new(AnalyzeGauss::new(epsilon, delta)),
-        Box::new(NoisyPower::new(epsilon, delta)),
     ]
 }
 
@@ -80,8 +73,18 @@ pub fn for_pages(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimato
 /// ```
 #[must_use]
 pub fn key(name: &str) -> String {
-    let words = name.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+    let mut key = String::new();
+    for character in name.chars() {
+        if character.is_ascii_alphanumeric() {
+            key.push(character.to_ascii_lowercase());
+        } else if !key.is_empty() && !key.ends_with('-') {
+            key.push('-');
+        }
+    }
+    if key.ends_with('-') {
+        key.pop();
+    }
+    key
 }
 
 #[cfg(test)]

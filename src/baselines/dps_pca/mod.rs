@@ -219,8 +219,11 @@ impl DpsPca {
             sample.check_norm(NAME, norm)?;
         }
         let short = self.norm_bound().is_none_or(|norm| sample.largest_norm() <= norm);
-        if wanted == 1 && short && sample.rows(NAME).is_err() {
-            return Ok(vec![Provider::from_second_moment(sample.second_moment(), sample.records())?]);
+        if short && sample.rows(NAME).is_err() {
+            // The server adds up messages, so who has which records is nothing to the result: all have the same mixture.
+            let until = |provider: usize| sample.records() * provider as u64 / wanted as u64;
+            let share = |provider| until(provider + 1) - until(provider);
+            return (0..wanted).map(|i| Provider::from_second_moment(sample.second_moment(), share(i))).collect();
         }
         let rows = sample.rows(NAME)?;
         let records = rows.len();

@@ -241,7 +241,12 @@ fn claims(sets: &[SetResult]) -> String {
         let promise =
             by_set.iter().rev().filter_map(|rows| example(rows)).find_map(|row| Some((row.method, row.guarantee?)));
         if let Some((method, promise)) = promise.filter(|(_, promise)| !promise.holds()) {
-            let _ = writeln!(text, "- {method} claims {}: {}.", budget(promise.claimed), promise.argument);
+            let _ = writeln!(
+                text,
+                "- {method} claims {}: {}.",
+                budget(promise.claimed),
+                promise.argument.trim_end_matches('.')
+            );
         }
     }
     text

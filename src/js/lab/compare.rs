@@ -4,16 +4,16 @@ use chacha20::ChaCha12Rng;
 use js_sys::Date;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::recover::json;
-use super::{failure, matrix, options, thrown};
+use super::{failure, matrix, thrown};
 use crate::baselines::catalogue::{for_pages, key};
 use crate::baselines::comparison::{Comparison, Row, Trial};
 use crate::baselines::{BaselineError, Budget, MethodGuarantee, Sample, SampleError};
 use crate::js::Coded;
-use crate::privacy::{Delta, Epsilon};
+use crate::privacy::{Delta, Epsilon, PrivacyError};
 use crate::recovery::Rank;
 use crate::simulation::{self, Reports, SpikedModel};
 use crate::subspace::Subspace;
@@ -24,35 +24,29 @@ impl Coded for BaselineError {
     }
 }
 
+impl Coded for PrivacyError {
+    fn code(&self) -> &'static str {
+        "argument"
+    }
+}
+
 impl Coded for SampleError {
     fn code(&self) -> &'static str {
         "argument"
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CompareOptions {
+/// What is asked. (As plain arguments: a structure read from JSON would be a tenth of what the comparison takes.)
+struct Asked {
     dimension: usize,
     rank: Rank,
-    epsilon: Epsilon,
-    delta: Delta,
-    /// Keys of methods; all of them where it is empty.
-    methods: Vec<String>,
     seed: u64,
     first_trial: u64,
-    trials: u64,
-    /// Of the second moments that are given, or of a population.
-    count: Option<u64>,
-    /// The norm of the longest record behind the second moments.
-    largest_norm: Option<f64>,
-    population: Option<PopulationOptions>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PopulationOptions {
-    signal: f64,
+    /// Of the second moments that are given, or of a population; 0 for records.
+    count: u64,
+    largest_norm: f64,
+    /// Of the population, where there are no numbers.
+    signal: Option<f64>,
     sparsity: Option<usize>,
 }
 
@@ -100,64 +94,86 @@ struct TrialFacts {
     seconds: f64,
 }
 
-/// Compares methods on `numbers`: records one after the other, or d × d second moments where their count is given; or on
-/// a simulated population, for which there are no numbers. JSON.
+/// Compares `methods` (their keys, separated by commas; all of them if there are none) on `numbers`: records one after the
+/// other, or d × d second moments where their count is not 0; or on a simulated population, which has a signal and no
+/// numbers. JSON.
 #[wasm_bindgen(js_name = compareMethods)]
-pub fn compare_methods(options_json: &str, numbers: &[f64]) -> Result<String, JsValue> {
-    let asked: CompareOptions = options(options_json)?;
+#[allow(clippy::too_many_arguments, reason = "see Asked")]
+pub fn compare_methods(
+    dimension: usize,
+    rank: usize,
+    epsilon: f64,
+    delta: f64,
+    methods: &str,
+    seed: u32,
+    first_trial: u32,
+    trials: u32,
+    count: f64,
+    largest_norm: f64,
+    signal: Option<f64>,
+    sparsity: Option<usize>,
+    numbers: &[f64],
+) -> Result<String, JsValue> {
+    let (seed, first_trial) = (seed.into(), first_trial.into());
+    let rank = Rank::new(rank).map_err(thrown)?;
+    let asked = Asked { dimension, rank, seed, first_trial, count: count as u64, largest_norm, signal, sparsity };
+    let (epsilon, delta) = (Epsilon::new(epsilon).map_err(thrown)?, Delta::new(delta).map_err(thrown)?);
+    let all = for_pages(epsilon, delta);
+    let wanted = || methods.split(',').filter(|key| !key.is_empty());
+    if let Some(unknown) = wanted().find(|name| all.iter().all(|method| key(method.name()) != **name)) {
+        return Err(failure("argument", &format!("there is no method '{unknown}' in the lab")));
+    }
     let (sample, truth) = asked.sample(numbers)?;
     let mut comparison = Comparison::new(&sample, asked.rank, asked.seed).map_err(thrown)?;
     if let Some(truth) = truth {
         comparison = comparison.against(truth).map_err(thrown)?;
     }
-    let all = for_pages(asked.epsilon, asked.delta);
-    let known = |name: &String| all.iter().any(|method| key(method.name()) == *name);
-    if let Some(name) = asked.methods.iter().find(|name| !known(name)) {
-        let names: Vec<String> = all.iter().map(|method| key(method.name())).collect();
-        return Err(failure("argument", &format!("there is no method '{name}': there are {}", names.join(", "))));
-    }
-    let streams = || asked.first_trial..asked.first_trial + asked.trials;
-    let rows = all
-        .iter()
-        .filter(|method| asked.methods.is_empty() || asked.methods.contains(&key(method.name())))
-        .map(|method| MethodFacts::from(comparison.row(method.as_ref(), streams(), &mut || Date::now() / 1000.0)));
-    json(&ComparedMethods {
-        methods: rows.collect(),
+    let mut compared = ComparedMethods {
+        methods: vec![],
         non_private: comparison.without_privacy().map_err(thrown)?,
         captured: comparison.most_captured(),
         random_subspace: comparison.uninformed(),
-    })
+    };
+    for method in &all {
+        if methods.is_empty() || wanted().any(|name| name == key(method.name())) {
+            let streams = asked.first_trial..asked.first_trial + u64::from(trials);
+            let row = comparison.row(method.as_ref(), streams, &mut || Date::now() / 1000.0);
+            compared.methods.push(MethodFacts::from(row));
+        }
+    }
+    json(&compared)
 }
 
-impl CompareOptions {
+impl Asked {
     /// The records, and the components of the population where they are simulated.
     fn sample(&self, numbers: &[f64]) -> Result<(Sample, Option<Subspace>), JsValue> {
-        match (&self.population, self.count) {
-            (Some(population), Some(count)) => self.simulated(population, count),
-            (None, Some(count)) => {
-                let norm = self.largest_norm.unwrap_or(1.0);
-                let moments = matrix(numbers, self.dimension)?;
-                Ok((Sample::from_second_moment(symmetric(&moments), count, norm).map_err(thrown)?, None))
-            }
-            _ => Ok((Sample::new(self.dimension, numbers.to_vec()).map_err(thrown)?, None)),
+        if let Some(signal) = self.signal {
+            return self.simulated(signal);
         }
+        let sample = if self.count > 0 {
+            let moments = symmetric(&matrix(numbers, self.dimension)?);
+            Sample::from_second_moment(moments, self.count, self.largest_norm)
+        } else {
+            Sample::new(self.dimension, numbers.to_vec())
+        };
+        Ok((sample.map_err(thrown)?, None))
     }
 
     /// The population of the first trial, whose second moments are drawn from their law: the same as `simulate` has.
-    fn simulated(&self, population: &PopulationOptions, count: u64) -> Result<(Sample, Option<Subspace>), JsValue> {
+    fn simulated(&self, signal: f64) -> Result<(Sample, Option<Subspace>), JsValue> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(self.first_trial);
-        let PopulationOptions { signal, sparsity } = *population;
-        let population = SpikedModel::draw(self.dimension, self.rank, signal, sparsity, &mut rng).map_err(thrown)?;
+        let population =
+            SpikedModel::draw(self.dimension, self.rank, signal, self.sparsity, &mut rng).map_err(thrown)?;
         let trial = simulation::Trial {
             population: &population,
             mechanisms: &[],
-            records: count,
+            records: self.count,
             rank: self.rank,
             reports: Reports::Drawn,
         };
         let moments = trial.collect(&mut rng, |_| {}).map_err(thrown)?.second_moment;
-        let sample = Sample::from_second_moment(moments, count, 1.0).map_err(thrown)?;
+        let sample = Sample::from_second_moment(moments, self.count, 1.0).map_err(thrown)?;
         Ok((sample, Some(population.subspace().clone())))
     }
 }

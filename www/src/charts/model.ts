@@ -1,7 +1,7 @@
 // What a chart shows: measured points with bands, predicted curves over them, and where noise drowns the components.
 
 /** How a series looks: its colour, its marks and its dashes tell it apart, each on its own. */
-export type Style = "blue" | "orange" | "purple" | "green" | "red" | "grey";
+export type Style = "blue" | "orange" | "purple" | "green" | "grey";
 
 export interface Axis {
   readonly label: string;

@@ -21,7 +21,6 @@ export const PAPER: Theme = {
     orange: "#c25a0a",
     purple: "#8a3f8f",
     green: "#1d6b45",
-    red: "#b0263f",
     grey: "#586274",
   },
 };
@@ -41,7 +40,6 @@ export function screenTheme(): Theme {
       orange: read("orange"),
       purple: read("purple"),
       green: read("green"),
-      red: read("red"),
       grey: read("grey"),
     },
   };
@@ -53,11 +51,10 @@ export const DASHES: Readonly<Record<Style, readonly number[]>> = {
   orange: [3, 3],
   purple: [9, 3, 2, 3],
   green: [12, 3],
-  red: [5, 2, 2, 2, 2, 2],
   grey: [2, 5],
 };
 
-export type Mark = "circle" | "square" | "triangle" | "inverted" | "cross" | "diamond";
+export type Mark = "circle" | "square" | "triangle" | "inverted" | "diamond";
 
 /** The mark of a measured median. */
 export const MARKS: Readonly<Record<Style, Mark>> = {
@@ -65,7 +62,6 @@ export const MARKS: Readonly<Record<Style, Mark>> = {
   orange: "square",
   purple: "triangle",
   green: "inverted",
-  red: "cross",
   grey: "diamond",
 };
 

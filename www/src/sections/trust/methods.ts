@@ -1,4 +1,4 @@
-// Methods that trust somebody with the records: simulated in the pool on the second moments of the charts' records.
+// Methods that trust a curator with the records: simulated in the pool on the second moments of the charts' records.
 
 import type { Measured, Style } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
@@ -7,9 +7,7 @@ import { Results } from "../error/plan.js";
 
 /** In the order of the chart: the key is the lab's. */
 export const METHODS: readonly { readonly key: string; readonly name: string; readonly style: Style }[] = [
-  { key: "dps-pca", name: "Providers: DPS-PCA", style: "grey" },
   { key: "mod-sulq", name: "Central: MOD-SULQ", style: "purple" },
-  { key: "ppca", name: "Central: PPCA", style: "red" },
   { key: "analyze-gauss", name: "Central: Analyze Gauss", style: "green" },
 ];
 
