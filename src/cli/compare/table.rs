@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(table.width(), 9 + 2 + 5 + 2 + 4);
         let expected = "  name       error  time\n  long name      1  10 s\n  b          will not do it without a\n             \
                         very good reason, it\n             says\n";
-        assert_eq!(table.text(38, 2), expected);
+        assert_eq!(table.text(37, 2), expected);
         assert_eq!(wrapped("", 5), Vec::<String>::new());
         assert_eq!(wrapped("a incomprehensible b", 5), ["a", "incomprehensible", "b"]);
     }

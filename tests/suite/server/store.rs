@@ -24,7 +24,7 @@ fn what_is_exported_sums_to_what_the_server_had() {
     fill(&folder, "data", &body);
     let verified = folder.run("store verify data --json").json();
     assert_eq!((&verified["tasks"][0]["reports"], &verified["problems"]), (&json!(40), &json!([])));
-    assert!(folder.run("store verify data").ok().stdout.contains("40 reports in 1 segments"));
+    assert!(folder.run("store verify data").ok().stdout.contains("40 reports in 1 segment,"));
 
     let exported = folder.run("store export data --output all.ldpr --json").json();
     assert_eq!((&exported["reports"], &exported["lost"]), (&json!(40), &json!(0)));
