@@ -56,11 +56,12 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
 /// Those of [`methods`] that a web page has room for, local and central: samplers, decompositions and private statistics
 /// that a single method needs would be a third of the lab.
 #[must_use]
-pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 4] {
+pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 5] {
     [
         Box::new(Pca),
         Box::new(AnalyticGaussianPca::new(epsilon, delta)),
         Box::new(ModSulq::new(epsilon, delta)),
+        Box::new(Ppca::new(epsilon)),
         Box::new(AnalyzeGauss::new(epsilon, delta)),
     ]
 }

@@ -206,7 +206,7 @@ test("central methods are simulated as one watches, cancelled, and go on where t
   await page.locator("#trust-chart details summary").click();
   const cells = await eventually(
     () => page.locator("#trust-chart tbody tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent))),
-    (rows) => rows.filter(([, name, median]) => name.startsWith("Central") && median !== "").length === 18,
+    (rows) => rows.filter(([, name, median]) => name.startsWith("Central") && median !== "").length === 27,
   );
   const at = (epsilon, name) => cells.find(([place, series]) => place === epsilon && series.includes(name));
   // The curator's noise is a hundredth of that of as many reports.

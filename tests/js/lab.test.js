@@ -572,7 +572,7 @@ describe("methods of the literature", () => {
     assert.ok(Math.abs(a - b) < 1e-9, `${a} ${b}`);
     const all = compare({ dimension, rank: 1, epsilon: 2, records });
     assert.equal(new Set(all.methods.map(({ name }) => name)).size, all.methods.length);
-    assert.deepEqual(all.methods.map(({ key }) => key), ["pca", "gaussian-analytic-pca", "mod-sulq", "analyze-gauss"]);
+    assert.deepEqual(all.methods.map(({ key }) => key), ["pca", "gaussian-analytic-pca", "mod-sulq", "ppca", "analyze-gauss"]);
   });
 
   test("refuse what makes no sense", () => {

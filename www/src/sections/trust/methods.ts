@@ -8,6 +8,7 @@ import { Results } from "../error/plan.js";
 /** In the order of the chart: the key is the lab's. */
 export const METHODS: readonly { readonly key: string; readonly name: string; readonly style: Style }[] = [
   { key: "mod-sulq", name: "Central: MOD-SULQ", style: "purple" },
+  { key: "ppca", name: "Central: PPCA", style: "grey" },
   { key: "analyze-gauss", name: "Central: Analyze Gauss", style: "green" },
 ];
 
