@@ -48,6 +48,7 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
         Box::new(SpectralProjector::tested(epsilon, delta)),
         Box::new(NoisyPower::new(epsilon, delta)),
         Box::new(PrivateOja::new(epsilon, delta)),
+        Box::new(PrivateOja::unshuffled(epsilon, delta)),
         Box::new(DpPca::new(epsilon, delta)),
         Box::new(DpPca::in_balls(epsilon, delta)),
     ]

@@ -160,16 +160,16 @@ impl PrivateOja {
                     return Err(Self::outside(
                         "the number of records",
                         shape.records as f64,
-                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take \
-                         PrivateOja::unshuffled",
+                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or do not count on \
+                         shuffling (PrivateOja::unshuffled)",
                     ));
                 }
                 Some(largest) if self.epsilon > largest => {
                     return Err(Self::outside(
                         "epsilon",
                         self.epsilon.value(),
-                        "it must be O(sqrt(log(n/delta)/n)), PrivateOja::largest_epsilon: lower it, or take \
-                         PrivateOja::unshuffled or DP-PCA",
+                        "it must be O(sqrt(log(n/delta)/n)) (PrivateOja::largest_epsilon): lower it, or take DP-PCA, or do not \
+                         count on shuffling (PrivateOja::unshuffled)",
                     ));
                 }
                 Some(_) => {}
@@ -229,7 +229,10 @@ fn loss(alpha: f64) -> Result<PrivacyLoss, BaselineError> {
 
 impl SubspaceEstimator for PrivateOja {
     fn name(&self) -> &'static str {
-        NAME
+        match self.amplification {
+            Amplification::Shuffling => NAME,
+            Amplification::None => "Private Oja, not shuffled",
+        }
     }
 
     fn trust(&self) -> Trust {

@@ -243,7 +243,7 @@ impl DpPca {
                 "Theorem 6.1 and Lemma 6.2 of Liu, Kong, Jain & Oh (2022), which ask for batches of \
                  O(sqrt(d log(1/delta)) / epsilon) records",
                 "a batch is too small for its private range: give more records, a larger epsilon or fewer batches \
-                 (at least 1), or take DpPca::in_balls, which needs fewest",
+                 (at least 1), or ranges that are balls (DpPca::in_balls), which need fewest",
             ));
         }
         Ok(Plan { columns, part, batches, size: part / batches, calibration })
