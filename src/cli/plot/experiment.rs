@@ -110,8 +110,9 @@ fn draw_legend(legend: &[Entry<'_>]) -> (Group, f64) {
     let (mut x, mut y) = (MARGIN, 18.0);
     let mut group = Group::new();
     for entry in legend {
-        // Letters of this size take some seven units.
-        let width = 44.0 + 7.2 * entry.name.chars().count() as f64;
+        // Letters of this size take some seven units, capitals ten.
+        let letter = |letter: char| if letter.is_uppercase() { 9.8 } else { 7.2 };
+        let width = 48.0 + entry.name.chars().map(letter).sum::<f64>();
         if x + width > WIDTH - MARGIN && x > MARGIN {
             (x, y) = (MARGIN, y + LINE);
         }
