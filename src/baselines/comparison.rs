@@ -203,14 +203,20 @@ impl Quartiles {
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = numbers.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
-        let last = sorted.len().checked_sub(1)?;
-        let at = |share: f64| {
-            let place = share * last as f64;
-            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-            below + (above - below) * place.fract()
-        };
+        if sorted.is_empty() {
+            return None;
+        }
+        let at = |share| quantile(&sorted, share);
         Some(Self { lower: at(0.25), median: at(0.5), upper: at(0.75) })
     }
+}
+
+/// The number that a share of at least one ascending number is below, between the two nearest ones where none stands
+/// exactly there.
+pub(crate) fn quantile(ascending: &[f64], share: f64) -> f64 {
+    let place = share * (ascending.len() - 1) as f64;
+    let (below, above) = (ascending[place.floor() as usize], ascending[place.ceil() as usize]);
+    below + (above - below) * place.fract()
 }
 
 #[cfg(test)]

@@ -72,23 +72,26 @@ pub(super) fn holding(epsilon: Epsilon, delta: Delta, sigma: f64, sensitivity: f
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 
     use super::*;
 
-    /// Kolmogorov-Smirnov against the Laplace law, alpha 1e-3.
-    #[test]
-    fn laplace_deviates_follow_their_law() {
-        let mut rng = ChaCha12Rng::seed_from_u64(8);
-        let mut draws: Vec<f64> = (0..20_000).map(|_| laplace(&mut rng)).collect();
+    /// Kolmogorov-Smirnov against the Laplace law of scale 1, alpha 1e-3.
+    pub(in crate::baselines) fn assert_laplace(mut draws: Vec<f64>) {
         draws.sort_by(f64::total_cmp);
         let law = |x: f64| if x < 0.0 { 0.5 * x.exp() } else { 1.0 - 0.5 * (-x).exp() };
         let n = draws.len() as f64;
         let gap = |(i, x): (usize, &f64)| (law(*x) - i as f64 / n).abs().max((law(*x) - (i + 1) as f64 / n).abs());
         let statistic = draws.iter().enumerate().map(gap).fold(0.0, f64::max);
         assert!(statistic < 1.95 / n.sqrt(), "{statistic}");
+    }
+
+    #[test]
+    fn laplace_deviates_follow_their_law() {
+        let mut rng = ChaCha12Rng::seed_from_u64(8);
+        assert_laplace((0..20_000).map(|_| laplace(&mut rng)).collect());
     }
 
     /// The four sums of the module's documentation, over records that reach them and over others.

@@ -121,26 +121,20 @@ mod tests {
 
     use super::*;
     use crate::baselines::Adjacency;
+    use crate::baselines::perturbation::tests::assert_laplace;
     use crate::linalg::symmetric_eigenvalues;
 
-    /// In one dimension it is Laplace noise of scale 1/c. Kolmogorov-Smirnov, alpha 1e-3.
+    /// In one dimension it is Laplace noise of scale 1/c.
     #[test]
     fn of_one_dimension_it_is_laplace_noise() {
         let rng = &mut ChaCha12Rng::seed_from_u64(1);
         let rate = 0.4;
-        let mut draws: Vec<f64> = (0..20_000)
-            .map(|_| {
-                let mut matrix = DMatrix::zeros(1, 1);
-                add_noise(&mut matrix, rate, rng);
-                matrix[(0, 0)] * rate
-            })
-            .collect();
-        draws.sort_by(f64::total_cmp);
-        let law = |x: f64| if x < 0.0 { 0.5 * x.exp() } else { 1.0 - 0.5 * (-x).exp() };
-        let n = draws.len() as f64;
-        let gap = |(i, x): (usize, &f64)| (law(*x) - i as f64 / n).abs().max((law(*x) - (i + 1) as f64 / n).abs());
-        let statistic = draws.iter().enumerate().map(gap).fold(0.0, f64::max);
-        assert!(statistic < 1.95 / n.sqrt(), "{statistic}");
+        let draw = |_| {
+            let mut matrix = DMatrix::zeros(1, 1);
+            add_noise(&mut matrix, rate, rng);
+            matrix[(0, 0)] * rate
+        };
+        assert_laplace((0..20_000).map(draw).collect());
     }
 
     /// The density of 2 × 2 noise, by its defining integral, falls no faster than `exp(-c |V|_*)`: for V along and

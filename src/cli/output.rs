@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+pub(super) use ldp_pca::experiments::grouped;
 use serde::Serialize;
 
 use super::error::Result;
@@ -59,19 +60,6 @@ pub(super) fn spinner(label: &'static str) -> ProgressBar {
 pub(super) fn note(text: impl core::fmt::Display) {
     // Nobody is left to read it when standard error is closed.
     let _ = writeln!(stderr(), "{text}");
-}
-
-/// A number with thousands separators.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// "wrote FILE".

@@ -68,6 +68,7 @@ mod wang_xu;
 
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
 pub use table::{Row, Summary, Table, Value};
+pub use text::grouped;
 
 use core::fmt;
 use core::time::Duration;

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::baselines::comparison::quantile;
+
 /// A number or a word.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -201,15 +203,10 @@ impl Summary {
         values.retain(|value| !value.is_nan());
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
-        let quantile = |share: f64| {
-            let position = share * last as f64;
-            let (below, part) = (position.floor() as usize, position.fract());
-            values[below] + part * (values[(below + 1).min(last)] - values[below])
-        };
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / last.max(1) as f64).sqrt();
-        let (low, median, high) = (quantile(0.1), quantile(0.5), quantile(0.9));
+        let (low, median, high) = (quantile(&values, 0.1), quantile(&values, 0.5), quantile(&values, 0.9));
         Some(Self { count: values.len(), mean, deviation, low, median, high })
     }
 }

@@ -1,7 +1,8 @@
 //! Numbers in sentences.
 
-/// With thousands separated.
-pub(super) fn grouped(number: u64) -> String {
+/// A number with thousands separators.
+#[must_use]
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {

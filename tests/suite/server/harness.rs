@@ -316,3 +316,15 @@ pub fn aggregate_of(task: &Task, bytes: &[u8]) -> Aggregate {
     aggregate.accumulate(task, &reports).unwrap();
     aggregate
 }
+
+/// An answer has the members that the OpenAPI document says of its schema: all that are required, and no other.
+pub fn assert_members(document: &Value, name: &str, answer: &Value) {
+    let schema = &document["components"]["schemas"][name];
+    let members = answer.as_object().unwrap();
+    for required in schema["required"].as_array().unwrap() {
+        assert!(members.contains_key(required.as_str().unwrap()), "{name} lacks {required}");
+    }
+    for member in members.keys() {
+        assert_ne!(schema["properties"][member], Value::Null, "{name} has {member} undocumented");
+    }
+}

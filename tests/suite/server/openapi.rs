@@ -2,10 +2,9 @@
 
 use ldp_pca::server::TaskSettings;
 use ldp_pca::task::Task;
-use serde_json::Value;
 use tempfile::tempdir;
 
-use super::harness::{Running, config, put_body};
+use super::harness::{Running, assert_members, config, put_body};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 
@@ -59,14 +58,7 @@ fn answers_have_the_members_of_the_document() {
     server.send(&task, &super::harness::bytes_of(&super::harness::reports(&task, 1, 20)));
     let recovery = |query: &str| server.get(&super::harness::path(&task, &format!("/recovery?rank=1{query}"))).json();
     for (name, answer) in [("Status", status), ("Recovery", recovery("")), ("Recovery", recovery("&penalty=auto"))] {
-        let schema = &document["components"]["schemas"][name];
-        let members = answer.as_object().unwrap();
-        for required in schema["required"].as_array().unwrap() {
-            assert!(members.contains_key(required.as_str().unwrap()), "{name} lacks {required}");
-        }
-        for member in members.keys() {
-            assert_ne!(schema["properties"][member], Value::Null, "{name} has {member} undocumented");
-        }
+        assert_members(&document, name, &answer);
     }
     // Settings are told as they are taken.
     let stated = document["components"]["schemas"]["Settings"]["properties"].as_object().unwrap();

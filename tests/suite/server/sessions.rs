@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-use super::harness::{ADMIN, Answer, COLLECTOR, Running, config};
+use super::harness::{ADMIN, Answer, COLLECTOR, Running, assert_members, config};
 
 const DIMENSION: usize = 12;
 const PROVIDERS: usize = 3;
@@ -247,14 +247,7 @@ fn answers_have_the_members_of_the_document() {
     assert_eq!(shown, parameters(1));
     let asked = session.ask("GET", "/state", &session.tokens[0], "").json();
     for (name, answer) in [("SessionCreated", created), ("SessionParameters", shown), ("SessionState", asked)] {
-        let schema = &document["components"]["schemas"][name];
-        let members = answer.as_object().unwrap();
-        for required in schema["required"].as_array().unwrap() {
-            assert!(members.contains_key(required.as_str().unwrap()), "{name} lacks {required}");
-        }
-        for member in members.keys() {
-            assert_ne!(schema["properties"][member], Value::Null, "{name} has {member} undocumented");
-        }
+        assert_members(&document, name, &answer);
     }
 }
 
