@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the library for browsers into pkg/wasm, and prints the sizes: client, what a page loads to randomize records, and
-# lab, with all that follows. Does nothing more where pkg/wasm is up to date.
+# Builds the library for browsers into pkg/wasm, and prints the sizes: client, what a page loads to randomize records, lab,
+# with all that follows, and methods, those of the literature that the lab has no room for. Does nothing more where pkg/wasm
+# is up to date.
 #
-# usage: scripts/build-wasm.sh [client|lab]...   (both by default)
+# usage: scripts/build-wasm.sh [client|lab|methods]...   (all by default)
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -11,12 +12,13 @@ TARGET=wasm32-unknown-unknown
 target=$(cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
 
 main() {
-    local build builds=${*:-client lab}
+    local build builds=${*:-client lab methods}
     for build in $builds; do
         case $build in
             client) build client client js ;;
             lab) build lab lab lab ;;
-            *) echo "unknown build '$build': use client, lab" >&2 && exit 2 ;;
+            methods) build methods methods methods ;;
+            *) echo "unknown build '$build': use client, lab, methods" >&2 && exit 2 ;;
         esac
     done
     sizes pkg/wasm/*/ldp_pca_bg.wasm

@@ -85,7 +85,8 @@
 //! `cli`, `server` and `lab` (with `js` in it) are on by default, only add, and are inert off their target: WebAssembly
 //! builds never compile a network stack, native builds never compile `wasm-bindgen`. For the library alone use
 //! `default-features = false`. A page loads `js` alone, the client, of which every byte counts: it reaches nothing of
-//! recovery, `serde_json` or the standard library's numbers as text.
+//! recovery, `serde_json` or the standard library's numbers as text. `methods` is a third build for pages, of the methods
+//! of the literature alone.
 
 pub mod aggregate;
 pub mod audit;
@@ -98,7 +99,7 @@ pub mod error;
 pub mod evaluation;
 #[cfg(feature = "experiments")]
 pub mod experiments;
-#[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
+#[cfg(all(any(feature = "js", feature = "methods"), target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 pub mod json;
 pub mod linalg;

@@ -6,12 +6,29 @@ use rand::SeedableRng;
 use rand::rand_core::{TryCryptoRng, TryRng};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{failure, thrown};
+use super::{Coded, coded, failure, thrown};
 use crate::decimal;
 use crate::json::{self, Read, Reader, write_array, write_text};
+use crate::mechanism::RandomizeError;
+use crate::record::RecordError;
 use crate::report::{ReportId, report_bytes};
-use crate::schema::Value;
-use crate::task;
+use crate::schema::{SchemaError, Value};
+use crate::task::{self, TaskError};
+
+coded! {
+    RecordError => "record",
+    SchemaError => "schema",
+    TaskError => "task",
+}
+
+impl Coded for RandomizeError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Record(error) => error.code(),
+            Self::Entropy(_) => "entropy",
+        }
+    }
+}
 
 /// The version of this library.
 #[wasm_bindgen]

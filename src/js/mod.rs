@@ -1,8 +1,9 @@
 //! Bindings for browsers and other JavaScript hosts: they translate, and never compute.
 //!
-//! Two builds come of them. The *client* (feature `js`) is what a page loads to randomize records, so every byte of it
-//! counts; the *lab* (feature `lab`) adds what follows on the aggregator's side. The npm package (`pkg/`) wraps both and
-//! is what applications use. What crosses the boundary is text, bytes and numbers: objects would cost more glue than the
+//! Three builds come of them. The *client* (feature `js`) is what a page loads to randomize records, so every byte of it
+//! counts; the *lab* (feature `lab`) adds what follows on the aggregator's side; the *methods* (feature `methods`, without
+//! the client) compare every method of the literature, for pages that ask for more than the few in the lab. The npm package
+//! (`pkg/`) wraps them and is what applications use. What crosses the boundary is text, bytes and numbers: objects would cost more glue than the
 //! work behind them.
 //!
 //! Everything here throws a text, `code: message`, with the crate's own message and a stable code:
@@ -19,7 +20,12 @@
 #![allow(clippy::missing_errors_doc, reason = "the table above says what is thrown, for all of them")]
 #![allow(clippy::needless_pass_by_value, reason = "texts that may be missing come by value")]
 
+#[cfg(feature = "js")]
 mod client;
+#[cfg(any(feature = "lab", feature = "methods"))]
+mod compare;
+#[cfg(any(feature = "lab", feature = "methods"))]
+mod crossing;
 #[cfg(feature = "lab")]
 mod lab;
 
@@ -27,17 +33,15 @@ use core::fmt::Display;
 
 use wasm_bindgen::JsValue;
 
-use crate::mechanism::RandomizeError;
-use crate::record::RecordError;
-use crate::schema::SchemaError;
-use crate::task::TaskError;
-
+#[cfg(feature = "js")]
 pub use client::{Task, version};
+#[cfg(any(feature = "lab", feature = "methods"))]
+pub use compare::compare_methods;
 #[cfg(feature = "lab")]
 pub use lab::{Aggregate, Collection, Compared, Recovery};
 
 /// Small rather than fast at sizes that a client does not meet.
-#[cfg(not(feature = "lab"))]
+#[cfg(not(any(feature = "lab", feature = "methods")))]
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 
@@ -46,32 +50,17 @@ trait Coded: Display {
     fn code(&self) -> &'static str;
 }
 
-impl Coded for TaskError {
-    fn code(&self) -> &'static str {
-        "task"
-    }
+/// Codes of errors that have one each.
+macro_rules! coded {
+    ($($error:ty => $code:literal),* $(,)?) => {
+        $(impl $crate::js::Coded for $error {
+            fn code(&self) -> &'static str {
+                $code
+            }
+        })*
+    };
 }
-
-impl Coded for SchemaError {
-    fn code(&self) -> &'static str {
-        "schema"
-    }
-}
-
-impl Coded for RecordError {
-    fn code(&self) -> &'static str {
-        "record"
-    }
-}
-
-impl Coded for RandomizeError {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Record(error) => error.code(),
-            Self::Entropy(_) => "entropy",
-        }
-    }
-}
+use coded;
 
 /// A crate's error as it is thrown into JavaScript.
 fn thrown(error: impl Coded) -> JsValue {

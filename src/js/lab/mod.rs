@@ -8,53 +8,37 @@
 //! | `aggregate` | bytes that are no aggregate of the task, or one that is empty or of another task |
 //! | `recovery` | a rank, a penalty, a matrix or a spectrum that makes no sense |
 //! | `simulation` | a population that there is not |
-//! | `method` | records or parameters that no comparison can start with |
+//! | `method` | see the comparison of methods, which is in a build of its own too |
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 
-mod compare;
 mod mechanism;
 mod predict;
 mod recover;
 mod simulate;
 
-use nalgebra::DMatrix;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::client::Task;
-use super::{Coded, failure, thrown};
+use super::{Coded, coded, failure, thrown};
 use crate::aggregate::{self, AggregateError};
 use crate::covariance::{Covariance, CovarianceError};
 use crate::mechanism::MechanismError;
 use crate::noise::NoiseError;
 use crate::prediction::PredictionError;
-use crate::recovery::{PenaltyError, RecoveryError};
+use crate::recovery::PenaltyError;
 use crate::report::{Report, ReportError, report_bytes};
-use crate::simulation::{PopulationError, SimulationError};
 
 pub use recover::Recovery;
 pub use simulate::{Collection, Compared};
-
-macro_rules! coded {
-    ($($error:ty => $code:literal),* $(,)?) => {
-        $(impl Coded for $error {
-            fn code(&self) -> &'static str {
-                $code
-            }
-        })*
-    };
-}
 
 coded! {
     AggregateError => "aggregate",
     CovarianceError => "aggregate",
     MechanismError => "argument",
     NoiseError => "recovery",
-    PopulationError => "simulation",
     PredictionError => "recovery",
-    RecoveryError => "recovery",
     ReportError => "report",
-    SimulationError => "simulation",
 }
 
 impl Coded for PenaltyError {
@@ -69,15 +53,6 @@ impl Coded for PenaltyError {
 /// Options as JSON. Unknown ones are errors.
 fn options<T: DeserializeOwned>(json: &str) -> Result<T, JsValue> {
     serde_json::from_str(json).map_err(|error| failure("argument", &format!("the options are not usable: {error}")))
-}
-
-/// A symmetric matrix as it comes from outside, `d × d` numbers.
-fn matrix(numbers: &[f64], dimension: usize) -> Result<DMatrix<f64>, JsValue> {
-    if dimension.checked_mul(dimension) != Some(numbers.len()) {
-        let message = format!("{} numbers are not a matrix of {dimension} × {dimension}", numbers.len());
-        return Err(failure("argument", &message));
-    }
-    Ok(DMatrix::from_row_slice(dimension, dimension, numbers))
 }
 
 #[wasm_bindgen]

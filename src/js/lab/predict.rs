@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::mechanism::{MechanismOption, default_delta};
-use super::recover::{PredictionFacts, json, prediction_json};
+use super::recover::{PredictionFacts, prediction_json};
 use super::{Aggregate, options, thrown};
+use crate::js::crossing::json;
 use crate::noise::NoiseLaw;
 use crate::prediction::{Plan, Planner, Published, Quantity, Question, ShuffledPlan, Spectrum, predict};
 use crate::privacy::{Delta, Epsilon};

@@ -1,6 +1,5 @@
 //! Components out of an aggregate or any symmetric matrix.
 
-use std::io;
 use std::ops::ControlFlow;
 
 use js_sys::Function;
@@ -8,9 +7,9 @@ use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{Aggregate, failure, matrix, options, thrown};
+use super::{Aggregate, failure, options, thrown};
 use crate::covariance::Covariance;
-use crate::decimal;
+use crate::js::crossing::{json, matrix};
 use crate::prediction::{Prediction, predict_from_estimate};
 use crate::recovery::{
     CROSS_VALIDATION_FACTORS, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice,
@@ -261,25 +260,6 @@ impl From<&Prediction> for PredictionFacts {
                 })
                 .collect(),
         }
-    }
-}
-
-/// A result as JSON.
-pub(super) fn json(value: &impl Serialize) -> Result<String, JsValue> {
-    let mut text = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut text, WithoutTables);
-    value.serialize(&mut serializer).map_err(|error| failure("recovery", &error))?;
-    String::from_utf8(text).map_err(|error| failure("recovery", &error))
-}
-
-/// Writes numbers as the client does: the tables of `serde_json`'s faster way are a twentieth of the lab.
-struct WithoutTables;
-
-impl serde_json::ser::Formatter for WithoutTables {
-    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        let mut text = String::new();
-        decimal::write(value, &mut text);
-        writer.write_all(text.as_bytes())
     }
 }
 

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::mechanism::MechanismOption;
-use super::recover::{PathOptions, Watch, json, solve_path};
+use super::recover::{PathOptions, Watch, solve_path};
 use super::{failure, options, thrown};
+use crate::js::crossing::json;
 use crate::mechanism::{LocalRandomizer, Mechanism};
 use crate::privacy::Guarantee;
 use crate::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty};

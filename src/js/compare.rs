@@ -1,4 +1,12 @@
-//! Methods of the literature on the same records.
+//! Methods of the literature on the same records: all of them with the feature `methods`, in the lab the few that it has
+//! room for.
+//!
+//! | code | what was wrong |
+//! |---|---|
+//! | `method` | records or parameters that no comparison can start with |
+//! | `simulation` | a population that there is not |
+//! | `recovery` | a rank that makes no sense |
+//! | `argument` | numbers that are no records, parameters of no promise, a method that is not here |
 
 use chacha20::ChaCha12Rng;
 use js_sys::Date;
@@ -7,33 +15,23 @@ use rand::SeedableRng;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::recover::json;
-use super::{failure, matrix, thrown};
-use crate::baselines::catalogue::{for_pages, key};
+use super::crossing::{json, matrix};
+use super::{coded, failure, thrown};
+use crate::baselines::catalogue::{self, key};
 use crate::baselines::comparison::{Comparison, Row, Trial};
-use crate::baselines::{BaselineError, Budget, MethodGuarantee, Sample, SampleError};
-use crate::js::Coded;
+use crate::baselines::{BaselineError, Budget, MethodGuarantee, Sample, SampleError, SubspaceEstimator};
 use crate::privacy::{Delta, Epsilon, PrivacyError};
-use crate::recovery::Rank;
-use crate::simulation::{self, Reports, SpikedModel};
+use crate::recovery::{Rank, RecoveryError};
+use crate::simulation::{self, PopulationError, Reports, SimulationError, SpikedModel};
 use crate::subspace::Subspace;
 
-impl Coded for BaselineError {
-    fn code(&self) -> &'static str {
-        "method"
-    }
-}
-
-impl Coded for PrivacyError {
-    fn code(&self) -> &'static str {
-        "argument"
-    }
-}
-
-impl Coded for SampleError {
-    fn code(&self) -> &'static str {
-        "argument"
-    }
+coded! {
+    BaselineError => "method",
+    PopulationError => "simulation",
+    PrivacyError => "argument",
+    RecoveryError => "recovery",
+    SampleError => "argument",
+    SimulationError => "simulation",
 }
 
 /// What is asked. (As plain arguments: a structure read from JSON would be a tenth of what the comparison takes.)
@@ -48,7 +46,12 @@ struct Asked {
     /// Of the population, where there are no numbers.
     signal: Option<f64>,
     sparsity: Option<usize>,
+    /// Whether its records are drawn, and not only their second moments.
+    whole: bool,
 }
+
+/// The most numbers of records that are drawn: a quarter of a gigabyte.
+const MOST_DRAWN: u64 = 1 << 25;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -96,7 +99,7 @@ struct TrialFacts {
 
 /// Compares `methods` (their keys, separated by commas; all of them if there are none) on `numbers`: records one after the
 /// other, or d × d second moments where their count is not 0; or on a simulated population, which has a signal and no
-/// numbers. JSON.
+/// numbers, and of which methods get second moments, or all records if it is `whole`. JSON.
 #[wasm_bindgen(js_name = compareMethods)]
 #[allow(clippy::too_many_arguments, reason = "see Asked")]
 pub fn compare_methods(
@@ -112,16 +115,18 @@ pub fn compare_methods(
     largest_norm: f64,
     signal: Option<f64>,
     sparsity: Option<usize>,
+    whole: bool,
     numbers: &[f64],
 ) -> Result<String, JsValue> {
     let (seed, first_trial) = (seed.into(), first_trial.into());
     let rank = Rank::new(rank).map_err(thrown)?;
-    let asked = Asked { dimension, rank, seed, first_trial, count: count as u64, largest_norm, signal, sparsity };
+    let asked =
+        Asked { dimension, rank, seed, first_trial, count: count as u64, largest_norm, signal, sparsity, whole };
     let (epsilon, delta) = (Epsilon::new(epsilon).map_err(thrown)?, Delta::new(delta).map_err(thrown)?);
-    let all = for_pages(epsilon, delta);
+    let all = here(epsilon, delta);
     let wanted = || methods.split(',').filter(|key| !key.is_empty());
     if let Some(unknown) = wanted().find(|name| all.iter().all(|method| key(method.name()) != **name)) {
-        return Err(failure("argument", &format!("there is no method '{unknown}' in the lab")));
+        return Err(failure("argument", &format!("there is no method '{unknown}'{ELSEWHERE}")));
     }
     let (sample, truth) = asked.sample(numbers)?;
     let mut comparison = Comparison::new(&sample, asked.rank, asked.seed).map_err(thrown)?;
@@ -144,6 +149,22 @@ pub fn compare_methods(
     json(&compared)
 }
 
+/// The methods of this build.
+fn here(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
+    if cfg!(feature = "methods") {
+        catalogue::methods(epsilon, delta)
+    } else {
+        catalogue::for_pages(epsilon, delta).into()
+    }
+}
+
+/// Where others are.
+const ELSEWHERE: &str = if cfg!(feature = "methods") {
+    ""
+} else {
+    " in the lab's own module: all of them are there after `await loadMethods()`"
+};
+
 impl Asked {
     /// The records, and the components of the population where they are simulated.
     fn sample(&self, numbers: &[f64]) -> Result<(Sample, Option<Subspace>), JsValue> {
@@ -159,22 +180,37 @@ impl Asked {
         Ok((sample.map_err(thrown)?, None))
     }
 
-    /// The population of the first trial, whose second moments are drawn from their law: the same as `simulate` has.
+    /// The population of the first trial, and its records or what is drawn of them: the same as `simulate` has.
     fn simulated(&self, signal: f64) -> Result<(Sample, Option<Subspace>), JsValue> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(self.first_trial);
         let population =
             SpikedModel::draw(self.dimension, self.rank, signal, self.sparsity, &mut rng).map_err(thrown)?;
-        let trial = simulation::Trial {
-            population: &population,
-            mechanisms: &[],
-            records: self.count,
-            rank: self.rank,
-            reports: Reports::Drawn,
-        };
-        let moments = trial.collect(&mut rng, |_| {}).map_err(thrown)?.second_moment;
-        let sample = Sample::from_second_moment(moments, self.count, 1.0).map_err(thrown)?;
+        let sample =
+            if self.whole { self.records(&population, &mut rng)? } else { self.moments(&population, &mut rng)? };
         Ok((sample, Some(population.subspace().clone())))
+    }
+
+    fn records(&self, population: &SpikedModel, rng: &mut ChaCha12Rng) -> Result<Sample, JsValue> {
+        let numbers = self.count.saturating_mul(self.dimension as u64);
+        if numbers > MOST_DRAWN {
+            let (count, dimension) = (self.count, self.dimension);
+            let message = format!(
+                "{count} records of {dimension} features are {numbers} numbers, and at most {MOST_DRAWN} are drawn: ask for \
+                 fewer records, or for their second moments alone"
+            );
+            return Err(failure("argument", &message));
+        }
+        let values = (0..self.count).flat_map(|_| population.record(rng)).collect();
+        Sample::new(self.dimension, values).map_err(thrown)
+    }
+
+    /// Second moments drawn from their law.
+    fn moments(&self, population: &SpikedModel, rng: &mut ChaCha12Rng) -> Result<Sample, JsValue> {
+        let (records, rank) = (self.count, self.rank);
+        let trial = simulation::Trial { population, mechanisms: &[], records, rank, reports: Reports::Drawn };
+        let moments = trial.collect(rng, |_| {}).map_err(thrown)?.second_moment;
+        Sample::from_second_moment(moments, records, 1.0).map_err(thrown)
     }
 }
 
