@@ -1,42 +1,17 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { checkedSeed, idBytes, recordParts, taskText, translated } from "./boundary.js";
+import { checkedSeed, idBytes, recordParts, taskText } from "./boundary.js";
 import { allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
-import { instantiate } from "./instantiate.js";
+import { loading } from "./instantiate.js";
 import { reportOf } from "./report.js";
 
 const PARSE = Symbol("Task.parse");
 
 /** The classes of `wasm`, what starts it, and what looks inside. */
 export function bind(wasm) {
-  let started;
-  let ready = false;
-
-  /** Loads what `source` gives once, however often it is asked; after a failure the next call tries again. */
-  function start(source) {
-    return (started ??= begin(source));
-  }
-
-  async function begin(source) {
-    try {
-      await instantiate(wasm, await source());
-      ready = true;
-    } catch (cause) {
-      started = undefined;
-      throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
-    }
-  }
-
-  function call(work) {
-    if (!ready) throw failure("init", "the WebAssembly module is not loaded yet: `await init()` first");
-    try {
-      return work();
-    } catch (error) {
-      throw translated(error);
-    }
-  }
+  const { call, load: start } = loading(wasm);
 
   function alive(object, name) {
     if (object === undefined) throw failure("argument", `the ${name} was freed: make a new one`);

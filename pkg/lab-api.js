@@ -4,12 +4,18 @@
 import { recordParts } from "./boundary.js";
 import { bind } from "./bind.js";
 import { failure } from "./errors.js";
+import { loading } from "./instantiate.js";
 import * as wasm from "./wasm/lab/ldp_pca.js";
+import * as everyMethod from "./wasm/methods/ldp_pca.js";
 
 const bound = bind(wasm);
 const { call, generated } = bound;
 
+// Its generated half is less than what bundlers add to load it later; the module itself comes when it is asked for.
+const methods = loading(everyMethod);
+
 export const { Randomizer, start, Task, version } = bound;
+export const startMethods = methods.load;
 
 export function encode(task, record) {
   const numbers = call(() => generated(task).encode(...recordParts(record)));
@@ -171,8 +177,8 @@ export function population(options) {
 }
 
 export function compare(options) {
-  const { records, secondMoment, count: people, largestNorm, signal, sparsity, ...asked } = Object(options);
-  const { dimension, rank = 3, epsilon, delta = 1e-6, methods = [], seed = 1, firstTrial = 0, trials = 1, ...others } = asked;
+  const { records, secondMoment, count: people, largestNorm, signal, sparsity, drawn = "moments", ...asked } = Object(options);
+  const { dimension, rank = 3, epsilon, delta = 1e-6, methods: keys = [], seed = 1, firstTrial = 0, trials = 1, ...others } = asked;
   noOthers(others);
   const simulated = records === undefined && secondMoment === undefined;
   const numbers = records ?? secondMoment ?? new Float64Array();
@@ -180,13 +186,17 @@ export function compare(options) {
     throw failure("argument", "give the records or their second moments, as one Float64Array");
   }
   const strength = simulated ? number("signal", signal ?? 20) : undefined;
-  const found = call(() =>
-    wasm.compareMethods(
+  if (drawn !== "moments" && drawn !== "records") {
+    throw failure("argument", `drawn is ${String(drawn)}: give "moments" or "records"`);
+  }
+  // The module with every method needs no other.
+  const found = (methods.ready ? methods.call : call)(({ compareMethods }) =>
+    compareMethods(
       count("dimension", dimension, 1),
       count("rank", rank, 1),
       number("epsilon", epsilon),
       number("delta", delta),
-      Array.from(methods, String).join(),
+      Array.from(keys, String).join(),
       count("seed", seed),
       count("firstTrial", firstTrial),
       count("trials", trials, 1),
@@ -194,6 +204,7 @@ export function compare(options) {
       number("largestNorm", largestNorm ?? 1),
       strength,
       sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
+      drawn === "records",
       numbers,
     ),
   );

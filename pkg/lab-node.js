@@ -2,10 +2,14 @@
 
 import { readFile } from "node:fs/promises";
 
-import { start } from "./lab-api.js";
+import { start, startMethods } from "./lab-api.js";
 
 export * from "./lab-exports.js";
 
 export function init(input) {
   return start(() => input ?? readFile(new URL("./wasm/lab/ldp_pca_bg.wasm", import.meta.url)));
+}
+
+export function loadMethods(input) {
+  return startMethods(() => input ?? readFile(new URL("./wasm/methods/ldp_pca_bg.wasm", import.meta.url)));
 }

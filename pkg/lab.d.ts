@@ -1,4 +1,5 @@
 import type { Randomizer, Task } from "./api.js";
+import type { InitInput } from "./index.js";
 import type { Report } from "./report.js";
 import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
@@ -520,6 +521,43 @@ export class SimulatedCollection {
 /** Draws a collection: `new SimulatedCollection(options)`. */
 export function drawCollection(options: CollectionOptions): SimulatedCollection;
 
+/**
+ * Loads a second module, with every method that {@link compare} can have: the lab's own has room for five. It is asked for
+ * by nobody else, and as large as the lab's. Call it when it is needed; further calls return the same promise, whatever they
+ * are given. After a failure the next call tries again. With it `compare` needs no `init`.
+ *
+ * @param input - Where the module is, as {@link init} takes it. By default the file in this package,
+ *   `ldp-pca/ldp_pca_methods_bg.wasm`.
+ * @throws {@link InitError} with code `init` (by rejecting) when it cannot be fetched or compiled.
+ */
+export function loadMethods(input?: InitInput | Promise<InitInput>): Promise<void>;
+
+/** A method of the lab's own module, by its key. */
+export type LabMethod = "pca" | "gaussian-analytic-pca" | "mod-sulq" | "ppca" | "analyze-gauss";
+
+/** A method by its key: its name in its paper, as an option. Those that are no {@link LabMethod} take {@link loadMethods}. */
+export type Method =
+  | LabMethod
+  | "oja"
+  | "random-subspace"
+  | "double-cap-pca"
+  | "double-cap-fantope"
+  | "wang-xu-algorithm-1"
+  | "wang-xu-algorithm-2"
+  | "dps-pca"
+  | "sulq"
+  | "sulq-laplace"
+  | "mod-sulq-laplace"
+  | "amin-et-al"
+  | "wishart-difference"
+  | "cai-xia-zha"
+  | "spectral-projector-tested-gap"
+  | "noisy-power-method"
+  | "private-oja"
+  | "private-oja-not-shuffled"
+  | "dp-pca"
+  | "dp-pca-in-balls";
+
 /** Which methods are compared, and how. */
 export interface CompareMethodsOptions {
   /** d. */
@@ -530,8 +568,8 @@ export interface CompareMethodsOptions {
   readonly epsilon: number;
   /** Of the methods that have one. Default 1e-6. */
   readonly delta?: number;
-  /** Keys of methods, as `"mod-sulq"`. Default: all of them. */
-  readonly methods?: readonly string[];
+  /** Keys of methods, as `"mod-sulq"`. Default: every {@link LabMethod}, and after {@link loadMethods} every {@link Method}. */
+  readonly methods?: readonly Method[];
   /** Of populations and of the methods' randomness. Default 1. */
   readonly seed?: number;
   /** The random streams `firstTrial`, …, `firstTrial + trials - 1` are used. Default 0. */
@@ -557,8 +595,8 @@ export interface ComparedMoments {
 }
 
 /**
- * Unit-norm records of the spiked model, of which only the second moments are drawn, from their law: the population of
- * `firstTrial`, as {@link simulate} has it. Methods are compared with the population's components.
+ * Unit-norm records of the spiked model: the population of `firstTrial`, as {@link simulate} has it. Methods are compared
+ * with the population's components.
  */
 export interface ComparedPopulation {
   /** n. */
@@ -567,6 +605,11 @@ export interface ComparedPopulation {
   readonly signal?: number;
   /** Number of features that the components live on. Default: all. */
   readonly sparsity?: number;
+  /**
+   * `"moments"`: only the second moments are drawn, from their law, for any `count`; methods that read records one by one
+   * refuse. `"records"`: all records are, up to 2^25 numbers. Default: `"moments"`.
+   */
+  readonly drawn?: "moments" | "records";
 }
 
 /** Epsilon, and the probability with which it may fail, 0 where it never does. */
@@ -580,7 +623,7 @@ export interface MethodComparison {
   /** The method's name in its paper. */
   readonly name: string;
   /** The name as an option. */
-  readonly key: string;
+  readonly key: Method;
   /** Who has to keep their word. */
   readonly trusted: string;
   /** Missing for a method that promises nothing, or refuses. */
@@ -618,11 +661,12 @@ export interface MethodsComparison {
 }
 
 /**
- * Puts methods of the literature to the same records (those that a page has room for; `ldp-pca compare` has all of them):
- * local, distributed and central ones, each with whom it asks to be
+ * Puts methods of the literature to the same records: local, distributed and central ones, each with whom it asks to be
  * trusted and what it promises. They are comparators: their noise is not for a release. A method that refuses keeps its row.
+ * The numbers of a method are the same whichever module has it, and those of `ldp-pca compare`.
  *
- * @throws {@link LdpPcaError} with code `argument` or `method` for records that are none, or a name that no method has.
+ * @throws {@link LdpPcaError} with code `argument` or `method` for records that are none, or a name that no method of the
+ *   loaded modules has.
  */
 export function compare(
   options: CompareMethodsOptions & (ComparedRecords | ComparedMoments | ComparedPopulation),

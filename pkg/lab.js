@@ -1,10 +1,14 @@
 // The lab's entry for browsers, workers and bundlers.
 
-import { start } from "./lab-api.js";
+import { start, startMethods } from "./lab-api.js";
 
 export * from "./lab-exports.js";
 
 export function init(input) {
   // In this form bundlers see that the file belongs to the page.
   return start(() => input ?? new URL("./wasm/lab/ldp_pca_bg.wasm", import.meta.url));
+}
+
+export function loadMethods(input) {
+  return startMethods(() => input ?? new URL("./wasm/methods/ldp_pca_bg.wasm", import.meta.url));
 }

@@ -9,7 +9,7 @@ import { pack } from "./consumer.js";
 
 const TOOLS = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
-const MODULES = ["ldp_pca_bg.wasm", "ldp_pca_lab_bg.wasm"];
+const MODULES = ["ldp_pca_bg.wasm", "ldp_pca_lab_bg.wasm", "ldp_pca_methods_bg.wasm"];
 
 let tarball;
 

@@ -70,6 +70,8 @@ test("the package holds its entries, its types, the module and the licences, and
     "wasm/client/ldp_pca_bg.wasm.js",
     "wasm/lab/ldp_pca.js",
     "wasm/lab/ldp_pca_bg.wasm",
+    "wasm/methods/ldp_pca.js",
+    "wasm/methods/ldp_pca_bg.wasm",
     "worker-thread.js",
     "worker.d.ts",
     "worker.js",

@@ -1,0 +1,159 @@
+// The second module of the lab, with every method of the literature. In the order of the tests: before it is loaded, a load
+// that fails, and after it.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { Worker } from "node:worker_threads";
+
+import { compare, init, loadMethods, simulate } from "../../pkg/lab-node.js";
+import { binary } from "../browser/aggregator.js";
+import { throws } from "./throws.js";
+
+const LAB = new URL("../../pkg/lab-node.js", import.meta.url);
+const MODULE = new URL("../../pkg/wasm/methods/ldp_pca_bg.wasm", import.meta.url);
+const TYPES = readFileSync(new URL("../../pkg/lab.d.ts", import.meta.url), "utf8");
+
+const POPULATION = { dimension: 12, rank: 2, epsilon: 1, count: 20_000, seed: 3 };
+const RECORDS = { ...POPULATION, drawn: "records" };
+
+/** The keys of a type of the declarations. */
+function declared(type) {
+  const [, union] = TYPES.match(new RegExp(`^export type ${type} =([^;]*);`, "m"));
+  return Array.from(union.matchAll(/"([^"]+)"/g), ([, key]) => key);
+}
+
+const LAB_METHODS = declared("LabMethod");
+const OTHERS = declared("Method");
+
+/** A comparison without its times, which no two runs share. */
+function timeless(found) {
+  return JSON.parse(JSON.stringify(found, (key, value) => (key === "seconds" ? undefined : value)));
+}
+
+/** The error of the first estimate of the method `key`. */
+function error({ methods }, key) {
+  return methods.find((method) => method.key === key).trials[0].sinThetaSquared;
+}
+
+/** What the lab's own module finds, for the methods that it has. */
+let own;
+
+before(async () => {
+  await init();
+  own = [POPULATION, RECORDS].map((options) => timeless(compare({ ...options, trials: 2 })));
+});
+
+test("before it is loaded a method that the lab lacks is refused, and the remedy named", () => {
+  assert.deepEqual(own[0].methods.map(({ key }) => key), LAB_METHODS);
+  assert.equal(OTHERS.length, 19);
+  for (const key of OTHERS) {
+    const part = new RegExp(`'${key}' in the lab's own module.*await loadMethods\\(\\)`);
+    throws(() => compare({ ...POPULATION, methods: ["pca", key] }), "argument", part);
+  }
+});
+
+test("a load that fails says why, and the next one tries again", async () => {
+  const [first, second] = [loadMethods(new Uint8Array([0])), loadMethods()];
+  assert.equal(first, second);
+  await assert.rejects(first, { name: "InitError", code: "init", message: /did not load/ });
+  throws(() => compare({ ...POPULATION, methods: ["dp-pca"] }), "argument", /loadMethods/);
+  const loaded = loadMethods();
+  assert.equal(loadMethods(new Uint8Array([0])), loaded);
+  await loaded;
+});
+
+test("every declared method is there, those that trust least first", () => {
+  const { methods } = compare(RECORDS);
+  assert.deepEqual(methods.map(({ key }) => key).sort(), [...LAB_METHODS, ...OTHERS].sort());
+  const asks = methods.map(({ trusted }) => ["nobody", "each provider", "the curator, with"].findIndex((who) => trusted.startsWith(who)));
+  // Those that promise nothing stand before all others.
+  const promising = asks.slice(3);
+  assert.ok(!promising.includes(-1));
+  assert.deepEqual(promising, promising.toSorted());
+  throws(() => compare({ ...POPULATION, methods: ["nothing"] }), "argument", /^there is no method 'nothing'$/);
+});
+
+test("the methods that both modules have find the same, to the last digit", () => {
+  const found = [POPULATION, RECORDS].map((options) => timeless(compare({ ...options, trials: 2, methods: LAB_METHODS })));
+  assert.deepEqual(found, own);
+  assert.ok(own.every(({ methods }) => methods.every(({ trials }) => trials.length === 2)));
+});
+
+test("records of a population are those that simulate draws, and methods that read them find its components", async () => {
+  const options = { ...RECORDS, firstTrial: 5 };
+  const found = compare(options);
+  const { dimension, rank, count: records, seed } = RECORDS;
+  const simulated = await simulate({ dimension, rank, records, seed, reports: "randomized", trials: 1, firstTrial: 5 });
+  assert.ok(Math.abs(found.nonPrivate - simulated.nonPrivate.mean) < 1e-12, `${found.nonPrivate}`);
+  assert.deepEqual(timeless(compare(options)), timeless(found));
+  for (const { key, refusal } of found.methods) {
+    // The amplification that Private Oja counts on takes a smaller epsilon; SULQ's matrix may have no real eigenvectors.
+    if (!["private-oja", "sulq"].includes(key)) assert.equal(refusal, undefined, key);
+  }
+  assert.match(found.methods.find(({ key }) => key === "private-oja").refusal, /Lemma 3\.1/);
+  const random = found.randomSubspace;
+  const local = ["double-cap-pca", "double-cap-fantope", "gaussian-analytic-pca", "wang-xu-algorithm-1"];
+  for (const key of local) assert.ok(error(found, key) < random / 2, `${key}: ${error(found, key)}`);
+  assert.ok(error(found, "double-cap-pca") < error(found, "wang-xu-algorithm-1"));
+  assert.ok(error(found, "oja") < 0.01 && error(found, "dp-pca-in-balls") < 0.1 && error(found, "dps-pca") < 0.1);
+});
+
+test("with second moments alone, methods that read records keep their rows and say so", () => {
+  const refusing = compare(POPULATION).methods.filter(({ refusal }) => refusal?.includes("reads records one by one"));
+  assert.deepEqual(
+    refusing.map(({ key }) => key),
+    ["oja", "double-cap-pca", "double-cap-fantope", "private-oja-not-shuffled", "dp-pca", "dp-pca-in-balls"],
+  );
+  assert.ok(refusing.every(({ trials }) => trials.length === 0));
+});
+
+test("records that do not fit are not drawn", () => {
+  throws(() => compare({ ...RECORDS, count: 2 ** 22 }), "argument", /4194304 records of 12 features are 50331648 numbers/);
+  throws(() => compare({ ...RECORDS, drawn: "all" }), "argument", /drawn is all: give "moments" or "records"/);
+});
+
+test("a worker that is given the compiled module needs no init", async () => {
+  const source = `
+    const { parentPort, workerData: { lab, module, options } } = require("node:worker_threads");
+    import(lab).then(async ({ compare, loadMethods }) => {
+      await loadMethods(module);
+      parentPort.postMessage(compare(options));
+    });`;
+  const options = { ...RECORDS, methods: ["wang-xu-algorithm-2", "noisy-power-method"] };
+  const module = await WebAssembly.compile(readFileSync(MODULE));
+  const worker = new Worker(source, { eval: true, workerData: { lab: LAB.href, module, options } });
+  const found = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+  assert.deepEqual(timeless(found), timeless(compare(options)));
+});
+
+test("its numbers are those of the command line", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "ldp-pca-methods-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [count, dimension] = [3000, 6];
+  const rows = Array.from({ length: count }, (_, row) => {
+    const value = (column) => (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
+    return Array.from({ length: dimension }, (_, column) => value(column));
+  });
+  const columns = Array.from({ length: dimension }, (_, i) => ({ name: `x${i}`, type: "numeric", offset: 0, scale: 1 }));
+  const files = { records: join(folder, "records.csv"), schema: join(folder, "schema.json") };
+  writeFileSync(files.records, [columns.map(({ name }) => name), ...rows].map((row) => `${row.join()}\n`).join(""));
+  writeFileSync(files.schema, JSON.stringify({ columns }));
+  const given = ["--records", files.records, "--schema", files.schema, "--bounding", "clip:1"];
+  const asked = ["--rank", "2", "--epsilon", "2", "--seed", "9", "--trials", "1"];
+  const printed = JSON.parse(execFileSync(binary(), ["compare", ...given, ...asked, "--json"], { encoding: "utf8" }));
+  const found = compare({ records: Float64Array.from(rows.flat()), dimension, rank: 2, epsilon: 2, seed: 9 });
+  const [{ rows: expected }] = printed.epsilons;
+  assert.deepEqual(found.methods.map(({ key }) => key), expected.map(({ key }) => key));
+  for (const [index, { key, refusal, trials }] of found.methods.entries()) {
+    assert.equal(refusal ?? null, expected[index].refusal, key);
+    // Two processors round differently.
+    trials.forEach(({ sinThetaSquared }, trial) => {
+      const native = expected[index].trials[trial].sin_theta_squared;
+      assert.ok(Math.abs(sinThetaSquared - native) < 1e-6, `${key}: ${sinThetaSquared} and ${native}`);
+    });
+  }
+});
