@@ -606,8 +606,8 @@ export interface ComparedPopulation {
   /** Number of features that the components live on. Default: all. */
   readonly sparsity?: number;
   /**
-   * `"moments"`: only the second moments are drawn, from their law, for any `count`; methods that read records one by one
-   * refuse. `"records"`: all records are, up to 2^25 numbers. Default: `"moments"`.
+   * `"moments"`: only the second moments are drawn, from their law, which takes time but no memory for a large `count`;
+   * methods that read records one by one refuse. `"records"`, after {@link loadMethods}: all records are, up to 2^25 numbers. Default: `"moments"`.
    */
   readonly drawn?: "moments" | "records";
 }

@@ -1,8 +1,16 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The module that is loaded on demand alone, and what a host with precompressed files sends of it. */
+const METHODS = "../pkg/wasm/methods/ldp_pca_bg.wasm";
+const methodsSize = () => {
+  const bytes = brotliCompressSync(readFileSync(file(METHODS))).length;
+  return `${10 * Math.round(bytes / 10_000)} kB`;
+};
 
 // The page keeps to itself wherever it is hosted. Only in the build: the development server inserts inline styles.
 const policy = [
@@ -29,7 +37,7 @@ const repository = /^repository *= *"(.*)"/m.exec(readFileSync(file("../Cargo.to
 const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/crate/ldp-pca/latest/source/";
 
 /** Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
- * `href="doc:docs/prediction.md"` leads to that file of the repository. */
+ * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods` is how much that module is. */
 const sections: Plugin = {
   name: "sections",
   transformIndexHtml: {
@@ -39,7 +47,8 @@ const sections: Plugin = {
         .replace(/^ *<!-- section: ([a-z-]+) -->\n/gm, (_, name) =>
           readFileSync(file(`src/sections/${name}.html`), "utf8"),
         )
-        .replaceAll('href="doc:', `href="${documents}`),
+        .replaceAll('href="doc:', `href="${documents}`)
+        .replaceAll("size:methods", methodsSize),
   },
 };
 
@@ -59,6 +68,9 @@ const sharedWorker: Plugin = {
   },
 };
 
+/** In the names of files that no visitor loads who does not ask for them: scripts/page-sizes.js knows them by it. */
+const ON_DEMAND = "on-demand";
+
 /** The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it. */
 const earlyModule: Plugin = {
   name: "early-module",
@@ -67,7 +79,7 @@ const earlyModule: Plugin = {
     order: "post",
     handler: (_, { bundle }) =>
       Object.keys(bundle ?? {})
-        .filter((path) => path.endsWith(".wasm"))
+        .filter((path) => path.endsWith(".wasm") && !path.includes(ON_DEMAND))
         .map((path) => ({
           tag: "link",
           attrs: { rel: "preload", as: "fetch", type: "application/wasm", crossorigin: true, href: `./${path}` },
@@ -84,6 +96,7 @@ export default defineConfig({
     // The page uses the package as any other page would.
     alias: [
       { find: "ldp-pca/lab", replacement: file("../pkg/lab.js") },
+      { find: /^ldp-pca\/ldp_pca_methods_bg\.wasm(?=\?|$)/, replacement: file(METHODS) },
       { find: /^ldp-pca\/ldp_pca_lab_bg\.wasm(?=\?|$)/, replacement: file("../pkg/wasm/lab/ldp_pca_bg.wasm") },
     ],
   },
@@ -91,6 +104,18 @@ export default defineConfig({
     // A content security policy without data: in it must not stop the page from loading the module.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rollupOptions: {
+      output: {
+        assetFileNames: ({ originalFileNames }) =>
+          originalFileNames.some((name) => name.includes("wasm/methods"))
+            ? `assets/${ON_DEMAND}-[name]-[hash][extname]`
+            : "assets/[name]-[hash][extname]",
+        chunkFileNames: ({ facadeModuleId }) =>
+          facadeModuleId?.endsWith("trust/every.ts")
+            ? `assets/${ON_DEMAND}-[name]-[hash].js`
+            : "assets/[name]-[hash].js",
+      },
+    },
   },
   server: {
     // The package lies beside the page.

@@ -186,8 +186,12 @@ impl Asked {
         rng.set_stream(self.first_trial);
         let population =
             SpikedModel::draw(self.dimension, self.rank, signal, self.sparsity, &mut rng).map_err(thrown)?;
-        let sample =
-            if self.whole { self.records(&population, &mut rng)? } else { self.moments(&population, &mut rng)? };
+        // The lab's own methods do without records, and the lab without drawing them here.
+        let sample = match (self.whole, cfg!(feature = "methods")) {
+            (false, _) => self.moments(&population, &mut rng)?,
+            (true, true) => self.records(&population, &mut rng)?,
+            (true, false) => return Err(failure("argument", &"records are drawn after `await loadMethods()`")),
+        };
         Ok((sample, Some(population.subspace().clone())))
     }
 

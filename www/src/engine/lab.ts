@@ -1,12 +1,12 @@
-// The lab's module: fetched and compiled once, for the page and all its workers.
+// Modules, the lab's and others: fetched and compiled once, for the page and all its workers.
 
 import moduleUrl from "ldp-pca/ldp_pca_lab_bg.wasm?url";
 
 import { turn } from "../turns.js";
 
 /** Compiles away from the main thread while the module arrives. Rejects with a reason to show. */
-export async function compile(): Promise<WebAssembly.Module> {
-  const answer = await fetch(moduleUrl);
+export async function compile(url = moduleUrl): Promise<WebAssembly.Module> {
+  const answer = await fetch(url);
   if (!answer.ok) throw new Error(`the host answers ${answer.status} for the computing module`);
   // A host that does not know the type sends another one.
   const known = /^application\/wasm\b/i.test(answer.headers.get("content-type") ?? "");

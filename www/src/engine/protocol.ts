@@ -8,8 +8,12 @@ export interface Jobs {
   population: typeof lab.population;
   predict: (options: lab.PredictOptions) => lab.Prediction;
   plan: (options: lab.PopulationInput & lab.PlanOptions) => lab.Plan;
-  compare: (options: lab.CompareMethodsOptions & lab.ComparedPopulation) => lab.MethodsComparison;
+  compare: (options: Compared) => lab.MethodsComparison;
+  /** By the second module, which comes with every job and is started by the first. */
+  compareEvery: (options: Compared & { readonly module: WebAssembly.Module }) => Promise<lab.MethodsComparison>;
 }
+
+type Compared = lab.CompareMethodsOptions & lab.ComparedPopulation;
 
 export type JobName = keyof Jobs;
 export type JobOptions<N extends JobName> = Parameters<Jobs[N]>[0];

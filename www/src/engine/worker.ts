@@ -1,13 +1,21 @@
 // A worker: the lab, ready for jobs, which are names of its functions with their options.
 
-import { compare, drawCollection, init, plan, population, predict, simulate } from "ldp-pca/lab";
+import { compare, drawCollection, init, loadMethods, plan, population, predict, simulate } from "ldp-pca/lab";
 
-import type { Failure, JobName, ObjectName, Request, Response } from "./protocol.js";
+import type { Failure, JobName, JobOptions, ObjectName, Request, Response } from "./protocol.js";
 
 /** Options come from the page, where they were typed: see protocol.ts. */
 type Call = (options: never) => unknown;
 
-const functions: Record<JobName | ObjectName, Call> = { compare, drawCollection, plan, population, predict, simulate };
+const functions: Record<JobName | ObjectName, Call> = {
+  compare,
+  compareEvery,
+  drawCollection,
+  plan,
+  population,
+  predict,
+  simulate,
+};
 let started: Promise<void> | undefined;
 /** The object that this worker was asked to make, if any. */
 let made: Record<string, Call> | undefined;
@@ -33,6 +41,11 @@ async function perform(request: Exclude<Request, { module: unknown }>): Promise<
   if ("method" in request) return made![request.method]!(options);
   made = (await functions[request.make](options)) as Record<string, Call>;
   return undefined;
+}
+
+async function compareEvery({ module, ...options }: JobOptions<"compareEvery">): Promise<unknown> {
+  await loadMethods(module);
+  return compare(options);
 }
 
 function reply(response: Response): void {

@@ -12,13 +12,16 @@ import { near } from "../near.js";
 import { newest } from "../newest.js";
 import { check as checkCharts, FIELDS as CHART_FIELDS, population as inWords } from "./error/settings.js";
 import { ofCharts } from "./planner/population.js";
-import { METHODS, Simulated } from "./trust/methods.js";
+import { everyMethod } from "./trust/door.js";
+import { type Asked, METHODS, Simulated } from "./trust/methods.js";
 import { MODELS, type Outcome } from "./trust/models.js";
 
 const FIELDS = {
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
   records: whole(20_000, { least: 100, most: 1_000_000_000 }),
   delta: real(1e-6, { least: 1e-15, most: 0.1 }),
+  /** Of every method, side by side. */
+  epsilon: real(1, { least: 0.05, most: 16 }),
 };
 type Settings = Values<typeof FIELDS>;
 
@@ -26,7 +29,8 @@ const EPSILONS = [0.1, 0.125, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.63, 0.8, 1, 1.2
 /** The promise that the table gives as an example. */
 const EXAMPLE = 1;
 
-export async function start(root: HTMLElement, { pool, state, announce }: Context): Promise<void> {
+export async function start(root: HTMLElement, context: Context): Promise<void> {
+  const { pool, state, announce } = context;
   const section = state.section("trust", FIELDS);
   const charts = state.section("error", CHART_FIELDS, checkCharts);
   const chart = new Chart(element("trust-chart"), "trust-models");
@@ -59,8 +63,7 @@ export async function start(root: HTMLElement, { pool, state, announce }: Contex
     const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
     element("trust-local").textContent = example(outcomes, records);
-    const { dimension, rank, sparsity, signal: strength, seed } = charts.values;
-    const asked = { dimension, rank, sparsity, signal: strength, seed, count: records, delta };
+    const asked = askedOf(settings);
     if (!simulated?.answers(asked)) simulated = new Simulated(asked);
     const kept = simulated;
     const draw = () => chart.show(chartData(outcomes, kept, uninformed, setting));
@@ -85,6 +88,12 @@ export async function start(root: HTMLElement, { pool, state, announce }: Contex
     }
   }
 
+  /** Which records the methods get. */
+  function askedOf({ records: count, delta }: Settings): Asked {
+    const { dimension, rank, sparsity, signal, seed } = charts.values;
+    return { dimension, rank, sparsity, signal, seed, count, delta };
+  }
+
   function running(active: boolean): void {
     const focused = document.activeElement === (active ? again : cancel);
     cancel.hidden = !active;
@@ -97,6 +106,13 @@ export async function start(root: HTMLElement, { pool, state, announce }: Contex
   cancel.addEventListener("click", () => stop.abort());
   again.addEventListener("click", () => void renew());
   bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
+  // Nothing is compared before somebody asks.
+  bindControls(element<HTMLFormElement>("trust-every-form"), section, () => undefined);
+  everyMethod(context, () => {
+    const { records, delta, epsilon } = section.values;
+    const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
+    return { records: askedOf(section.values), epsilon, setting };
+  });
   charts.onChange(() => void renew());
   await near(root);
   seen = true;

@@ -1,12 +1,14 @@
 // Methods that trust a curator with the records: simulated in the pool on the second moments of the charts' records.
 
+import type { LabMethod } from "ldp-pca/lab";
+
 import type { Measured, Style } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
 import type { Settings as Records } from "../error/settings.js";
 import { Results } from "../error/plan.js";
 
 /** In the order of the chart: the key is the lab's. */
-export const METHODS: readonly { readonly key: string; readonly name: string; readonly style: Style }[] = [
+export const METHODS: readonly { readonly key: LabMethod; readonly name: string; readonly style: Style }[] = [
   { key: "mod-sulq", name: "Central: MOD-SULQ", style: "purple" },
   { key: "ppca", name: "Central: PPCA", style: "grey" },
   { key: "analyze-gauss", name: "Central: Analyze Gauss", style: "green" },

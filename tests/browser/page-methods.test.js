@@ -1,0 +1,127 @@
+// The demo page: every method of the literature, when a visitor asks for them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  assertAccessible,
+  assertFits,
+  eventually,
+  hostPage,
+  openPage,
+  parsed,
+  QUIET,
+  screenshot,
+  VIEWS,
+} from "./page-tools.js";
+
+const host = hostPage();
+const { open } = host;
+
+/** The table's rows as texts, and the groups that they stand in. */
+function rows(page) {
+  return page.locator("#trust-every tbody tr:has(td)").evaluateAll((found) =>
+    found.map((row) => {
+      const [error, promise] = row.querySelectorAll("td");
+      const group = row.parentElement.querySelector(".group").textContent;
+      const method = row.querySelector("th").textContent;
+      return promise
+        ? { group, method, error: error.textContent, promise: promise.textContent }
+        : { group, method, refusal: error.textContent };
+    }),
+  );
+}
+
+/** Waits for the words beside the buttons. */
+function says(page, text) {
+  return page.locator("#trust-every-status").getByText(text).waitFor({ timeout: 120_000 });
+}
+
+for (const [view, options] of Object.entries(VIEWS)) {
+  test(`all of them stand in one table, by whom they trust: ${view}`, async () => {
+    const { page, trouble } = await open({ hash: "#trust&error.trials=1&error.mechanisms=double-cap", ...options });
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url().split("/").at(-1)));
+    await page.locator("#trust-every-run").click();
+    await says(page, /^Done\./);
+    assert.equal(asked.filter((file) => /^on-demand-.*\.wasm$/.test(file)).length, 1, "once, for all workers");
+    const found = await rows(page);
+    assert.equal(found.length, 24);
+    assert.equal(new Set(found.map(({ method }) => method)).size, 24);
+    assert.deepEqual(
+      [...new Set(found.map(({ group }) => group.split(":")[0]))],
+      ["To compare with", "Local", "Providers", "Central"],
+    );
+    const row = (method) => found.find((row) => row.method === method);
+    assert.match(row("Private Oja").refusal, /^Refuses\. .*Lemma 3\.1 of Liu, Kong, Jain & Oh \(2022/);
+    assert.match(row("Wang & Xu, Algorithm 1").promise, /^ε = 1, δ = .* about any two records\. Its paper claims/);
+    assert.match(row("PPCA").promise, /claimed and not proved/);
+    for (const { method, error, refusal } of found) {
+      if (refusal === undefined) assert.ok(parsed(error) > 0 && parsed(error) < 3, `${method}: ${error}`);
+    }
+    assert.ok(parsed(row("Analyze Gauss").error) < parsed(row("DPS-PCA").error));
+    assert.ok(parsed(row("DPS-PCA").error) < parsed(row("double-cap + PCA").error));
+    assert.ok(parsed(row("double-cap + PCA").error) < parsed(row("Wang & Xu, Algorithm 1").error));
+    await screenshot(page, "trust", `every-${view}`);
+    await assertFits(page);
+    await assertAccessible(page, "#trust");
+    assert.deepEqual(trouble, []);
+  });
+}
+
+test("the keyboard starts and cancels, and what is there stays", async () => {
+  const { page, trouble } = await open({ hash: `#&${QUIET}&trust.records=100000` });
+  await page.locator("#trust").scrollIntoViewIfNeeded();
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  await page.locator("#trust-every-run").focus();
+  await page.keyboard.press("Enter");
+  await eventually(() => rows(page), ({ length }) => length > 0);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "trust-every-cancel");
+  await page.keyboard.press("Enter");
+  await says(page, /^Cancelled\./);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "trust-every-run");
+  const { length } = await rows(page);
+  assert.ok(length > 0);
+  // Another epsilon, by Enter in its field.
+  await page.locator("#trust-epsilon").fill("4");
+  await page.keyboard.press("Enter");
+  await says(page, /^Done\./);
+  assert.match(await page.locator("#trust-every caption").textContent(), /ε = 4,/);
+  assert.equal((await rows(page)).length, 24);
+  assert.deepEqual(trouble, []);
+});
+
+test("of more records than can be drawn there are second moments, and the caption says so", async () => {
+  const { page } = await open({ hash: `#trust&${QUIET}&trust.records=1000000` });
+  await page.locator("#trust-every-run").click();
+  await says(page, /^Done\./);
+  assert.match(await page.locator("#trust-every caption").textContent(), /only their second moments/);
+  const refusing = (await rows(page)).filter(({ refusal }) => refusal?.includes("reads records one by one"));
+  assert.equal(refusing.length, 6);
+  await page.locator("#trust-records").fill("3e6");
+  await page.locator("#trust-records").press("Enter");
+  await page.locator("#trust-every-run").click();
+  await page.locator("#trust-every-failure").getByText(/for 2,000,000 users at most/).waitFor();
+});
+
+test("a module that does not arrive is asked for again", async () => {
+  const expected = ["404 (Not Found)", "503"];
+  const { page } = await openPage(host.browser, host.url, { hash: `#trust&${QUIET}`, expected });
+  let failures = 0;
+  await page.route(/on-demand-.*\.wasm$/, (route) => (failures++ === 0 ? route.fulfill({ status: 503 }) : route.continue()));
+  await page.locator("#trust-every-run").click();
+  await page.locator("#trust-every-failure").getByText(/answers 503/).waitFor();
+  await page.locator("#trust-every-run").click();
+  await says(page, /^Done\./);
+  assert.equal(await page.locator("#trust-every-failure").isVisible(), false);
+  assert.equal((await rows(page)).length, 24);
+});
+
+test("nobody who does not ask loads any of it", async () => {
+  const { page } = await open({ hash: `#&${QUIET}` });
+  await page.locator("#trust").scrollIntoViewIfNeeded();
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
+  assert.ok(loaded.length > 0);
+  assert.deepEqual(loaded.filter((name) => name.includes("on-demand")), []);
+});

@@ -1,0 +1,250 @@
+// Every method of the literature at one epsilon, on the records of the charts: simulated in the pool with the module that
+// has them all, and shown as a table by whom they ask to be trusted.
+
+import type { Method, MethodComparison } from "ldp-pca/lab";
+import moduleUrl from "ldp-pca/ldp_pca_methods_bg.wasm?url";
+
+import { compile } from "../../engine/lab.js";
+import type { Pool } from "../../engine/pool.js";
+import { counted, number } from "../../format.js";
+import type { Asked } from "./methods.js";
+
+const TRIALS = 3;
+/** A method that took longer for its first estimate, in seconds, has that one alone. */
+const PATIENCE_S = 2;
+/** How many numbers of records are drawn; of more records there are second moments. */
+const MOST_NUMBERS = 4_000_000;
+/** Of more users second moments take longer than anybody waits for, once for every estimate. */
+const MOST_USERS = 2_000_000;
+
+const GROUPS = {
+  compared: "To compare with: no promise",
+  local: "Local: nobody is trusted",
+  providers: "Providers: each is trusted with its own people’s records",
+  curator: "Central: one curator is trusted with every record",
+} as const;
+
+/** All methods in the lab's order, and who is trusted. */
+const TRUST: Readonly<Record<Method, keyof typeof GROUPS>> = {
+  pca: "compared",
+  oja: "compared",
+  "random-subspace": "compared",
+  "double-cap-pca": "local",
+  "double-cap-fantope": "local",
+  "gaussian-analytic-pca": "local",
+  "wang-xu-algorithm-1": "local",
+  "wang-xu-algorithm-2": "local",
+  "dps-pca": "providers",
+  sulq: "curator",
+  "sulq-laplace": "curator",
+  "mod-sulq": "curator",
+  "mod-sulq-laplace": "curator",
+  ppca: "curator",
+  "amin-et-al": "curator",
+  "wishart-difference": "curator",
+  "analyze-gauss": "curator",
+  "cai-xia-zha": "curator",
+  "spectral-projector-tested-gap": "curator",
+  "noisy-power-method": "curator",
+  "private-oja": "curator",
+  "private-oja-not-shuffled": "curator",
+  "dp-pca": "curator",
+  "dp-pca-in-balls": "curator",
+};
+const METHODS = Object.keys(TRUST) as Method[];
+
+/** A method, and the errors of its estimates so far. */
+interface Row extends Omit<MethodComparison, "trials"> {
+  readonly errors: readonly number[];
+}
+
+/** What is known so far. */
+export interface Part {
+  readonly done: number;
+  readonly total: number;
+  readonly rows: ReadonlyMap<Method, Row>;
+  /** The median error of the records' own components, without privacy. */
+  readonly nonPrivate: number;
+  readonly randomSubspace: number;
+  /** Whether methods got second moments instead of records. */
+  readonly moments: boolean;
+}
+
+let loading: Promise<WebAssembly.Module> | undefined;
+
+/** The module with every method, fetched and compiled once; after a failure the next call tries again. */
+async function load(): Promise<WebAssembly.Module> {
+  try {
+    return await (loading ??= compile(moduleUrl));
+  } catch (error) {
+    loading = undefined;
+    throw error;
+  }
+}
+
+/** Compares all methods, and tells after each estimate. Rejects with the signal's reason. */
+export async function compareEvery(
+  pool: Pool,
+  asked: Asked & { readonly epsilon: number },
+  signal: AbortSignal,
+  onPart: (part: Part) => void,
+): Promise<void> {
+  if (asked.count > MOST_USERS) {
+    throw new Error(`every method at once is simulated for ${counted(MOST_USERS, "user")} at most`);
+  }
+  const module = await load();
+  const moments = asked.count * asked.dimension > MOST_NUMBERS;
+  const rows = new Map<Method, Row>();
+  const nonPrivate = new Map<number, number>();
+  let done = 0;
+  let total = TRIALS * METHODS.length;
+
+  async function estimate(method: Method, trial: number): Promise<boolean> {
+    const drawn = moments ? "moments" : "records";
+    const options = { ...asked, module, methods: [method], firstTrial: trial, drawn } as const;
+    const found = await pool.run("compareEvery", options, { signal, urgent: true });
+    signal.throwIfAborted();
+    const [{ trials, ...facts }] = found.methods as [MethodComparison];
+    const errors = [...(rows.get(method)?.errors ?? []), ...trials.map(({ sinThetaSquared }) => sinThetaSquared)];
+    rows.set(method, { ...facts, errors });
+    nonPrivate.set(trial, found.nonPrivate);
+    const again = trial + 1 < TRIALS && trials.length === 1 && trials[0]!.seconds < PATIENCE_S;
+    done += 1;
+    if (!again) total -= TRIALS - 1 - trial;
+    const { randomSubspace } = found;
+    onPart({ done, total, rows, nonPrivate: median([...nonPrivate.values()]), randomSubspace, moments });
+    return again;
+  }
+
+  // One after the other for each method, so that a slow one is known before it is asked again.
+  await Promise.all(
+    METHODS.map(async (method) => {
+      for (let trial = 0; await estimate(method, trial); ) trial += 1;
+    }),
+  );
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2;
+}
+
+/** The table in `place`, whose rows come as they are known. */
+export class Table {
+  readonly #place: HTMLElement;
+  readonly #setting: string;
+
+  constructor(place: HTMLElement, setting: string) {
+    this.#place = place;
+    this.#setting = setting;
+  }
+
+  show(part: Part): void {
+    const table = made("table", "table", "models");
+    const heads = ["Method", "Error ‖sin Θ‖²", "Promise"].map((text) => headed(text, "columnheader", "col"));
+    const head = made("thead", "rowgroup");
+    head.append(row(heads));
+    table.append(caption(part, this.#setting), head);
+    const scale = scaleOf(part);
+    for (const [trust, name] of Object.entries(GROUPS)) {
+      const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) => part.rows.get(method) ?? []);
+      if (own.length === 0) continue;
+      const group = headed(name, "rowheader", "rowgroup");
+      group.setAttribute("colspan", "3");
+      group.className = "group";
+      const body = made("tbody", "rowgroup");
+      body.append(row([group]), ...own.map((method) => row(cells(method, scale))));
+      table.append(body);
+    }
+    this.#place.replaceChildren(table);
+    this.#place.hidden = false;
+  }
+}
+
+/** From an error to the length of its bar, 0 to 1. */
+type Scale = (error: number) => number;
+
+function least({ rows, randomSubspace }: Part): number {
+  const errors = [...rows.values()].flatMap(({ errors }) => (errors.length > 0 ? median(errors) : []));
+  const smallest = Math.min(randomSubspace / 10, ...errors.filter((error) => error > 0));
+  return 10 ** Math.floor(Math.log10(smallest));
+}
+
+function scaleOf(part: Part): Scale {
+  const [low, high] = [least(part), part.randomSubspace];
+  return (error) => Math.min(1, Math.max(0, Math.log(error / low) / Math.log(high / low)));
+}
+
+function caption(part: Part, setting: string): HTMLElement {
+  const { moments, nonPrivate, randomSubspace } = part;
+  const ends = `Bars are logarithmic, from ${number(least(part))} to ${number(randomSubspace)}, what knowing nothing gives.`;
+  const best = `The records’ own components have ${number(nonPrivate)}.`;
+  const second = moments
+    ? " So many records are not drawn, only their second moments: methods that read records one by one refuse."
+    : "";
+  const made = document.createElement("caption");
+  made.textContent = `${setting} Medians of ${counted(TRIALS, "trial")}. ${ends} ${best}${second}`;
+  return made;
+}
+
+function cells({ name, guarantee, errors, refusal }: Row, scale: Scale): HTMLElement[] {
+  const title = headed(name, "rowheader", "row");
+  if (errors.length === 0) {
+    const refused = cell("Refuses", "");
+    refused.setAttribute("colspan", "2");
+    refused.textContent = `Refuses. ${refusal ?? ""}`;
+    refused.className = "refusal";
+    return [title, refused];
+  }
+  const error = median(errors);
+  const shown = cell("Error ‖sin Θ‖²", number(error));
+  const bar = made("span", "presentation", "level");
+  bar.setAttribute("aria-hidden", "true");
+  bar.style.setProperty("--length", String(scale(error)));
+  shown.append(bar);
+  const notes = [promise(guarantee)];
+  if (errors.length < TRIALS) notes.push(`${counted(errors.length, "estimate")}.`);
+  if (refusal !== undefined) notes.push(`Then it refused: ${refusal}.`);
+  return [title, shown, cell("Promise", notes.join(" "))];
+}
+
+/** What holds of a promise, and what is only claimed. */
+function promise(guarantee: MethodComparison["guarantee"]): string {
+  if (!guarantee) return "None.";
+  const { claimed, proved, about, argument } = guarantee;
+  const words = ({ epsilon, delta }: typeof claimed) => {
+    return delta > 0 ? `ε = ${number(epsilon)}, δ = ${number(delta)}` : `ε = ${number(epsilon)}`;
+  };
+  if (!proved) return `${words(claimed)} about ${about}, claimed and not proved: ${argument}`;
+  const less = words(proved) === words(claimed) ? "" : ` Its paper claims ${words(claimed)}.`;
+  return `${words(proved)} about ${about}.${less}`;
+}
+
+// Roles, since on narrow screens rows are laid out as blocks.
+
+function made(tag: string, role: string, className = ""): HTMLElement {
+  const element = document.createElement(tag);
+  element.setAttribute("role", role);
+  if (className !== "") element.className = className;
+  return element;
+}
+
+function row(cells: readonly HTMLElement[]): HTMLElement {
+  const element = made("tr", "row");
+  element.append(...cells);
+  return element;
+}
+
+function headed(text: string, role: string, scope: string): HTMLElement {
+  const element = made("th", role);
+  element.setAttribute("scope", scope);
+  element.textContent = text;
+  return element;
+}
+
+function cell(head: string, text: string): HTMLElement {
+  const element = made("td", "cell");
+  element.dataset.head = head;
+  element.textContent = text;
+  return element;
+}
