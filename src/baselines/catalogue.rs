@@ -54,8 +54,9 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
     ]
 }
 
-/// Those of [`methods`] that a web page has room for, local and central: samplers, decompositions and private statistics
-/// that a single method needs would be a third of the lab.
+/// Those of [`methods`] that a web page has room for without asking, local and central: samplers, decompositions and private
+/// statistics that a single method needs would be a third of the lab. All of them are in a build of their own, the feature
+/// `methods`.
 #[must_use]
 pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 5] {
     [

@@ -140,7 +140,7 @@ export class Table {
   }
 
   show(part: Part): void {
-    const table = made("table", "table", "models");
+    const table = made("table", "table", "models every");
     const heads = ["Method", "Error ‖sin Θ‖²", "Promise"].map((text) => headed(text, "columnheader", "col"));
     const head = made("thead", "rowgroup");
     head.append(row(heads));
@@ -190,9 +190,9 @@ function caption(part: Part, setting: string): HTMLElement {
 function cells({ name, guarantee, errors, refusal }: Row, scale: Scale): HTMLElement[] {
   const title = headed(name, "rowheader", "row");
   if (errors.length === 0) {
-    const refused = cell("Refuses", "");
+    const refused = cell("No estimate", "");
     refused.setAttribute("colspan", "2");
-    refused.textContent = `Refuses. ${refusal ?? ""}`;
+    refused.textContent = sentence(`Refuses: ${reason(name, refusal)}`);
     refused.className = "refusal";
     return [title, refused];
   }
@@ -204,8 +204,18 @@ function cells({ name, guarantee, errors, refusal }: Row, scale: Scale): HTMLEle
   shown.append(bar);
   const notes = [promise(guarantee)];
   if (errors.length < TRIALS) notes.push(`${counted(errors.length, "estimate")}.`);
-  if (refusal !== undefined) notes.push(`Then it refused: ${refusal}.`);
+  if (refusal !== undefined) notes.push(sentence(`Then it refused: ${reason(name, refusal)}`));
   return [title, shown, cell("Promise", notes.join(" "))];
+}
+
+/** What a refusal says beside the method's name. */
+function reason(name: string, refusal = ""): string {
+  return refusal.startsWith(`${name}: `) ? refusal.slice(name.length + 2) : refusal;
+}
+
+/** With its full stop, which not all of the library's words have. */
+function sentence(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
 }
 
 /** What holds of a promise, and what is only claimed. */
@@ -213,9 +223,11 @@ function promise(guarantee: MethodComparison["guarantee"]): string {
   if (!guarantee) return "None.";
   const { claimed, proved, about, argument } = guarantee;
   const words = ({ epsilon, delta }: typeof claimed) => {
-    return delta > 0 ? `ε = ${number(epsilon)}, δ = ${number(delta)}` : `ε = ${number(epsilon)}`;
+    // A power of ten alone.
+    const small = number(delta).replace(/^1\.00 × /, "");
+    return delta > 0 ? `ε = ${number(epsilon)}, δ = ${small}` : `ε = ${number(epsilon)}`;
   };
-  if (!proved) return `${words(claimed)} about ${about}, claimed and not proved: ${argument}`;
+  if (!proved) return sentence(`${words(claimed)} about ${about}, claimed and not proved: ${argument}`);
   const less = words(proved) === words(claimed) ? "" : ` Its paper claims ${words(claimed)}.`;
   return `${words(proved)} about ${about}.${less}`;
 }
