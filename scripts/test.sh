@@ -31,6 +31,7 @@ main() {
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --target $WASM --lib --bins --test wasm -- -D warnings
     step wasm "lints for the client" cargo clippy --target $WASM --lib --test wasm --no-default-features --features js -- -D warnings
+    step wasm "lints for the methods" cargo clippy --target $WASM --lib --no-default-features --features methods -- -D warnings
     step native "features inert off their target" dependency_trees
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
