@@ -522,9 +522,9 @@ export class SimulatedCollection {
 export function drawCollection(options: CollectionOptions): SimulatedCollection;
 
 /**
- * Loads a second module, with every method that {@link compare} can have: the lab's own has room for five. It is asked for
- * by nobody else, and as large as the lab's. Call it when it is needed; further calls return the same promise, whatever they
- * are given. After a failure the next call tries again. With it `compare` needs no `init`.
+ * Loads a second module, with every method that {@link compare} can have: the lab's own has room for five. It is
+ * nearly as large as the lab's, and only those download it who call this. Further calls return the same promise, whatever
+ * they are given; after a failure the next call tries again. With it `compare` needs no `init`.
  *
  * @param input - Where the module is, as {@link init} takes it. By default the file in this package,
  *   `ldp-pca/ldp_pca_methods_bg.wasm`.
@@ -535,7 +535,7 @@ export function loadMethods(input?: InitInput | Promise<InitInput>): Promise<voi
 /** A method of the lab's own module, by its key. */
 export type LabMethod = "pca" | "gaussian-analytic-pca" | "mod-sulq" | "ppca" | "analyze-gauss";
 
-/** A method by its key: its name in its paper, as an option. Those that are no {@link LabMethod} take {@link loadMethods}. */
+/** A method by its key: its name in its paper, as an option. One that is no {@link LabMethod} takes {@link loadMethods}. */
 export type Method =
   | LabMethod
   | "oja"
@@ -568,7 +568,10 @@ export interface CompareMethodsOptions {
   readonly epsilon: number;
   /** Of the methods that have one. Default 1e-6. */
   readonly delta?: number;
-  /** Keys of methods, as `"mod-sulq"`. Default: every {@link LabMethod}, and after {@link loadMethods} every {@link Method}. */
+  /**
+   * Keys of methods, as `"mod-sulq"`. Default: every {@link LabMethod}, and after {@link loadMethods} every
+   * {@link Method}.
+   */
   readonly methods?: readonly Method[];
   /** Of populations and of the methods' randomness. Default 1. */
   readonly seed?: number;
@@ -607,7 +610,8 @@ export interface ComparedPopulation {
   readonly sparsity?: number;
   /**
    * `"moments"`: only the second moments are drawn, from their law, which takes time but no memory for a large `count`;
-   * methods that read records one by one refuse. `"records"`, after {@link loadMethods}: all records are, up to 2^25 numbers. Default: `"moments"`.
+   * methods that read records one by one refuse. `"records"`, after {@link loadMethods}: all records are, up to 2^25
+   * numbers. Default: `"moments"`.
    */
   readonly drawn?: "moments" | "records";
 }

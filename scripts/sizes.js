@@ -22,7 +22,10 @@ const PARTS = {
   worker: ["`ldp-pca/worker`: JavaScript of the page; the worker loads `ldp-pca`", () => bundled("worker.js")],
   lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],
   "lab-module": ["the lab's module", () => readFileSync(join(PACKAGE, "wasm/lab/ldp_pca_bg.wasm"))],
-  methods: ["the module that `loadMethods()` of the lab adds", () => readFileSync(join(PACKAGE, "wasm/methods/ldp_pca_bg.wasm"))],
+  methods: [
+    "the module that `loadMethods()` of the lab adds",
+    () => readFileSync(join(PACKAGE, "wasm/methods/ldp_pca_bg.wasm")),
+  ],
 };
 
 /** The most that each part may have, in bytes. */

@@ -2,9 +2,9 @@
 //!
 //! Three builds come of them. The *client* (feature `js`) is what a page loads to randomize records, so every byte of it
 //! counts; the *lab* (feature `lab`) adds what follows on the aggregator's side; the *methods* (feature `methods`, without
-//! the client) compare every method of the literature, for pages that ask for more than the few in the lab. The npm package
-//! (`pkg/`) wraps them and is what applications use. What crosses the boundary is text, bytes and numbers: objects would cost more glue than the
-//! work behind them.
+//! the client) compare every method of the literature, for pages that ask for more than the few in the lab. The npm
+//! package (`pkg/`) wraps them and is what applications use. What crosses the boundary is text, bytes and numbers: objects
+//! would cost more glue than the work behind them.
 //!
 //! Everything here throws a text, `code: message`, with the crate's own message and a stable code:
 //!

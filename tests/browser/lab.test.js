@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
+import { compare, loadMethods } from "../../pkg/lab-node.js";
 import { launchChromium } from "./chromium.js";
 import { EMPTY, openPage, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
@@ -72,6 +73,24 @@ test("the page lives while a simulation runs, and can stop it", async () => {
   });
   assert.equal(name, "AbortError");
   assert.ok(beats >= 3 && done < 1000, `${beats} beats in ${done} trials`);
+});
+
+test("every method is there once it is asked for, and finds what it finds in Node", async () => {
+  const options = { dimension: 8, rank: 2, epsilon: 1, count: 2000, drawn: "records", seed: 5 };
+  const work = async ({ compare, loadMethods }, options) => {
+    const resources = () => performance.getEntriesByType("resource").map(({ name }) => name);
+    const files = () => resources().filter((name) => name.endsWith("wasm/methods/ldp_pca_bg.wasm")).length;
+    const before = files();
+    await Promise.all([loadMethods(), loadMethods()]);
+    const errors = compare(options).methods.map(({ key, trials }) => [key, trials[0]?.sinThetaSquared ?? null]);
+    return { files: [before, files()], errors };
+  };
+  const { files, errors } = await inPage(work, options);
+  assert.deepEqual(files, [0, 1]);
+  await loadMethods();
+  const here = compare(options).methods.map(({ key, trials }) => [key, trials[0]?.sinThetaSquared ?? null]);
+  assert.equal(errors.length, 24);
+  assert.deepEqual(errors, here);
 });
 
 test("sparse components of 400 features are found and certified", async () => {

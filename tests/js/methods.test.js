@@ -70,7 +70,8 @@ test("a load that fails says why, and the next one tries again", async () => {
 test("every declared method is there, those that trust least first", () => {
   const { methods } = compare(RECORDS);
   assert.deepEqual(methods.map(({ key }) => key).sort(), [...LAB_METHODS, ...OTHERS].sort());
-  const asks = methods.map(({ trusted }) => ["nobody", "each provider", "the curator, with"].findIndex((who) => trusted.startsWith(who)));
+  const who = ["nobody", "each provider", "the curator, with"];
+  const asks = methods.map(({ trusted }) => who.findIndex((start) => trusted.startsWith(start)));
   // Those that promise nothing stand before all others.
   const promising = asks.slice(3);
   assert.ok(!promising.includes(-1));

@@ -177,7 +177,8 @@ function scaleOf(part: Part): Scale {
 
 function caption(part: Part, setting: string): HTMLElement {
   const { moments, nonPrivate, randomSubspace } = part;
-  const ends = `Bars are logarithmic, from ${number(least(part))} to ${number(randomSubspace)}, what knowing nothing gives.`;
+  const [low, high] = [least(part), randomSubspace].map(number);
+  const ends = `Bars are logarithmic, from ${low} to ${high}, what knowing nothing gives.`;
   const best = `The records’ own components have ${number(nonPrivate)}.`;
   const second = moments
     ? " So many records are not drawn, only their second moments: methods that read records one by one refuse."
