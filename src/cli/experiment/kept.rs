@@ -286,7 +286,7 @@ mod tests {
         let file = format!("{head}\n{{\"cell\":\"a\",\"rows\":[[1,null]]}}\n");
         let torn = format!("{file}{{\"cell\":\"b\",\"rows\":[[1]]}}\n{{\"cell\":\"c\",\"rows\":[]}}\n");
         let (_, cells, length) = read(torn.as_bytes(), 2).unwrap();
-        assert_eq!((cells.keys().collect::<Vec<_>>(), length), (vec!["a"], file.len() as u64));
+        assert_eq!((cells.into_keys().collect::<Vec<_>>(), length), (vec!["a".to_owned()], file.len() as u64));
     }
 
     #[test]
