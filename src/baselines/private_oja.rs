@@ -160,16 +160,15 @@ impl PrivateOja {
                     return Err(Self::outside(
                         "the number of records",
                         shape.records as f64,
-                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or do not count on \
-                         shuffling (PrivateOja::unshuffled)",
+                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private Oja, not \
+                         shuffled",
                     ));
                 }
                 Some(largest) if self.epsilon > largest => {
                     return Err(Self::outside(
                         "epsilon",
                         self.epsilon.value(),
-                        "it must be O(sqrt(log(n/delta)/n)) (PrivateOja::largest_epsilon): lower it, or take DP-PCA, or do not \
-                         count on shuffling (PrivateOja::unshuffled)",
+                        "it must be O(sqrt(log(n/delta)/n)): lower it, or take DP-PCA, or Private Oja, not shuffled",
                     ));
                 }
                 Some(_) => {}

@@ -142,8 +142,9 @@ pub(super) struct NpyRows<'a> {
 
 impl<'a> NpyRows<'a> {
     pub(super) fn new(path: &Path, reader: impl Read + 'a) -> Result<Self> {
-        let file =
-            NpyFile::new(reader).map_err(|error| CliError::file(path, format!("not a readable NPY file: {error}")))?;
+        let file = checked(reader)
+            .and_then(NpyFile::new)
+            .map_err(|error| CliError::file(path, format!("not a readable NPY file: {error}")))?;
         let &[rows, columns] = file.shape() else {
             let shape = file.shape().to_vec();
             return Err(CliError::file(
@@ -163,12 +164,6 @@ impl<'a> NpyRows<'a> {
         })?;
         if rows == 0 || columns == 0 {
             return Err(CliError::file(path, format!("the matrix is {rows} × {columns}: there is nothing in it")));
-        }
-        if rows.checked_mul(columns).and_then(|count| isize::try_from(count).ok()).is_none() {
-            return Err(CliError::file(
-                path,
-                format!("no file holds a matrix of {rows} × {columns}: the header is wrong"),
-            ));
         }
         Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0, single })
     }
@@ -196,6 +191,70 @@ impl<'a> NpyRows<'a> {
         self.read += 1;
         Ok(Some(self.read))
     }
+}
+
+/// The longest header that NumPy itself reads.
+const LONGEST_HEADER: usize = 10_000;
+
+/// Brackets within brackets in a header: one pair around it all, one around the shape, and two around structured types,
+/// which are then refused by name.
+const DEEPEST_HEADER: usize = 4;
+
+/// The same file from its first byte, once its header is known to be one that can be parsed: the parser would reserve as
+/// much memory as the header says it has bytes, go as deep as its brackets do, and multiply the shape unchecked.
+fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
+    let refused = |problem: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidData, problem));
+    let mut start = Vec::new();
+    reader.by_ref().take(8).read_to_end(&mut start)?;
+    // Bytes of the header's length; what is no NPY file at all the parser tells.
+    let width = match &start[..] {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _] => 2,
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _] => 4,
+        _ => 0,
+    };
+    reader.by_ref().take(width).read_to_end(&mut start)?;
+    let length = start[8.min(start.len())..].iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
+    if length > LONGEST_HEADER {
+        return refused(format!("its header has {length} bytes, and NumPy's own have {LONGEST_HEADER} at most"));
+    }
+    let header = start.len();
+    reader.by_ref().take(length as u64).read_to_end(&mut start)?;
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in &start[header..] {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    if deepest > DEEPEST_HEADER {
+        return refused(format!("its header has brackets {deepest} deep, and that of a matrix of numbers has 2"));
+    }
+    let text = &start[header..];
+    let shape = text.windows(5).position(|window| window == b"shape").map_or(&[][..], |place| &text[place..]);
+    if product(shape).is_none() {
+        return refused("no file holds as much as its header says: the header is wrong".into());
+    }
+    Ok(std::io::Cursor::new(start).chain(reader))
+}
+
+/// The product of all numbers in the text, zeros left out, and of the bytes of the largest element; `None` where it is
+/// beyond what a file can have, or a number is not as NumPy writes it.
+fn product(text: &[u8]) -> Option<i64> {
+    let mut product: i64 = 16;
+    let mut rest = text;
+    while let Some(start) = rest.iter().position(u8::is_ascii_digit) {
+        let run = &rest[start..];
+        let end = run.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(run.len());
+        if matches!(run.get(end), Some(b'_' | b'x' | b'X' | b'o' | b'O' | b'b' | b'B')) {
+            return None;
+        }
+        let number: i64 = str::from_utf8(&run[..end]).ok()?.parse().ok()?;
+        product = product.checked_mul(number.max(1))?;
+        rest = &run[end..];
+    }
+    Some(product)
 }
 
 /// The elements as `f64`, whatever number type they have, or the name of a type that is not a number.
@@ -228,6 +287,11 @@ fn numbers<'a, R: Read + 'a>(
 pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
     let file = File::open(path).map_err(|error| CliError::file(path, error))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    symmetric(path, file, bytes)
+}
+
+/// The same of what `file` reads, which has this many bytes; `path` is for messages.
+pub(super) fn symmetric(path: &Path, file: impl Read, bytes: u64) -> Result<SymmetricMatrix> {
     let rows = NpyRows::new(path, unpacked(path, file)?)?;
     let matrix = if rows.single {
         rows.collect(bytes / 4, |value| value as f32).map(SymmetricMatrix::from_single)

@@ -102,8 +102,16 @@ impl RecordFile {
     pub(super) fn open(path: &Path, header: Header, is_header: impl FnOnce(&[&str]) -> bool) -> Result<Self> {
         let file = File::open(path).map_err(|error| CliError::file(path, error))?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        let bar = reading("reading", length);
-        let raw: Box<dyn Read> = Box::new(bar.wrap_read(file));
+        Self::new(path, reading("reading", length).wrap_read(file), header, is_header)
+    }
+
+    /// The same of what `raw` reads; `path` is for messages.
+    pub(super) fn new(
+        path: &Path,
+        raw: impl Read + 'static,
+        header: Header,
+        is_header: impl FnOnce(&[&str]) -> bool,
+    ) -> Result<Self> {
         let mut content = unpacked(path, raw)?;
         let start = content.fill_buf().map_err(|error| CliError::file(path, error))?;
         let rows = if start.starts_with(b"\x93NUMPY") {
@@ -269,7 +277,7 @@ pub(super) fn bounded_by(
 
 /// A first line is the schema's header when it has the schema's names, or when it names columns and could not be a
 /// record.
-fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
+pub(super) fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
     schema.match_header(fields).is_ok() || (looks_like_names(fields) && schema.encode_fields(fields).is_err())
 }
 

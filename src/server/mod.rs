@@ -60,6 +60,9 @@ use self::tokens::Tokens;
 use crate::task::{Task, TaskDigest};
 
 pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
+#[cfg(feature = "interactive")]
+#[doc(hidden)]
+pub use interactive::read_session;
 pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;

@@ -172,6 +172,12 @@ impl Problem {
         self
     }
 
+    /// What was wrong, and what to do.
+    #[cfg(feature = "interactive")]
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The problem as a document.
     pub(super) fn document(&self) -> Map<String, Value> {
         let mut document = Map::new();

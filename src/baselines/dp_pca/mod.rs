@@ -219,7 +219,7 @@ impl DpPca {
                 "epsilon",
                 self.epsilon.value(),
                 "Theorem 5.1 of Liu, Kong, Jain & Oh (2022)",
-                "it must be below 0.9 with the printed constants: take DpPca::new, whose accounting holds for all",
+                "it must be below 0.9 with the printed constants: take those of the tight accounting, which hold for all",
             ));
         }
         Ok(())
@@ -243,7 +243,7 @@ impl DpPca {
                 "Theorem 6.1 and Lemma 6.2 of Liu, Kong, Jain & Oh (2022), which ask for batches of \
                  O(sqrt(d log(1/delta)) / epsilon) records",
                 "a batch is too small for its private range: give more records, a larger epsilon or fewer batches \
-                 (at least 1), or ranges that are balls (DpPca::in_balls), which need fewest",
+                 (at least 1), or DP-PCA, in balls, which needs fewest",
             ));
         }
         Ok(Plan { columns, part, batches, size: part / batches, calibration })

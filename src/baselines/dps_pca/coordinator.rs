@@ -24,7 +24,7 @@ impl Coordinator {
     /// [`BaselineError`] when fewer rows than columns are kept, or `start` has not full rank on those that are.
     pub fn new(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, BaselineError> {
         let kept_rows = checked(kept_rows, start)?;
-        let basis = thin_qr(threshold(start.clone(), kept_rows))?;
+        let basis = sparse_qr(start.clone(), kept_rows)?;
         Ok(Self { basis, kept_rows, rounds, round: 1 })
     }
 
@@ -63,7 +63,7 @@ impl Coordinator {
         if self.finished() || sum.shape() != self.basis.shape() {
             return Err(BaselineError::Failed { method: NAME, what: "there is no such round" });
         }
-        self.basis = thin_qr(threshold(thin_qr(sum.clone())?, self.kept_rows))?;
+        self.basis = sparse_qr(thin_qr(sum.clone())?, self.kept_rows)?;
         self.round += 1;
         Ok(())
     }
@@ -120,6 +120,18 @@ pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, BaselineError> {
         if *diagonal < 0.0 {
             column.neg_mut();
         }
+    }
+    Ok(basis)
+}
+
+/// Algorithms 2 and 3, one after the other: rows that were zeroed are zero, which the factorization alone keeps only up to
+/// rounding.
+fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, BaselineError> {
+    let sparse = threshold(matrix, kept);
+    let zeroed: Vec<bool> = sparse.row_iter().map(|row| row.iter().all(|entry| *entry == 0.0)).collect();
+    let mut basis = thin_qr(sparse)?;
+    for (mut row, _) in basis.row_iter_mut().zip(zeroed).filter(|(_, zeroed)| *zeroed) {
+        row.fill(0.0);
     }
     Ok(basis)
 }

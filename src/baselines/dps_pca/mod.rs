@@ -71,6 +71,7 @@
 //! many that it would not.
 
 mod coordinator;
+mod messages;
 mod provider;
 pub mod scale;
 mod session;
@@ -79,6 +80,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 pub use coordinator::{Coordinator, random_start, thin_qr, threshold};
+pub use messages::{Message, State};
 pub use provider::{LARGEST_CELL, NoiseSource, Provider};
 pub use scale::Scale;
 pub use session::{Accounting, MOST_NUMBERS, Parameters, Session, SessionError, SessionId};

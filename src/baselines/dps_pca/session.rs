@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::scale::{self, Messages};
-use super::{Coordinator, Scale, random_start};
+use super::{Coordinator, LARGEST_CELL, Scale, random_start};
 use crate::baselines::{BaselineError, Budget};
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
@@ -225,7 +225,22 @@ impl Session {
         if basis.iter().all(|value| value.is_finite()) && off <= 1e-9 {
             Ok(basis)
         } else {
-            Err(SessionError::Basis("its columns are not orthonormal, so the noise would not be enough"))
+            Err(SessionError::Basis("its columns are not orthonormal (a provider's noise would not be enough for it)"))
+        }
+    }
+
+    /// Whether a message has the session's shape and no number that no provider sends.
+    ///
+    /// # Errors
+    /// [`SessionError::Length`] or [`SessionError::Cell`].
+    pub fn check_cells(&self, cells: &[i64]) -> Result<(), SessionError> {
+        let (dimension, rank) = self.shape();
+        if cells.len() != dimension * rank {
+            return Err(SessionError::Length { found: cells.len(), dimension, rank });
+        }
+        match cells.iter().position(|cell| cell.unsigned_abs() > LARGEST_CELL.unsigned_abs()) {
+            Some(place) => Err(SessionError::Cell { place, value: cells[place] }),
+            None => Ok(()),
         }
     }
 }
@@ -253,6 +268,24 @@ pub enum SessionError {
     /// Q(t).
     #[error("the server's matrix is refused: {0}")]
     Basis(&'static str),
+    /// How many numbers a message has.
+    #[error("the message has {found} numbers: it must have {dimension} times {rank}, column after column")]
+    Length {
+        /// How many it has.
+        found: usize,
+        /// d.
+        dimension: usize,
+        /// k.
+        rank: usize,
+    },
+    /// One of its numbers.
+    #[error("number {place} (from 0) is {value}: no provider sends more than 2^52")]
+    Cell {
+        /// Which.
+        place: usize,
+        /// Its value.
+        value: i64,
+    },
 }
 
 #[cfg(test)]
@@ -324,5 +357,19 @@ mod tests {
         assert!(changed(&|columns| columns[0][0] = f64::NAN).is_err());
         assert!(changed(&|columns| columns[0].push(0.0)).is_err());
         assert!(changed(&|columns| columns.truncate(1)).is_err());
+    }
+
+    #[test]
+    fn messages_have_the_shape_of_the_session_and_numbers_that_providers_send() {
+        let session = Session::new(parameters()).unwrap();
+        let refused = |cells: &[i64]| session.check_cells(cells).unwrap_err().to_string();
+        let mut cells = vec![LARGEST_CELL; 20];
+        cells[7] = -LARGEST_CELL;
+        assert_eq!(session.check_cells(&cells), Ok(()));
+        assert!(refused(&cells[1..]).contains("has 19 numbers: it must have 10 times 2"));
+        for beyond in [LARGEST_CELL + 1, i64::MAX, i64::MIN] {
+            cells[7] = beyond;
+            assert!(refused(&cells).contains(&format!("number 7 (from 0) is {beyond}")));
+        }
     }
 }

@@ -294,3 +294,19 @@ fn with_enough_records_the_private_estimate_is_close_to_the_truth() {
     let error = sin_theta_squared(&found, &truth).unwrap();
     assert!(error < 1e-4, "{error}");
 }
+
+/// A factorization alone leaves rows that were zeroed with entries of the size of its rounding.
+#[test]
+fn rows_that_are_not_kept_are_exactly_zero() {
+    let mut rng = ChaCha12Rng::seed_from_u64(13);
+    for kept in 3..8 {
+        let mut coordinator = Coordinator::dense(&random_start(12, rank(3), &mut rng), Some(kept), 50).unwrap();
+        for _ in 0..50 {
+            coordinator.advance(&random_start(12, rank(3), &mut rng)).unwrap();
+            let basis = coordinator.basis();
+            let parts = basis.row_iter().filter(|row| row.iter().any(|entry| *entry != 0.0)).count();
+            assert_eq!(parts, kept);
+            assert!((basis.tr_mul(basis) - DMatrix::identity(3, 3)).amax() < 1e-14);
+        }
+    }
+}

@@ -90,6 +90,8 @@ struct Complement<'a> {
     /// Householder vectors, d × m: the reflections `I - y y^T` in order take the standard basis to the columns and a
     /// basis of W.
     reflections: DMatrix<f64>,
+    /// The entrywise products of columns i <= j of X, d × m (m + 1) / 2: column 0 with itself, 1 with 0, 1 with itself, …
+    products: DMatrix<f64>,
     /// The triangle T with `(I - y_1 y_1^T) (I - y_2 y_2^T) ... = I - Y T Y^T`.
     triangle: DMatrix<f64>,
 }
@@ -117,7 +119,12 @@ impl<'a> Complement<'a> {
             triangle[(j, j)] = 1.0;
             reflections.set_column(j, &y);
         }
-        Self { exponents, reflections, triangle }
+        let pairs = (0..m).flat_map(|j| (0..=j).map(move |i| (i, j)));
+        let mut products = DMatrix::zeros(d, m * (m + 1) / 2);
+        for (mut product, (i, j)) in products.column_iter_mut().zip(pairs) {
+            product.cmpy(1.0, &columns.column(i), &columns.column(j), 0.0);
+        }
+        Self { exponents, products, reflections, triangle }
     }
 
     /// The vector of W with these coordinates.
@@ -171,19 +178,64 @@ impl<'a> Complement<'a> {
         Some((Envelope { inverse_root, basis, factors }, trace))
     }
 
-    /// The envelope of the mu where the trace is about 1, by bisection.
+    /// Only the trace, `None` as there: from the block inverse of D in the basis of W and the columns X,
+    ///
+    /// ```text
+    /// tr(D on W)^-1 = tr D^-1 - tr(S^-1 X^T D^-2 X),   S = X^T D^-1 X
+    /// ```
+    ///
+    /// and D is positive on W when S has as many negative eigenvalues as D (Haynsworth 1968). Ten times faster than
+    /// [`Complement::envelope`], and less sure where D is nearly singular.
+    fn trace(&self, mu: f64) -> Option<f64> {
+        let (d, m) = self.reflections.shape();
+        let mut weights = DMatrix::zeros(d, 2);
+        for (index, exponent) in self.exponents.iter().enumerate() {
+            let weight = 1.0 / (mu - 2.0 * exponent);
+            weights[(index, 0)] = weight;
+            weights[(index, 1)] = weight * weight;
+        }
+        let (inverse, sum) = (weights.column(0), weights.column(0).sum());
+        let negative = inverse.iter().filter(|weight| **weight < 0.0).count();
+        if m == 0 {
+            return (negative == 0).then_some(sum);
+        }
+        let both = self.products.tr_mul(&weights);
+        if both.iter().any(|entry| !entry.is_finite()) {
+            return None;
+        }
+        let square =
+            |column: usize| DMatrix::from_fn(m, m, |i, j| both[(i.max(j) * (i.max(j) + 1) / 2 + i.min(j), column)]);
+        let (inner, outer) = (square(0).symmetric_eigen(), square(1));
+        if inner.eigenvalues.iter().filter(|value| **value < 0.0).count() != negative {
+            return None;
+        }
+        let pairs = inner.eigenvectors.column_iter().zip(&inner.eigenvalues);
+        Some(sum - pairs.map(|(vector, value)| vector.dot(&(&outer * vector)) / value).sum::<f64>())
+    }
+
+    /// The envelope of the mu where the trace is about 1.
     fn best_envelope(&self) -> Option<Envelope> {
+        // What was found by the fast trace counts if the envelope says the same.
+        if let Some((envelope, trace)) = self.envelope(self.best(|mu| self.trace(mu)))
+            && (trace - 1.0).abs() <= 2.0 * TRACE_TOLERANCE
+        {
+            return Some(envelope);
+        }
+        Some(self.envelope(self.best(|mu| Some(self.envelope(mu)?.1)))?.0)
+    }
+
+    /// The mu where `trace` is about 1, or a little less, by bisection.
+    fn best(&self, trace: impl Fn(f64) -> Option<f64>) -> f64 {
         let (d, m) = self.reflections.shape();
         // On W the eigenvalues of diag(exponents) lie between the last one and the first, and the largest is at least
-        // exponent m + 1. At `high` no entry of D is below q, at `low` the trace is at least 1 or D is not positive.
+        // exponent m + 1. At `high` no entry of D is below q, so that it is positive throughout; at `low` the trace is at
+        // least 1 or D is not positive.
         let (mut low, mut high) = (2.0 * self.exponents[m] + 1.0, 2.0 * self.exponents[0] + (d - m) as f64);
-        let mut best = None;
         for _ in 0..BISECTIONS {
             let middle = 0.5 * (low + high);
-            match self.envelope(middle) {
-                Some((envelope, trace)) if trace <= 1.0 + TRACE_TOLERANCE => {
+            match trace(middle) {
+                Some(trace) if trace <= 1.0 + TRACE_TOLERANCE => {
                     high = middle;
-                    best = Some(envelope);
                     if trace >= 1.0 - TRACE_TOLERANCE {
                         break;
                     }
@@ -191,8 +243,7 @@ impl<'a> Complement<'a> {
                 _ => low = middle,
             }
         }
-        // D at the first `high` is positive throughout.
-        best.or_else(|| Some(self.envelope(high)?.0))
+        high
     }
 }
 
@@ -262,6 +313,8 @@ mod tests {
             let inverse = precision.try_inverse().unwrap();
             let (envelope, trace) = complement.envelope(mu).unwrap();
             assert!((trace / inverse.trace() - 1.0).abs() < 1e-9, "{trace}");
+            assert!((complement.trace(mu).unwrap() / trace - 1.0).abs() < 1e-9, "{trace}");
+            assert_eq!(complement.trace(2.0 * largest - 1e-3), None);
             let root = DMatrix::from_columns(
                 &(0..q).map(|i| envelope.shape(&DVector::from_fn(q, |j, _| f64::from(i == j)))).collect::<Vec<_>>(),
             );

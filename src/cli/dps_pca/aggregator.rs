@@ -3,8 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ldp_pca::baselines::dps_pca::{Session, SessionId};
-use serde::Deserialize;
+use ldp_pca::baselines::dps_pca::{Session, SessionId, State};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::http::Request;
@@ -30,17 +29,6 @@ pub(super) struct Aggregator {
     agent: ureq::Agent,
     /// How long it is asked again while it cannot be reached.
     patience: Duration,
-}
-
-/// Where a session is.
-#[derive(Deserialize)]
-pub(super) struct State {
-    pub(super) round: u32,
-    pub(super) finished: bool,
-    pub(super) failed: Option<String>,
-    pub(super) missing: Vec<u32>,
-    pub(super) answered: Option<u32>,
-    pub(super) basis: Vec<Vec<f64>>,
 }
 
 /// What became of a message.

@@ -9,12 +9,11 @@ mod start;
 use std::path::Path;
 
 use clap::Subcommand;
+use ldp_pca::baselines::dps_pca::{Session, State};
 use ldp_pca::schema::positional_name;
-use nalgebra::DMatrix;
 
 use super::error::{CliError, Result};
 use super::files;
-use aggregator::State;
 
 /// Find sparse components of several data providers' records, without any of them showing a record
 ///
@@ -46,14 +45,10 @@ fn token(path: &Path) -> Result<String> {
         .ok_or_else(|| CliError::file(path, "the file has no token: write one into its first line"))
 }
 
-/// Writes the components of a state as a d × k matrix, where a file is given.
-fn write_components(path: Option<&Path>, state: &State) -> Result<()> {
-    let Some(path) = path else { return Ok(()) };
-    let rows = state.basis.first().map_or(0, Vec::len);
-    if state.basis.iter().any(|column| column.len() != rows) {
-        return Err(CliError::Failed("the server's components are no matrix".into()));
-    }
-    files::write_matrix(path, &DMatrix::from_iterator(rows, state.basis.len(), state.basis.iter().flatten().copied()))
+/// Checks the components of a session that is over, and writes them as a d × k matrix where a file is given.
+fn write_components(path: Option<&Path>, session: &Session, state: &State) -> Result<()> {
+    let components = session.check_basis(&state.basis).map_err(|error| CliError::Failed(error.to_string()))?;
+    path.map_or(Ok(()), |path| files::write_matrix(path, &components))
 }
 
 /// The largest entries of every component.

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use ldp_pca::baselines::dps_pca::{NoiseSource, Provider, Session, SessionId};
+use ldp_pca::baselines::dps_pca::{Message, NoiseSource, Provider, Session, SessionId, State};
 use ldp_pca::baselines::{BaselineError, Budget};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
 use serde::Serialize;
 
-use super::aggregator::{Aggregator, Sent, State};
+use super::aggregator::{Aggregator, Sent};
 use super::memory::Memory;
 use super::{described, token, write_components};
 use crate::cli::error::{CliError, Result};
@@ -98,7 +98,7 @@ impl Provide {
         let own = read_records(&self.records, self.header, &session)?;
         note(format!("provider {number} of {}: {} records", session.parameters().providers, grouped(own.records)));
         let last = self.answer_all(&aggregator, &session, &mut memory, &own.provider)?;
-        write_components(self.output.as_deref(), &last)?;
+        write_components(self.output.as_deref(), &session, &last)?;
         let summary = Summary {
             session: session.id().to_string(),
             provider: number,
@@ -169,7 +169,7 @@ impl Provide {
                 )));
             }
             if round > known {
-                memory.keep(self.message(session, provider, &state)?)?;
+                memory.keep(&self.message(session, provider, &state)?)?;
             }
             state = match memory.message(round) {
                 Some(message) if taken < round => match aggregator.send(id, message)? {
@@ -182,7 +182,7 @@ impl Provide {
     }
 
     /// The answer to a round, as it is sent.
-    fn message(&self, session: &Session, provider: &Provider, state: &State) -> Result<String> {
+    fn message(&self, session: &Session, provider: &Provider, state: &State) -> Result<Message> {
         let refused = |error: &dyn core::fmt::Display| {
             CliError::Failed(format!("round {}: {error}; nothing was sent", state.round))
         };
@@ -194,7 +194,7 @@ impl Provide {
             None => provider.answer(&basis, session.scale(), &mut system_rng()?),
         };
         let cells = answer.map_err(|error: BaselineError| refused(&error))?;
-        Ok(serde_json::json!({"round": state.round, "cells": cells}).to_string())
+        Ok(Message { round: state.round, cells })
     }
 }
 

@@ -48,7 +48,7 @@ impl ShowResult {
     pub(super) fn run(self) -> Result<()> {
         let patience = if self.wait { Duration::from_secs(600) } else { Duration::ZERO };
         let aggregator = Aggregator::new(&self.url, token(&self.token_file)?, patience);
-        let rounds = aggregator.session(self.session)?.parameters().rounds;
+        let session = aggregator.session(self.session)?;
         let mut state = aggregator.state(self.session)?;
         while self.wait && !state.finished && state.failed.is_none() {
             state = aggregator.state_after(self.session, state.round)?;
@@ -58,15 +58,20 @@ impl ShowResult {
         }
         if !state.finished {
             let missing: Vec<String> = state.missing.iter().map(ToString::to_string).collect();
+            let rounds = session.parameters().rounds;
             return Err(CliError::Failed(format!(
                 "the session is at round {} of {rounds} and waits for the providers {}: ask again later, or with --wait",
                 state.round,
                 missing.join(", ")
             )));
         }
-        write_components(self.output.as_deref(), &state)?;
-        let summary =
-            Summary { session: self.session.to_string(), rounds, components: state.basis, output: self.output };
+        write_components(self.output.as_deref(), &session, &state)?;
+        let summary = Summary {
+            session: self.session.to_string(),
+            rounds: session.parameters().rounds,
+            components: state.basis,
+            output: self.output,
+        };
         self.format.print(&summary, |summary| {
             format!(
                 "after {} rounds\n{}{}",

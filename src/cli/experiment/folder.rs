@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -52,7 +53,8 @@ impl Data for DataFolder {
         if let Some(matrix) = matrices.get(set.name) {
             return Ok(Arc::clone(matrix));
         }
-        let matrix = read_matrix(&path)
+        let matrix = open(&path)
+            .and_then(|file| read_matrix(&path, file))
             .map(Arc::new)
             .map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })?;
         matrices.insert(set.name, Arc::clone(&matrix));
@@ -68,7 +70,8 @@ impl Data for DataFolder {
         if let Some(connections) = kept.as_ref() {
             return Ok(Arc::clone(connections));
         }
-        let connections = read_connections(&path)
+        let connections = open(&path)
+            .and_then(|file| read_connections(&path, file))
             .map(Arc::new)
             .map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })?;
         *kept = Some(Arc::clone(&connections));
@@ -80,8 +83,9 @@ fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| CliError::file(path, error))
 }
 
-fn read_matrix(path: &Path) -> Result<Matrix> {
-    let mut rows = NpyRows::new(path, unpacked(path, open(path)?)?)?;
+/// A matrix of finite numbers; `path` is for messages.
+pub(super) fn read_matrix(path: &Path, file: impl Read) -> Result<Matrix> {
+    let mut rows = NpyRows::new(path, unpacked(path, file)?)?;
     let (mut values, mut row) = (vec![], vec![]);
     while rows.next_row(&mut row)?.is_some() {
         if let Some(value) = row.iter().find(|value| !value.is_finite()) {
@@ -92,6 +96,6 @@ fn read_matrix(path: &Path) -> Result<Matrix> {
     Ok(Matrix { columns: rows.columns(), values })
 }
 
-fn read_connections(path: &Path) -> Result<Connections> {
-    Connections::read(unpacked(path, open(path)?)?).map_err(|error| CliError::file(path, error))
+pub(super) fn read_connections(path: &Path, file: impl Read) -> Result<Connections> {
+    Connections::read(unpacked(path, file)?).map_err(|error| CliError::file(path, error))
 }

@@ -79,7 +79,11 @@ fn after(experiment: &dyn Experiment, head: &Head, table: &Table, findings: &Fin
         html += &format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(&value));
     }
     let (name, scale, rows) = (experiment.name(), head.scale(), grouped(table.len() as u64));
-    html += &format!("<dt>scale</dt><dd>{scale}</dd>\n<dt>seed</dt><dd>{}</dd>\n</dl>\n", head.seed);
+    html += &format!("<dt>scale</dt><dd>{scale}</dd>\n<dt>seed</dt><dd>{}</dd>\n", head.seed);
+    if !head.is_own_build() {
+        html += "<dt>program</dt><dd>another build than the one that wrote this page</dd>\n";
+    }
+    html += "</dl>\n";
     html += &format!("<p><a href=\"{name}.csv\">{name}.csv</a> ({rows} rows)");
     if !findings.figures.is_empty() {
         html += &format!(", <a href=\"{name}.svg\">{name}.svg</a>");

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use ldp_pca::experiments::{Cell, Experiment, Scale, Table, Value};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::folder::DataFolder;
 use crate::cli::error::{CliError, Result};
+use crate::cli::output::note;
 
 /// What cells are of. Cells under another head are worth nothing.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -21,6 +23,9 @@ use crate::cli::error::{CliError, Result};
 pub(super) struct Head {
     experiment: String,
     program: String,
+    /// SHA-256 of the program's file: the same version may be built of other code.
+    #[serde(default)]
+    build: String,
     quick: bool,
     pub(super) seed: u64,
     /// SHA-256 of the parameters, the columns and the keys of the cells.
@@ -61,14 +66,49 @@ impl Head {
         Self {
             experiment: experiment.name().to_owned(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
+            build: own_build().to_owned(),
             quick: scale == Scale::Quick,
             seed,
-            digest: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+            digest: hexadecimal(hash),
         }
     }
 
     pub(super) fn scale(&self) -> Scale {
         if self.quick { Scale::Quick } else { Scale::Full }
+    }
+
+    /// Whether this very program kept the cells.
+    pub(super) fn is_own_build(&self) -> bool {
+        self.build == own_build()
+    }
+
+    /// The same but for the build.
+    fn is_same_work(&self, other: &Self) -> bool {
+        *self == Self { build: self.build.clone(), ..other.clone() }
+    }
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256 of the program that runs; empty where its file cannot be read.
+fn own_build() -> &'static str {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    BUILD.get_or_init(|| digest_of_self().unwrap_or_default())
+}
+
+fn digest_of_self() -> std::io::Result<String> {
+    let mut program = BufReader::new(File::open(std::env::current_exe()?)?);
+    let mut hash = Sha256::new();
+    loop {
+        let part = program.fill_buf()?;
+        if part.is_empty() {
+            return Ok(hexadecimal(hash));
+        }
+        hash.update(part);
+        let read = part.len();
+        program.consume(read);
     }
 }
 
@@ -94,26 +134,37 @@ fn path_of(folder: &Path, experiment: &dyn Experiment) -> PathBuf {
 }
 
 impl Kept {
-    /// Opens the file for writing, with what it has under the same head; whatever else is in it is dropped.
-    pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head) -> Result<Self> {
+    /// Opens the file for writing, with what it has under the same head; `reuse` takes what another build kept, too. A file
+    /// with other cells is set aside.
+    pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head, reuse: bool) -> Result<Self> {
         let path = path_of(folder, experiment);
         let failed = |error: std::io::Error| CliError::file(&path, error);
-        let mut file =
-            File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(CliError::file(&path, "another run writes it: wait for its end, or give another --out"));
-            }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        let mut file = locked(&path)?;
+        let (found, cells, length) = read(BufReader::new(&file), experiment.columns().len()).map_err(failed)?;
+        let fits = |found: &Head| found == head || reuse && found.is_same_work(head);
+        if found.as_ref().is_some_and(fits) {
+            file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
+            return Ok(Self { path, file, cells });
         }
-        let (found, cells, length) = read(&file).map_err(failed)?;
-        let (cells, length) = if found.as_ref() == Some(head) { (cells, length) } else { (HashMap::new(), 0) };
-        file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
-        let mut kept = Self { path, file, cells };
-        if length == 0 {
-            kept.append(head)?;
+        if !cells.is_empty() {
+            let aside = path.with_extension("cells.old");
+            std::fs::rename(&path, &aside).map_err(failed)?;
+            let (what, remedy) = if found.is_some_and(|found| found.is_same_work(head)) {
+                ("another build of the program", ": to go on with them, put the file back and run with --reuse")
+            } else {
+                ("other parameters, another seed or another version of the program", "")
+            };
+            note(format_args!(
+                "{}: its {} finished parts are of {what}, so it starts anew; they are set aside in {}{remedy}",
+                experiment.name(),
+                cells.len(),
+                aside.display()
+            ));
+            file = locked(&path)?;
         }
+        file.set_len(0).map_err(failed)?;
+        let mut kept = Self { path, file, cells: HashMap::new() };
+        kept.append(serde_json::to_string(head).map_err(std::io::Error::from)?)?;
         Ok(kept)
     }
 
@@ -125,8 +176,9 @@ impl Kept {
     ) -> Result<Option<(Head, Table)>> {
         let path = path_of(folder, experiment);
         let Ok(file) = File::open(&path) else { return Ok(None) };
-        let (head, cells, _) = read(&file).map_err(|error| CliError::file(&path, error))?;
-        let Some(head) = head.filter(|head| *head == Head::new(experiment, head.scale(), head.seed)) else {
+        let read = read(BufReader::new(&file), experiment.columns().len());
+        let (head, cells, _) = read.map_err(|error| CliError::file(&path, error))?;
+        let Some(head) = head.filter(|head| head.is_same_work(&Head::new(experiment, head.scale(), head.seed))) else {
             return Ok(None);
         };
         let mut table = Table::new(experiment.columns());
@@ -146,24 +198,41 @@ impl Kept {
 
     /// Keeps a finished cell: from here on it survives the end of the process.
     pub(super) fn keep(&mut self, key: &str, rows: Vec<Vec<Value>>) -> Result<()> {
-        let entries = rows.iter().map(|row| row.iter().map(Entry::from).collect()).collect();
-        self.append(&Line { cell: key.to_owned(), rows: entries })?;
+        self.append(line(key, &rows)?)?;
         self.cells.insert(key.to_owned(), rows);
         Ok(())
     }
 
-    fn append(&mut self, line: &impl Serialize) -> Result<()> {
-        let mut text = serde_json::to_string(line).map_err(std::io::Error::from)?;
-        text.push('\n');
-        self.file.write_all(text.as_bytes()).map_err(|error| CliError::file(&self.path, error))
+    fn append(&mut self, mut line: String) -> Result<()> {
+        line.push('\n');
+        self.file.write_all(line.as_bytes()).map_err(|error| CliError::file(&self.path, error))
     }
 }
 
-/// The head, the cells, and the length of the part of the file that could be read.
-type Content = (Option<Head>, HashMap<String, Vec<Vec<Value>>>, u64);
+/// Opens a file that nobody else writes; it is made when it is not there.
+fn locked(path: &Path) -> Result<File> {
+    let failed = |error: std::io::Error| CliError::file(path, error);
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(CliError::file(path, "another run writes it: wait for its end, or give another --out"))
+        }
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
 
-fn read(file: &File) -> std::io::Result<Content> {
-    let mut reader = BufReader::new(file);
+/// A cell's line, without its end.
+pub(super) fn line(cell: &str, rows: &[Vec<Value>]) -> std::io::Result<String> {
+    let rows = rows.iter().map(|row| row.iter().map(Entry::from).collect()).collect();
+    Ok(serde_json::to_string(&Line { cell: cell.to_owned(), rows })?)
+}
+
+/// The head, the cells, and the length of the part of the file that could be read.
+pub(super) type Content = (Option<Head>, HashMap<String, Vec<Vec<Value>>>, u64);
+
+/// Reads up to the first line that is none; every row has a value for each of the columns.
+pub(super) fn read(mut reader: impl BufRead, columns: usize) -> std::io::Result<Content> {
     let (mut text, mut cells, mut length) = (Vec::new(), HashMap::new(), 0);
     let mut head = None;
     while reader.read_until(b'\n', &mut text)? > 0 && text.ends_with(b"\n") {
@@ -172,6 +241,9 @@ fn read(file: &File) -> std::io::Result<Content> {
             head = Some(found);
         } else {
             let Ok(Line { cell, rows }) = serde_json::from_slice(&text) else { break };
+            if rows.iter().any(|row| row.len() != columns) {
+                break;
+            }
             cells.insert(cell, rows.into_iter().map(|row| row.into_iter().map(Value::from).collect()).collect());
         }
         length += text.len() as u64;
@@ -209,13 +281,24 @@ mod tests {
     }
 
     #[test]
+    fn a_row_without_a_value_for_every_column_ends_what_is_read() {
+        let head = serde_json::to_string(&Head::new(experiment().as_ref(), Scale::Quick, 1)).unwrap();
+        let file = format!("{head}\n{{\"cell\":\"a\",\"rows\":[[1,null]]}}\n");
+        let torn = format!("{file}{{\"cell\":\"b\",\"rows\":[[1]]}}\n{{\"cell\":\"c\",\"rows\":[]}}\n");
+        let (_, cells, length) = read(torn.as_bytes(), 2).unwrap();
+        assert_eq!((cells.into_keys().collect::<Vec<_>>(), length), (vec!["a".to_owned()], file.len() as u64));
+    }
+
+    #[test]
     fn cells_survive_and_torn_lines_other_seeds_and_other_scales_do_not() {
         let folder = tempfile::tempdir().unwrap();
         let experiment = experiment();
         let head = |scale, seed| Head::new(experiment.as_ref(), scale, seed);
-        let open = |head: &Head| Kept::open(folder.path(), experiment.as_ref(), head).unwrap();
+        let open = |head: &Head| Kept::open(folder.path(), experiment.as_ref(), head, false).unwrap();
         let quick = head(Scale::Quick, 1);
-        let rows = vec![vec![Value::Number(f64::NAN), "a \"b\"".into(), 0.1f64.into()]];
+        let mut row = vec![Value::Number(f64::NAN), "a \"b\"".into(), 0.1f64.into()];
+        row.resize(experiment.columns().len(), 0u32.into());
+        let rows = vec![row];
         let mut kept = open(&quick);
         kept.keep("one", rows).unwrap();
         kept.keep("two", vec![]).unwrap();
@@ -225,12 +308,20 @@ mod tests {
         std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         let kept = open(&quick);
         assert!(kept.has("one") && !kept.has("two"));
-        assert_eq!(kept.cells["one"][0][1..], ["a \"b\"".into(), Value::Number(0.1)]);
+        assert_eq!(kept.cells["one"][0][1..3], ["a \"b\"".into(), Value::Number(0.1)]);
         assert!(matches!(kept.cells["one"][0][0], Value::Number(number) if number.is_nan()));
         assert!(whole.starts_with(&std::fs::read(&path).unwrap()));
         // Nobody else may write meanwhile.
-        assert!(Kept::open(folder.path(), experiment.as_ref(), &quick).is_err());
+        assert!(Kept::open(folder.path(), experiment.as_ref(), &quick, true).is_err());
         drop(kept);
+        // What another build kept is taken if that is asked for, and set aside otherwise.
+        let other = Head { build: "00".into(), ..quick.clone() };
+        assert!(Kept::open(folder.path(), experiment.as_ref(), &other, true).unwrap().has("one"));
+        assert!(!open(&other).has("one"));
+        let aside = path.with_extension("cells.old");
+        assert!(whole.starts_with(&std::fs::read(&aside).unwrap()));
+        std::fs::rename(&aside, &path).unwrap();
+        assert!(open(&quick).has("one"));
         for other in [head(Scale::Quick, 2), head(Scale::Full, 1)] {
             assert!(!open(&other).has("one"));
             open(&quick).keep("one", vec![]).unwrap();

@@ -35,7 +35,7 @@ pub(super) struct List {
 ///
 /// Every experiment leaves NAME.csv with its rows, NAME.svg with its figures, and its part of index.html: what the paper
 /// says, what we measure, why they differ. Finished parts are kept in NAME.cells: an interrupted run goes on where it ended,
-/// and one with other parameters, another seed or another version starts anew.
+/// and one with other parameters, another seed or another program starts anew, with the parts of before set aside.
 #[derive(Args)]
 pub(super) struct Run {
     /// Which ones: names of `experiment list`, or `all`
@@ -53,6 +53,9 @@ pub(super) struct Run {
     /// Seed of every random number
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Go on with finished parts that another build of the same version has kept
+    #[arg(long)]
+    reuse: bool,
     #[command(flatten)]
     format: Format,
 }
@@ -137,7 +140,7 @@ impl Run {
         std::fs::create_dir_all(&self.out).map_err(|error| CliError::file(&self.out, error))?;
         let data = folder::DataFolder::new(self.data);
         let scale = if self.quick { Scale::Quick } else { Scale::Full };
-        let job = run::Job { out: &self.out, data: &data, scale, seed: self.seed };
+        let job = run::Job { out: &self.out, data: &data, scale, seed: self.seed, reuse: self.reuse };
         let outcomes = job.run(&experiments)?;
         let report = self.out.join("index.html");
         let sections = job.sections(&experiments)?;

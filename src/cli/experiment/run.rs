@@ -23,6 +23,8 @@ pub(super) struct Job<'a> {
     pub(super) data: &'a DataFolder,
     pub(super) scale: Scale,
     pub(super) seed: u64,
+    /// Whether cells that another build kept count.
+    pub(super) reuse: bool,
 }
 
 /// What became of an experiment.
@@ -155,7 +157,7 @@ impl Job<'_> {
         let mut cells = experiment.cells(self.scale);
         cells.retain(|cell| cell.data().is_none_or(|set| !missing.contains(&set)));
         let head = Head::new(experiment, self.scale, self.seed);
-        let kept = Kept::open(self.out, experiment, &head)?;
+        let kept = Kept::open(self.out, experiment, &head, self.reuse)?;
         let reused = cells.iter().filter(|cell| kept.has(&key_of(cell, self.data))).count();
         let state = State { kept, reused, finished: 0, spent: Duration::ZERO, problem: None };
         Ok(Work { experiment, missing, cells, state: Mutex::new(state) })

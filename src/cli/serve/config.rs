@@ -13,7 +13,8 @@ pub(super) fn read(path: &Path) -> Result<ServerConfig> {
     parse(&text).map_err(|problem| CliError::Usage(format!("{}, {problem}", path.display())))
 }
 
-fn parse(text: &str) -> core::result::Result<ServerConfig, String> {
+/// The settings of this text, or what is wrong with it and where.
+pub(super) fn parse(text: &str) -> core::result::Result<ServerConfig, String> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.get(..start).unwrap_or(text);

@@ -2,7 +2,7 @@
 
 use rand::seq::SliceRandom;
 
-use super::{REAL, data_set, decimals, is};
+use super::{REAL, SWEEPS, data_set, decimals, is, sweeps_beside_the_papers};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
@@ -34,7 +34,7 @@ const PRINTED: [(&str, f64, f64); 4] =
 
 /// Permutations, projections by each method, sweeps of PPCA.
 fn effort(scale: Scale) -> (u32, usize, usize) {
-    scale.choose((5, 5, 2000), (2, 2, 200))
+    scale.choose((5, 5, SWEEPS), (2, 2, 200))
 }
 
 /// Part of the projected records that trains, C included.
@@ -134,7 +134,7 @@ impl Experiment for Classification {
         vec![
             ("epsilon, delta of MOD-SULQ", format!("{EPSILON}, {DELTA} (those of section 6.3; 6.4 does not say)")),
             ("permutations, projections", format!("{permutations}, {projections} (the paper: 5, 5)")),
-            ("sweeps of PPCA", format!("{sweeps} (the paper: 20,000; Figure 2 shows why fewer are enough here)")),
+            ("sweeps of PPCA", sweeps_beside_the_papers(sweeps)),
             (
                 "classifier",
                 "linear SVM by dual coordinate descent with a regularized intercept (the paper: libSVM)".into(),

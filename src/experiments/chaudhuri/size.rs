@@ -2,7 +2,9 @@
 
 use rand::seq::index;
 
-use super::{Methods, REAL, data_set, decimals, eigenvalues, expected, is, real_sample};
+use super::{
+    Methods, REAL, SWEEPS, data_set, decimals, eigenvalues, expected, is, real_sample, sweeps_beside_the_papers,
+};
 use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
@@ -28,7 +30,7 @@ struct Effort {
 
 fn effort(scale: Scale) -> Effort {
     scale.choose(
-        Effort { subsets: 5, sweeps: 2000, draws: [10, 100, 10], shares: &SHARES },
+        Effort { subsets: 5, sweeps: SWEEPS, draws: [10, 100, 10], shares: &SHARES },
         Effort { subsets: 2, sweeps: 200, draws: [2, 10, 1], shares: &[0.02, 0.1, 0.5, 1.0] },
     )
 }
@@ -65,10 +67,7 @@ impl Experiment for DataSize {
             ("k", REAL.map(|(name, k)| format!("{name} {k}")).join(", ")),
             ("n", format!("{:?} of all records (ours)", effort.shares)),
             ("subsets of each size", format!("{} (the paper: 5)", effort.subsets)),
-            (
-                "sweeps of PPCA",
-                format!("{} (the paper: 20,000; Figure 2 shows why fewer are enough here)", effort.sweeps),
-            ),
+            ("sweeps of PPCA", sweeps_beside_the_papers(effort.sweeps)),
             (
                 "draws of PPCA, of MOD-SULQ and random, of double-cap",
                 format!("{ppca}, {others}, {local} (the paper: 10, 100)"),

@@ -10,7 +10,7 @@
 //! Both divisors are read from the records themselves. The papers' guarantees, and ours here, hold about records that
 //! are so scaled: the divisors count as public.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read as _};
 
 use nalgebra::DMatrix;
 
@@ -38,7 +38,7 @@ pub enum Scaling {
 pub struct Connections {
     dimension: usize,
     /// Where the features of each record begin in `features` and `values`; one more at the end.
-    starts: Vec<u32>,
+    starts: Vec<usize>,
     features: Vec<u16>,
     values: Vec<f64>,
     norms: Vec<f64>,
@@ -51,12 +51,21 @@ impl Connections {
     ///
     /// # Errors
     /// [`DataError`] with the number of the line that is not such a connection, or when there is none.
-    pub fn read(reader: impl BufRead) -> Result<Self, DataError> {
+    pub fn read(mut reader: impl BufRead) -> Result<Self, DataError> {
         let mut raw = Raw::default();
-        for (index, line) in reader.lines().enumerate() {
-            let line = line?;
-            if !line.is_empty() {
-                raw.push(index + 1, &line)?;
+        let mut text = String::new();
+        for line in 1.. {
+            text.clear();
+            if reader.by_ref().take(LONGEST_LINE + 1).read_line(&mut text)? == 0 {
+                break;
+            }
+            if text.len() as u64 > LONGEST_LINE {
+                let what = format!("it has over {LONGEST_LINE} bytes, which no connection has");
+                return Err(DataError::Line { line, what });
+            }
+            let connection = text.trim_end_matches(['\r', '\n']);
+            if !connection.is_empty() {
+                raw.push(line, connection)?;
             }
         }
         if raw.normal.is_empty() {
@@ -97,7 +106,7 @@ impl Connections {
     /// # Panics
     /// If there is no such record.
     pub fn record(&self, index: usize, scaling: Scaling) -> impl ExactSizeIterator<Item = (usize, f64)> + Clone {
-        let range = self.starts[index] as usize..self.starts[index + 1] as usize;
+        let range = self.starts[index]..self.starts[index + 1];
         let divisor = match scaling {
             Scaling::LargestNorm => self.largest_norm,
             Scaling::UnitNorm => self.norms[index],
@@ -232,7 +241,7 @@ impl Raw {
                 found.values.push(value);
                 square += value * value;
             }
-            found.starts.push(found.features.len() as u32);
+            found.starts.push(found.features.len());
             found.norms.push(square.sqrt());
         }
         found.largest_norm = found.norms.iter().copied().fold(0.0, f64::max);
@@ -242,6 +251,9 @@ impl Raw {
 
 /// Far above what the data set has (66): a file with more is another one.
 const MAX_VALUES: usize = 1000;
+
+/// Far above what the data set has (some 170 bytes): memory is not for a file without ends of lines to fill.
+const LONGEST_LINE: u64 = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -283,5 +295,6 @@ mod tests {
         assert!(message(good.clone() + "1,2,3\n").contains("line 2: 3 fields"));
         assert!(message(good.clone() + &good.replacen("1,", "one,", 1)).contains("line 2: column 1 is \"one\""));
         assert!(message(good.replacen("1,", "inf,", 1)).contains("line 1"));
+        assert!(message(good.clone() + &good.replace("http", &"h".repeat(5000))).contains("line 2: it has over 4096"));
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::running::{Kept, Running};
-use crate::baselines::dps_pca::{Session, SessionId};
+use crate::baselines::dps_pca::{Session, SessionId, State};
 use crate::server::ServerError;
 use crate::server::problem::{Kind, Problem};
 
@@ -117,11 +117,10 @@ fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
         }
         Err(error) => return Err(error.to_string()),
     };
-    let session = Session::from_json(&text).map_err(|error| error.to_string())?;
-    if session.id() != id {
-        return Err(format!("{PARAMETERS} is of the session {}", session.id()));
+    let running = restored(&text, folder.to_owned())?;
+    if running.session().id() != id {
+        return Err(format!("{PARAMETERS} is of the session {}", running.session().id()));
     }
-    let running = Running::new(session, folder.to_owned()).map_err(|error| error.to_string())?;
     let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let names: Vec<std::ffi::OsString> = names.map_err(|error: io::Error| error.to_string())?;
     // By round, then by provider, as their names are sorted.
@@ -130,10 +129,27 @@ fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
     names.sort_unstable();
     for name in names {
         let bytes = fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
-        let kept = serde_json::from_slice(&bytes).map_err(|error| format!("{name}: {error}"))?;
-        running.replay(kept).map_err(|problem| format!("{name}: {problem}"))?;
+        running.replay(&bytes).map_err(|problem| format!("{name}: {problem}"))?;
     }
     Ok(Some(running))
+}
+
+/// The session of these parameters, before its first message.
+fn restored(parameters: &str, folder: PathBuf) -> Result<Running, String> {
+    let session = Session::from_json(parameters).map_err(|error| error.to_string())?;
+    Running::new(session, folder).map_err(|error| error.to_string())
+}
+
+/// The session and the state that a start finds in a folder of these files, the messages in the order of their names. For
+/// fuzzing.
+///
+/// # Errors
+/// What the start is refused with.
+#[doc(hidden)]
+pub fn read_session(parameters: &str, messages: &[&[u8]]) -> Result<(Session, State), String> {
+    let running = restored(parameters, PathBuf::new())?;
+    messages.iter().try_for_each(|message| running.replay(message))?;
+    Ok((running.session().clone(), running.state(None)))
 }
 
 /// Writes a file that is on the disk, whole, when this returns.

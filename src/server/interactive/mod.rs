@@ -16,7 +16,6 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path as UrlPath, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
 use serde_json::json;
 use subtle::ConstantTimeEq;
 use tokio::task::spawn_blocking;
@@ -26,8 +25,9 @@ use super::app::App;
 use super::problem::{Kind, Problem, excerpt};
 use super::tasks::read_json;
 use super::tokens::{Role, presented};
-use crate::baselines::dps_pca::{LARGEST_CELL, Parameters, Session, SessionId};
+use crate::baselines::dps_pca::{Message, Parameters, Session, SessionError, SessionId};
 pub(super) use folder::Sessions;
+pub use folder::read_session;
 use running::Running;
 
 /// The longest that a request waits for a round to begin: proxies and clients give up at thirty seconds.
@@ -36,14 +36,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(25);
 /// Bytes of a number in a message, and of what is around them.
 const BYTES_PER_NUMBER: usize = 20;
 const BESIDE_THE_NUMBERS: usize = 1024;
-
-/// What a provider sends.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Message {
-    round: u32,
-    cells: Vec<i64>,
-}
 
 /// `GET /sessions`.
 pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
@@ -123,7 +115,7 @@ pub(super) async fn state(
         changes.mark_unchanged();
         // It may be deleted while somebody waits for it.
         let state = app.sessions.find(id).ok_or_else(|| unknown(&id.to_string()))?.state(provider);
-        let waiting = state.is_open() && after.is_some_and(|after| state.round() <= after);
+        let waiting = state.is_open() && after.is_some_and(|after| state.round <= after);
         if !waiting || Instant::now() >= deadline || app.events.stopping() {
             return Ok(Json(state).into_response());
         }
@@ -148,17 +140,8 @@ pub(super) async fn take(
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem).await),
     };
     let Message { round, cells } = read_json(&app, &headers, body, message_bytes(running.session())).await?;
-    let (dimension, rank) = running.session().shape();
-    let bad = |detail| Err(Problem::new(Kind::BadMessage, detail));
-    if cells.len() != dimension * rank {
-        let found = cells.len();
-        return bad(format!(
-            "the message has {found} numbers: it must have {dimension} times {rank}, column after column"
-        ));
-    }
-    if let Some(place) = cells.iter().position(|cell| cell.unsigned_abs() > LARGEST_CELL.unsigned_abs()) {
-        return bad(format!("number {place} (from 0) is {}: no provider sends more than 2^52", cells[place]));
-    }
+    let bad = |error: SessionError| Problem::new(Kind::BadMessage, error.to_string());
+    running.session().check_cells(&cells).map_err(bad)?;
     let id = running.session().id();
     let taken = spawn_blocking(move || running.take(provider, round, cells)).await;
     taken.map_err(|error| Problem::internal(error.to_string()))??;

@@ -10,7 +10,8 @@ use tokio::sync::watch;
 
 use super::folder;
 use crate::baselines::BaselineError;
-use crate::baselines::dps_pca::{Coordinator, Session};
+use crate::baselines::dps_pca::{Coordinator, Session, State};
+use crate::server::object;
 use crate::server::problem::{Kind, Problem};
 
 /// A session and what has come in.
@@ -42,35 +43,6 @@ pub(super) struct Kept {
     pub(super) cells: Vec<i64>,
 }
 
-/// What `GET /sessions/{id}/state` answers.
-#[derive(Serialize)]
-pub(super) struct Told {
-    session: String,
-    round: u32,
-    rounds: u32,
-    finished: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failed: Option<String>,
-    /// The providers that this round waits for.
-    missing: Vec<u32>,
-    /// How many rounds the provider that asks has answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answered: Option<u32>,
-    /// The columns of Q(t): the components, once it is finished.
-    basis: Vec<Vec<f64>>,
-}
-
-impl Told {
-    pub(super) fn round(&self) -> u32 {
-        self.round
-    }
-
-    /// Whether there will be another round.
-    pub(super) fn is_open(&self) -> bool {
-        !self.finished && self.failed.is_none()
-    }
-}
-
 impl Running {
     /// A session in `folder` before its first message.
     pub(super) fn new(session: Session, folder: PathBuf) -> Result<Self, BaselineError> {
@@ -97,12 +69,12 @@ impl Running {
         self.changed.send_replace(());
     }
 
-    pub(super) fn state(&self, provider: Option<u32>) -> Told {
+    pub(super) fn state(&self, provider: Option<u32>) -> State {
         let progress = self.progress();
         let coordinator = &progress.coordinator;
         let over = coordinator.finished() || progress.failed.is_some();
         let everybody = 1..=self.session.parameters().providers;
-        Told {
+        State {
             session: self.session.id().to_string(),
             round: coordinator.round(),
             rounds: self.session.parameters().rounds,
@@ -141,16 +113,22 @@ impl Running {
     }
 
     /// Takes a message that was kept by an earlier run.
-    pub(super) fn replay(&self, kept: Kept) -> Result<(), String> {
-        let (dimension, rank) = self.session.shape();
-        let mut progress = self.progress();
-        let fits = kept.cells.len() == dimension * rank
-            && (1..=self.session.parameters().providers).contains(&kept.provider)
-            && matches!(progress.is_new(kept.provider, kept.round, &kept.cells), Ok(true));
-        if !fits {
-            return Err(format!("the message of provider {} in round {} does not fit", kept.provider, kept.round));
+    pub(super) fn replay(&self, bytes: &[u8]) -> Result<(), String> {
+        let kept: Kept = object::from_slice(bytes).map_err(|error| error.to_string())?;
+        let Kept { round, provider, .. } = kept;
+        let refused =
+            |problem: String| format!("the message of provider {provider} in round {round} does not fit: {problem}");
+        self.session.check_cells(&kept.cells).map_err(|error| refused(error.to_string()))?;
+        let providers = self.session.parameters().providers;
+        if !(1..=providers).contains(&provider) {
+            return Err(refused(format!("the session has {providers} providers")));
         }
-        progress.add(&self.session, kept);
+        let mut progress = self.progress();
+        match progress.is_new(provider, round, &kept.cells) {
+            Ok(true) => progress.add(&self.session, kept),
+            Ok(false) => return Err(refused("it is there twice".into())),
+            Err(problem) => return Err(refused(problem.detail().to_owned())),
+        }
         Ok(())
     }
 

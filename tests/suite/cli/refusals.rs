@@ -350,7 +350,8 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
     let zeros = [0u8; 64];
     let whole = npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]);
-    let cases: [(&str, Vec<u8>, &str); 12] = [
+    let deep = [&b"\x93NUMPY\x01\x00\x88\x13"[..], &[b'('; 5000]].concat();
+    let cases: [(&str, Vec<u8>, &str); 16] = [
         ("strings", npy("<U4", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
         ("complex", npy("<c16", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
         ("objects", npy("|O", false, "(1, 2)", &zeros), ""),
@@ -363,6 +364,10 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         ("cut-after-a-row", whole[..whole.len() - 16].to_vec(), "row 2 of 2: it was cut"),
         ("cut-in-the-header", whole[..40].to_vec(), "NPY"),
         ("endless", npy("<f8", false, "(4294967296, 4294967296)", &zeros), "the header is wrong"),
+        ("overflowing", npy("<f8", false, &format!("({0}, {0})", i64::MAX), &zeros), "the header is wrong"),
+        ("hexadecimal", npy("<f8", false, "(0x7fffffffffffffff, 0x7fffffffffffffff)", &zeros), "the header is wrong"),
+        ("claims-gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "4294967295 bytes"),
+        ("deep", deep, "brackets 5000 deep"),
     ];
     for (name, content, part) in cases {
         folder.write(&format!("{name}.npy"), content);

@@ -1,0 +1,41 @@
+//! Any bytes are records in CSV or NPY, gzip or not, or an error: rows in their order, and what a schema takes of them is
+//! finite.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use ldp_pca::schema::Schema;
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../cli/mod.rs"]
+mod cli;
+
+const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},
+    {"name":"y","type":"categorical","values":["a","b"],"unseen":"error"},{"name":"z","type":"ignored"}]}"#;
+
+static SCHEMAS: LazyLock<[Option<Schema>; 2]> =
+    LazyLock::new(|| [None, Some(Schema::from_json(SCHEMA).expect("a schema"))]);
+
+fuzz_target!(|input: &[u8]| {
+    // The first byte chooses how the first line is taken.
+    let Some((&choice, bytes)) = input.split_first() else { return };
+    let schema = SCHEMAS[usize::from(choice) / 3 % 2].as_ref();
+    let Ok(records) = cli::records(bytes, choice % 3, schema) else { return };
+    assert!(records.rows.is_empty() || records.numbers.is_empty());
+    let header = usize::from(records.names.is_some());
+    assert!(records.names.iter().all(|names| !names.is_empty()));
+    assert!(choice % 3 != 2 || header == 0);
+    // Rows start on lines one below the other.
+    assert!(records.rows.is_sorted_by(|left, right| left.0 < right.0), "{:?}", records.rows);
+    assert!(records.rows.first().is_none_or(|first| first.0 > header as u64));
+    for fields in records.rows.iter().filter_map(|(_, row)| row.as_ref().ok()) {
+        assert!(!fields.is_empty());
+        if let Some(schema) = schema
+            && let Ok(features) = schema.encode_fields(&fields.iter().map(String::as_str).collect::<Vec<_>>())
+        {
+            assert!(features.len() == schema.dimension() && features.iter().all(|feature| feature.is_finite()));
+        }
+    }
+    let width = records.numbers.first().map_or(0, Vec::len);
+    assert!(records.numbers.iter().all(|row| row.len() == width && width > 0));
+});
