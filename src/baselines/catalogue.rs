@@ -94,8 +94,12 @@ pub fn key(name: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use chacha20::ChaCha12Rng;
+    use nalgebra::DMatrix;
+    use rand::SeedableRng;
+
     use super::*;
-    use crate::baselines::{Shape, Trust};
+    use crate::baselines::{BaselineError, Sample, Shape, Trust};
     use crate::recovery::Rank;
 
     fn all() -> Vec<Box<dyn SubspaceEstimator>> {
@@ -115,6 +119,22 @@ mod tests {
         let mut all = all().into_iter().map(|method| method.name());
         let pages = for_pages(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
         assert!(pages.iter().all(|method| all.any(|name| name == method.name())));
+    }
+
+    #[test]
+    fn a_method_that_reads_records_one_by_one_says_so_in_its_own_name() {
+        let moments = Sample::from_second_moment(DMatrix::identity(4, 4) / 4.0, 100_000, 1.0).unwrap();
+        let mut refusals = 0;
+        for method in all() {
+            let mut rng = ChaCha12Rng::seed_from_u64(1);
+            if let Err(BaselineError::NeedsRecords { method: named }) =
+                method.estimate(&moments, Rank::new(2).unwrap(), &mut rng)
+            {
+                assert_eq!(named, method.name());
+                refusals += 1;
+            }
+        }
+        assert!(refusals > 3, "{refusals}");
     }
 
     #[test]

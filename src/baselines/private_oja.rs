@@ -265,7 +265,7 @@ impl SubspaceEstimator for PrivateOja {
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         let dimension = sample.dimension();
         rank.check(dimension)?;
-        let records = sample.columns(NAME)?;
+        let records = sample.columns(self.name())?;
         let shape = Shape { records: sample.records(), dimension, rank };
         let multiplier = self.noise_multiplier(shape)?;
         let order = permutation(records.ncols(), rng);

@@ -49,10 +49,15 @@ impl DoubleCapPca {
         Ok(DoubleCap::new(dimension, ball, self.epsilon, self.candidates, self.cap).map_err(Error::from)?)
     }
 
-    /// What becomes of the reports of all records.
-    pub(super) fn sums(&self, sample: &Sample, rng: &mut dyn CryptoRng) -> Result<Estimate, BaselineError> {
+    /// What becomes of the reports of all records, for `method`.
+    pub(super) fn sums(
+        &self,
+        method: &'static str,
+        sample: &Sample,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Estimate, BaselineError> {
         let mechanism = self.mechanism(sample.dimension())?;
-        let mut matrix = directions_mean(&mechanism, sample.rows(self.name())?, rng);
+        let mut matrix = directions_mean(&mechanism, sample.rows(method)?, rng);
         let gain = mechanism.gain();
         for index in 0..sample.dimension() {
             matrix[(index, index)] -= 1.0;
@@ -86,7 +91,7 @@ impl SubspaceEstimator for DoubleCapPca {
     /// Diagnostics: `noise`, the standard deviation of an off-diagonal entry of the estimate.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         check(sample, rank, self.name())?;
-        self.sums(sample, rng)?.components(rank)
+        self.sums(self.name(), sample, rng)?.components(rank)
     }
 }
 
@@ -123,7 +128,7 @@ impl SubspaceEstimator for DoubleCapSparse {
     /// Diagnostics: `noise`, `penalty`, and `gap`, the solver's relative duality gap.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         check(sample, rank, self.name())?;
-        let Estimate { matrix, noise } = self.reports.sums(sample, rng)?;
+        let Estimate { matrix, noise } = self.reports.sums(self.name(), sample, rng)?;
         let penalty = default_penalty(noise, sample.dimension(), self.penalty_factor)?;
         let solution = certified(&matrix, rank, penalty)?;
         Ok(Outcome {

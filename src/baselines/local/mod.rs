@@ -142,7 +142,7 @@ mod tests {
             let estimates = [
                 wang_xu.sums(&sample, &mut rng),
                 analytic.sums(&sample, &mut rng).unwrap(),
-                double_cap.sums(&sample, &mut rng).unwrap(),
+                double_cap.sums("double-cap", &sample, &mut rng).unwrap(),
             ];
             for (index, estimate) in estimates.into_iter().enumerate() {
                 let error = &estimate.matrix - sample.second_moment();
