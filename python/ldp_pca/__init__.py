@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ._native import Aggregate, Randomizer, Reports, Task, __version__
-from .errors import AggregateError, LdpPcaError, RecordError, ReportError, TaskError
+from .errors import AggregateError, ClusterError, LdpPcaError, RecordError, ReportError, TaskError
 
 __all__ = [
     "Aggregate",
     "AggregateError",
+    "ClusterError",
     "LdpPcaError",
     "Randomizer",
     "RecordError",

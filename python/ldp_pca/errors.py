@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-__all__ = ["AggregateError", "LdpPcaError", "RecordError", "ReportError", "TaskError"]
+__all__ = ["AggregateError", "ClusterError", "LdpPcaError", "RecordError", "ReportError", "TaskError"]
 
 
 class LdpPcaError(Exception):
@@ -14,6 +14,8 @@ class LdpPcaError(Exception):
     """
 
     row: Optional[int] = None
+    #: The partition of a Spark DataFrame that the row is in.
+    partition: Optional[int] = None
 
 
 class TaskError(LdpPcaError, ValueError):
@@ -30,3 +32,7 @@ class ReportError(LdpPcaError, ValueError):
 
 class AggregateError(LdpPcaError, ValueError):
     """A state that is no sum of reports of the task, or does not go with another."""
+
+
+class ClusterError(LdpPcaError, RuntimeError):
+    """A Spark cluster that cannot do it: another version of this package, or data that change meanwhile."""
