@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
-__all__ = ["AggregateError", "LdpPcaError", "RecordError", "ReportError", "TaskError"]
+__all__ = [
+    "AggregateError",
+    "LdpPcaError",
+    "PlanError",
+    "RecordError",
+    "RecoveryError",
+    "ReportError",
+    "SchemaError",
+    "SkippedReportsWarning",
+    "TaskError",
+]
 
 
 class LdpPcaError(Exception):
@@ -13,11 +21,15 @@ class LdpPcaError(Exception):
     ``row`` is the row of the input that it is about, counted from 0, where there is one.
     """
 
-    row: Optional[int] = None
+    row: int | None = None
 
 
 class TaskError(LdpPcaError, ValueError):
     """A task that makes no sense."""
+
+
+class SchemaError(LdpPcaError, ValueError):
+    """Columns that make no sense, or a table without them."""
 
 
 class RecordError(LdpPcaError, ValueError):
@@ -30,3 +42,15 @@ class ReportError(LdpPcaError, ValueError):
 
 class AggregateError(LdpPcaError, ValueError):
     """A state that is no sum of reports of the task, or does not go with another."""
+
+
+class RecoveryError(LdpPcaError, ValueError):
+    """Components, or a covariance, that cannot be recovered."""
+
+
+class PlanError(LdpPcaError, ValueError):
+    """A question about a collection that has no answer."""
+
+
+class SkippedReportsWarning(UserWarning):
+    """Bytes that are no reports were left out, as was asked for."""
