@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 __all__ = ["AggregateError", "LdpPcaError", "RecordError", "ReportError", "TaskError"]
 
 
@@ -13,7 +11,7 @@ class LdpPcaError(Exception):
     ``row`` is the row of the input that it is about, counted from 0, where there is one.
     """
 
-    row: Optional[int] = None
+    row: int | None = None
 
 
 class TaskError(LdpPcaError, ValueError):
