@@ -25,10 +25,10 @@ from .errors import (
 if TYPE_CHECKING:
     from ._collecting import aggregate
     from ._covariance import Covariance, Mean, covariance
-    from .estimators import LocalPCA, LocalSparsePCA
     from ._planning import Plan, plan, predict
     from ._recovery import Confidence, Prediction, Recovery, SparseCertificate, recover
     from ._schema import infer_schema
+    from .estimators import LocalPCA, LocalSparsePCA
 
 __all__ = [
     "Aggregate",

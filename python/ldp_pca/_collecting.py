@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from ._native import Aggregate, Collection, Task
 from .errors import AggregateError, LdpPcaError, SkippedReportsWarning
@@ -19,7 +19,7 @@ _CHUNK = 32 << 20
 _BATCH = 1 << 16
 
 
-def aggregate(reports: Any, task: Task, *, threads: Optional[int] = None, skip_invalid: bool = False) -> Aggregate:
+def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_invalid: bool = False) -> Aggregate:
     """Sum reports, and sums of reports. A report that is there twice (by its id) is counted once, exactly.
 
     Parameters
@@ -57,7 +57,7 @@ def aggregate(reports: Any, task: Task, *, threads: Optional[int] = None, skip_i
 
 def _sources(reports: Any) -> Iterator[Any]:
     """What is added on its own."""
-    if hasattr(reports, "read_next_batch") or hasattr(reports, "to_batches") and not hasattr(reports, "num_rows"):
+    if hasattr(reports, "read_next_batch") or (hasattr(reports, "to_batches") and not hasattr(reports, "num_rows")):
         yield from _batches(reports)
     elif isinstance(reports, (str, os.PathLike, Aggregate, bytes)) or _is_columnar(reports):
         yield reports
@@ -117,7 +117,7 @@ def _plain(path: Path, task: Task) -> Iterator[tuple[int, bytes]]:
 
 def _parquet(path: Path, task: Task) -> Iterator[tuple[int, Any]]:
     try:
-        import pyarrow.parquet as parquet
+        from pyarrow import parquet
     except ImportError as error:
         raise ImportError(f"{path} is a Parquet file, which pyarrow reads: pip install 'ldp-pca[arrow]'") from error
     with parquet.ParquetFile(path) as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from ._native import Aggregate, _covariance
 
@@ -34,7 +34,7 @@ class Mean:
 
     values: Floats
     noise_deviation: float
-    in_column_units: Optional[Floats]
+    in_column_units: Floats | None
     noise_factor: float
 
 
@@ -70,23 +70,23 @@ class Covariance:
     feature_names: list[str]
     noise_deviation: float
     noise_edge: float
-    mean: Optional[Mean]
+    mean: Mean | None
     denoising: str
-    eigenvalues: Optional[Floats]
-    bulk: Optional[float]
+    eigenvalues: Floats | None
+    bulk: float | None
 
     def __repr__(self) -> str:
         """The shape and the level of the noise."""
         d = len(self.feature_names)
-        return f"Covariance({d} × {d}, records={self.records}, noise_deviation={self.noise_deviation:.3e})"
+        return f"Covariance(dimension={d}, records={self.records}, noise_deviation={self.noise_deviation:.3e})"
 
 
-def mean_of(found: Optional[dict[str, Any]]) -> Optional[Mean]:
+def mean_of(found: dict[str, Any] | None) -> Mean | None:
     """The mean that the native part describes."""
     return None if found is None else Mean(**found)
 
 
-def covariance(aggregate: Aggregate, *, fold: Optional[int] = None, denoise: str = "none") -> Covariance:
+def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = "none") -> Covariance:
     """Estimate the covariance of the records whose reports were summed.
 
     Parameters

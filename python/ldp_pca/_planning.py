@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from ._native import Aggregate, _plan
 from ._recovery import Prediction, prediction_of
@@ -35,11 +35,11 @@ class ShuffledPlan:
     """
 
     delta: float
-    local_epsilon: Optional[float]
-    predicted: Optional[Prediction]
-    records_for_target: Optional[int]
-    local_epsilon_for_target: Optional[float]
-    epsilon_for_target: Optional[float]
+    local_epsilon: float | None
+    predicted: Prediction | None
+    records_for_target: int | None
+    local_epsilon_for_target: float | None
+    epsilon_for_target: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,32 +83,32 @@ class Plan:
     epsilon: float
     guarantee: str
     uninformed: float
-    records: Optional[int]
-    target: Optional[float]
-    threshold_records: list[Optional[int]]
-    predicted: Optional[Prediction]
-    records_for_target: Optional[int]
-    epsilon_for_target: Optional[float]
-    shuffled: Optional[ShuffledPlan]
+    records: int | None
+    target: float | None
+    threshold_records: list[int | None]
+    predicted: Prediction | None
+    records_for_target: int | None
+    epsilon_for_target: float | None
+    shuffled: ShuffledPlan | None
     bounds: list[dict[str, Any]]
 
 
 def plan(
-    aggregate: Optional[Aggregate] = None,
+    aggregate: Aggregate | None = None,
     *,
     rank: int = 3,
-    dimension: Optional[int] = None,
-    spectrum: Optional[Sequence[float]] = None,
-    bulk: Optional[float] = None,
-    epsilon: Optional[float] = None,
+    dimension: int | None = None,
+    spectrum: Sequence[float] | None = None,
+    bulk: float | None = None,
+    epsilon: float | None = None,
     mechanism: str = "double-cap",
-    delta: Optional[float] = None,
-    candidates: Optional[int] = None,
-    cap: Optional[int] = None,
-    records: Optional[int] = None,
-    target: Optional[float] = None,
-    shuffled: Optional[float] = None,
-    sparsity: Optional[int] = None,
+    delta: float | None = None,
+    candidates: int | None = None,
+    cap: int | None = None,
+    records: int | None = None,
+    target: float | None = None,
+    shuffled: float | None = None,
+    sparsity: int | None = None,
 ) -> Plan:
     """Tell how many users it takes, and what they will give. Nothing is simulated.
 
@@ -171,7 +171,7 @@ def plan(
     return Plan(**found)
 
 
-def predict(records: int, aggregate: Optional[Aggregate] = None, **setting: Any) -> Prediction:
+def predict(records: int, aggregate: Aggregate | None = None, **setting: Any) -> Prediction:
     """Tell what so many reports will give: ``plan(aggregate, records=records, …).predicted``.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 from ._covariance import Mean, mean_of
 from ._native import Aggregate, _recover
@@ -112,7 +112,7 @@ class SparseCertificate:
     iterations: int
     support: list[int]
     noise_edge: float
-    cross_validation: Optional[list[dict[str, Any]]]
+    cross_validation: list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,17 +163,17 @@ class Recovery:
     components: Floats
     eigenvalues: Floats
     total_variance: float
-    explained_variance_ratio: Optional[Floats]
+    explained_variance_ratio: Floats | None
     leverages: Floats
-    spectrum: Optional[Floats]
-    gap: Optional[float]
+    spectrum: Floats | None
+    gap: float | None
     feature_names: list[str]
     noise_deviation: float
     noise_edge: float
-    mean: Optional[Mean]
-    sparse: Optional[SparseCertificate]
-    predicted: Optional[Prediction]
-    confidence: Optional[Confidence]
+    mean: Mean | None
+    sparse: SparseCertificate | None
+    predicted: Prediction | None
+    confidence: Confidence | None
 
     @property
     def support(self) -> list[str]:
@@ -192,7 +192,7 @@ class Recovery:
         )
 
 
-def prediction_of(found: Optional[dict[str, Any]]) -> Optional[Prediction]:
+def prediction_of(found: dict[str, Any] | None) -> Prediction | None:
     """The prediction that the native part describes."""
     return None if found is None else Prediction(**found)
 
@@ -202,11 +202,11 @@ def recover(
     rank: int,
     *,
     sparse: bool = False,
-    penalty: Union[str, float] = "auto",
-    tolerance: Optional[float] = None,
-    max_iterations: Optional[int] = None,
-    time_limit: Optional[float] = None,
-    bootstrap: Optional[int] = None,
+    penalty: str | float = "auto",
+    tolerance: float | None = None,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    bootstrap: int | None = None,
     bootstrap_seed: int = 1,
 ) -> Recovery:
     """Recover principal components from summed reports. Ctrl-C ends solver and bootstrap.

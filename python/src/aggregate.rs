@@ -100,8 +100,8 @@ impl Aggregate {
     /// reports : Arrow array or table, series, NumPy array, bytes, sequence of bytes, or Reports
     ///     Binary of any width (a table has it in the column ``report``), uint8 of shape (n, report_bytes), or reports one
     ///     after the other.
-    /// threads : int
-    ///     How many threads to use.
+    /// threads : int or None
+    ///     How many threads to use; None for as many as the machine has.
     ///
     /// Returns
     /// -------
@@ -112,9 +112,9 @@ impl Aggregate {
     /// ------
     /// ReportError
     ///     For bytes that are no report of the task, with their ``row``.
-    #[pyo3(signature = (reports, *, threads=1))]
-    fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: usize) -> PyResult<usize> {
-        let threads = threads_of(Some(threads))?;
+    #[pyo3(signature = (reports, *, threads=Some(1)))]
+    fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
+        let threads = threads_of(threads)?;
         let rows = Rows::of(reports)?;
         let task = self.task.get();
         let slices = rows.slices(task)?;
