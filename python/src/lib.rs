@@ -2,9 +2,15 @@
 //! interpreter's lock.
 
 mod aggregate;
+mod covariance;
 mod error;
+mod infer;
+mod planning;
 mod randomizer;
+mod records;
+mod recovery;
 mod reports;
+mod signals;
 mod task;
 
 use pyo3::prelude::pymodule;
@@ -13,9 +19,17 @@ use pyo3::prelude::pymodule;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::aggregate::Aggregate;
+    use super::aggregate::{Aggregate, Collection};
+    #[pymodule_export]
+    use super::covariance::_covariance;
+    #[pymodule_export]
+    use super::infer::_infer_schema;
+    #[pymodule_export]
+    use super::planning::_plan;
     #[pymodule_export]
     use super::randomizer::Randomizer;
+    #[pymodule_export]
+    use super::recovery::_recover;
     #[pymodule_export]
     use super::reports::Reports;
     #[pymodule_export]
