@@ -22,11 +22,11 @@ import tempfile
 import time
 import zlib
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as parquet
+from pyarrow import parquet
 
 import ldp_pca
 import ldp_pca.spark
@@ -36,6 +36,7 @@ BINARY = os.environ.get("LDP_PCA_BIN", "ldp-pca")
 
 
 def main() -> None:
+    """Measure what the options say."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--reports", type=int, default=8_000_000, help="double-cap reports, d = 40")
     arguments.add_argument("--dense", type=int, default=20_000, help="Gaussian reports of 80 kB, d = 400")
@@ -57,7 +58,8 @@ def main() -> None:
     spark.stop()
 
 
-def session(master: str, conf: List[str]) -> Any:
+def session(master: str, conf: list[str]) -> Any:
+    """Start Spark, in as many processes as the master says."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -71,7 +73,8 @@ def session(master: str, conf: List[str]) -> Any:
     return spark
 
 
-def measure(spark: Any, folder: Path, mechanism: str, dimension: int, count: int, runs: int) -> Dict[str, Any]:
+def measure(spark: Any, folder: Path, mechanism: str, dimension: int, count: int, runs: int) -> dict[str, Any]:
+    """Measure one mechanism."""
     task = make_task(folder, mechanism, dimension)
     make_reports(folder, task, count)
     whole = folder / "whole.ldpa"
@@ -104,6 +107,7 @@ def measure(spark: Any, folder: Path, mechanism: str, dimension: int, count: int
 
 
 def make_task(folder: Path, mechanism: str, dimension: int) -> ldp_pca.Task:
+    """Write a task by the command line."""
     folder.mkdir()
     columns = [{"name": f"x{i}", "type": "numeric", "offset": 0, "scale": 1} for i in range(dimension)]
     (folder / "schema.json").write_text(json.dumps({"columns": columns}))
@@ -128,7 +132,7 @@ def make_reports(folder: Path, task: ldp_pca.Task, count: int) -> None:
                 reports[:, 30] = 0  # the index of one of the 256 candidates
             for report in reports:
                 report[-4:] = np.frombuffer(zlib.crc32(report[:-4]).to_bytes(4, "little"), np.uint8)
-            plain.write(reports)
+            plain.write(reports.data)
             column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), rows, [None, pa.py_buffer(reports)])
             parquet.write_table(
                 pa.table([column], schema=schema),
@@ -143,6 +147,7 @@ def make_reports(folder: Path, task: ldp_pca.Task, count: int) -> None:
 
 
 def embed(folder: Path, task: ldp_pca.Task) -> ldp_pca.Aggregate:
+    """Sum all Parquet files in this process."""
     total = ldp_pca.Aggregate(task)
     rows = max(1, (32 << 20) // task.report_bytes)
     for path in sorted((folder / "parquet").iterdir()):
@@ -151,7 +156,8 @@ def embed(folder: Path, task: ldp_pca.Task) -> ldp_pca.Aggregate:
     return total
 
 
-def timed(run: Callable[[], Any], runs: int) -> List[float]:
+def timed(run: Callable[[], Any], runs: int) -> list[float]:
+    """Run it so many times, and give the seconds of each."""
     seconds = []
     for _ in range(runs):
         started = time.perf_counter()
@@ -178,11 +184,13 @@ def processor_seconds() -> float:
         below |= more
 
 
-def rates(count: int, seconds: List[float]) -> Dict[str, float]:
+def rates(count: int, seconds: list[float]) -> dict[str, float]:
+    """Give reports per second."""
     return {"best": count / min(seconds), "median": count / statistics.median(seconds)}
 
 
-def show(result: Dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
+    """Print one result."""
     print(
         f"{result['mechanism']}, d = {result['dimension']}: {result['reports']:,} reports of "
         f"{result['report_bytes']:,} bytes; reports/s, best (median)"
@@ -190,7 +198,9 @@ def show(result: Dict[str, Any]) -> None:
     for name, label in (("cli", "ldp-pca aggregate"), ("embedded", "one process on Parquet"), ("spark", "Spark")):
         print(f"  {label:<24} {result[name]['best']:>12,.0f} ({result[name]['median']:,.0f})")
     seconds = result["spark_processor_seconds"]
-    print(f"  {'Spark, by two processors':<24} {2 * result['reports'] / seconds:>12,.0f} ({seconds:.1f} s of processor)")
+    print(
+        f"  {'Spark, by two processors':<24} {2 * result['reports'] / seconds:>12,.0f} ({seconds:.1f} s of processor)"
+    )
     print(f"  {'Spark, first run':<24} {result['spark_first_run']:>12,.0f}")
     print(f"  Spark is {result['spark_to_cli']:.2f} of the first and {result['spark_to_embedded']:.2f} of the second")
 

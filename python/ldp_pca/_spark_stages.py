@@ -14,7 +14,8 @@ Everything is a function of the rows alone: a task that runs twice gives the sam
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +38,7 @@ _SENT_BYTES = 8 << 20
 #: Rows among which the bad ones are looked for one by one.
 _STRETCH = 256
 
-Row = Tuple[int, int, int, Any]
+Row = tuple[int, int, int, Any]
 
 
 class Job(NamedTuple):
@@ -45,7 +46,7 @@ class Job(NamedTuple):
 
     task: str
     """The task's JSON."""
-    keys: Tuple[int, int, int]
+    keys: tuple[int, int, int]
     """Random odd numbers, which make fingerprints that no client can foresee."""
     buckets: int
     """Among how many tasks fingerprints are shared out."""
@@ -56,12 +57,12 @@ class Job(NamedTuple):
     most_repeated: int
     """Repeated fingerprints that are told of; one more says that there are more."""
     skip_invalid: bool
-    suspects: Optional[bytes] = None
+    suspects: bytes | None = None
     """Fingerprints whose reports are summed once all of them have met. None in the first run, which finds them."""
 
 
 def run(
-    stage: str, job: Tuple[Any, ...], batches: Iterable[pa.RecordBatch], partition: int, failures: Any
+    stage: str, job: tuple[Any, ...], batches: Iterable[pa.RecordBatch], partition: int, failures: Any
 ) -> Iterator[pa.RecordBatch]:
     """Runs the stage of that name. ``failures`` is an accumulator that takes errors, or None."""
     if stage == "partial_sums":
@@ -78,7 +79,7 @@ def valid_reports(batches: Iterable[pa.RecordBatch], job: Job, partition: int) -
         yield pa.record_batch([partial.valid(column)], names=["report"])
 
 
-def fingerprints(ids: np.ndarray[Any, Any], keys: Tuple[int, int, int]) -> np.ndarray[Any, Any]:
+def fingerprints(ids: np.ndarray[Any, Any], keys: tuple[int, int, int]) -> np.ndarray[Any, Any]:
     """64 bits per id, given as n x 2 words: equal ids have equal ones, and others nearly never."""
     first, second, third = (np.uint64(key) for key in keys)
     prints = ids[:, 0] * first
@@ -103,8 +104,8 @@ class _Partial:
         self.prints = 0
         self.suspects = None if job.suspects is None else np.frombuffer(job.suspects, "<u8")
         self.skipped = 0
-        self.first_skipped: Optional[Dict[str, Any]] = None
-        self.scratch: Optional[Aggregate] = None
+        self.first_skipped: dict[str, Any] | None = None
+        self.scratch: Aggregate | None = None
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         try:
@@ -123,7 +124,7 @@ class _Partial:
 
     def check_rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         """Sums the batches, and gives what is needed to find the ids that are there twice."""
-        held: List[np.ndarray[Any, Any]] = []
+        held: list[np.ndarray[Any, Any]] = []
         count = 0
         for column in self.columns(batches):
             if self.suspects is not None:
@@ -225,15 +226,15 @@ class _Merge:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.states: Dict[int, np.ndarray[Any, Any]] = {}
-        self.prints: List[np.ndarray[Any, Any]] = []
-        self.repeated: List[np.ndarray[Any, Any]] = []
-        self.suspects: Dict[bytes, bytes] = {}
+        self.states: dict[int, np.ndarray[Any, Any]] = {}
+        self.prints: list[np.ndarray[Any, Any]] = []
+        self.repeated: list[np.ndarray[Any, Any]] = []
+        self.suspects: dict[bytes, bytes] = {}
         self.dropped, self.dropped_prints = 0, 0
         self.checked, self.checked_prints = 0, 0
         self.skipped = 0
-        self.first_skipped: Optional[Dict[str, Any]] = None
-        self.error: Optional[Dict[str, Any]] = None
+        self.first_skipped: dict[str, Any] | None = None
+        self.error: dict[str, Any] | None = None
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         for batch in batches:
@@ -280,7 +281,7 @@ class _Merge:
         if kept is None or report < kept:
             self.suspects[id_] = report
 
-    def add_note(self, note: Dict[str, Any]) -> None:
+    def add_note(self, note: dict[str, Any]) -> None:
         error, first = note.get("error"), note.get("first")
         if error is not None and (self.error is None or place(error) < place(self.error)):
             self.error = error
@@ -315,7 +316,7 @@ class _Merge:
             for part in _parts(repeated, self.job.row_bytes):
                 yield 0, REPEATED, 0, part
 
-    def note(self) -> Dict[str, Any]:
+    def note(self) -> dict[str, Any]:
         return {
             "skipped": self.skipped,
             "first": self.first_skipped,
@@ -353,7 +354,7 @@ def _parts(words: np.ndarray[Any, Any], row_bytes: int) -> Iterator[np.ndarray[A
 
 def _packed(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """Rows in batches, none of which is much more than a row or ``_SENT_BYTES``."""
-    held: List[Row] = []
+    held: list[Row] = []
     size = 0
     for row in rows:
         held.append(row)
@@ -365,7 +366,7 @@ def _packed(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
         yield _batch(held)
 
 
-def _batch(rows: List[Row]) -> pa.RecordBatch:
+def _batch(rows: list[Row]) -> pa.RecordBatch:
     keys, kinds, parts, data = zip(*rows)
     numbers = [pa.array(column, pa.int32()) for column in (keys, kinds, parts)]
     binary = pa.array([memoryview(value).tobytes() for value in data], pa.binary())
@@ -380,10 +381,10 @@ def _located(error: ReportError, first: int) -> ReportError:
     return located
 
 
-def _told(error: LdpPcaError, partition: int) -> Dict[str, Any]:
+def _told(error: LdpPcaError, partition: int) -> dict[str, Any]:
     return {"type": type(error).__name__, "problem": str(error), "partition": partition, "row": error.row}
 
 
-def place(told: Dict[str, Any]) -> Tuple[int, int]:
+def place(told: dict[str, Any]) -> tuple[int, int]:
     """The order of errors: the same one is told of whichever task was sooner."""
     return -1 if told["partition"] is None else told["partition"], -1 if told["row"] is None else told["row"]

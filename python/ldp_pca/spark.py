@@ -1,4 +1,4 @@
-"""Sums of reports on a Spark cluster: the same bytes as of the command line, the server and :func:`ldp_pca.aggregate`.
+"""Sums of reports on a Spark cluster: the same bytes as of the command line, the server and `ldp_pca.aggregate`.
 
 How it works, how to run and size it, and what failures do: ``docs/spark.md``.
 """
@@ -9,15 +9,23 @@ import json
 import secrets
 import threading
 import uuid
+import warnings
 import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
-from typing import overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    NamedTuple,
+    overload,
+)
 
 import numpy as np
 
 import ldp_pca
-from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError, Task, _spark_stages as stages, errors
+from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError, SkippedReportsWarning, Task, errors
+from ldp_pca import _spark_stages as stages
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -37,7 +45,7 @@ class Counts(NamedTuple):
     """Reports left out because another one with their id is in the sum."""
     skipped: int
     """Rows left out for being no report of the task, with ``skip_invalid``."""
-    first_skipped: Optional[str]
+    first_skipped: str | None
     """Where the first of these is, and what is wrong with it."""
 
 
@@ -48,10 +56,10 @@ def aggregate(
 @overload
 def aggregate(
     df: DataFrame, task: Task, column: str = ..., *, skip_invalid: bool = ..., with_counts: Literal[True]
-) -> Tuple[Aggregate, Counts]: ...
+) -> tuple[Aggregate, Counts]: ...
 def aggregate(
     df: DataFrame, task: Task, column: str = "report", *, skip_invalid: bool = False, with_counts: bool = False
-) -> Union[Aggregate, Tuple[Aggregate, Counts]]:
+) -> Aggregate | tuple[Aggregate, Counts]:
     """Sum the reports in a column of a DataFrame. Any order and partitioning of them gives the same bytes.
 
     The data are read once. Reports with the same id count once, wherever they are; only if there are any, the data are
@@ -66,9 +74,10 @@ def aggregate(
     column
         The column with the reports, binary.
     skip_invalid
-        Leave out and count nulls and whatever is no valid report of the task, instead of raising.
+        Leave out nulls and whatever is no valid report of the task, instead of raising. Without ``with_counts`` a
+        `SkippedReportsWarning` tells of them.
     with_counts
-        Give ``(aggregate, counts)``, with :class:`Counts`.
+        Give ``(aggregate, counts)``, with `Counts`.
 
     Raises
     ------
@@ -82,7 +91,12 @@ def aggregate(
     reports = _column(df, column)
     with _settings(reports.sparkSession, task) as row_bytes:
         total, counts = _sum_once(reports, task, _job(reports.sparkSession, task, row_bytes, skip_invalid))
-    return (total, counts) if with_counts else total
+    if with_counts:
+        return total, counts
+    if counts.skipped:
+        message = f"left out {counts.skipped} invalid reports, the first in {counts.first_skipped}"
+        warnings.warn(message, SkippedReportsWarning, stacklevel=2)
+    return total
 
 
 #: Bytes of reports that are read, and sent to Python, together: larger batches of dense reports cost twice the time, for
@@ -145,7 +159,7 @@ def _job(spark: SparkSession, task: Task, row_bytes: int, skip_invalid: bool) ->
     )
 
 
-def _sum_once(reports: DataFrame, task: Task, job: stages.Job) -> Tuple[Aggregate, Counts]:
+def _sum_once(reports: DataFrame, task: Task, job: stages.Job) -> tuple[Aggregate, Counts]:
     """Sums all reports, and once more, with those of repeated ids apart, if there are any."""
     total = first = _run(reports, task, job)
     total.check(first.checked)
@@ -241,7 +255,7 @@ def _watch(spark: SparkSession) -> Iterator[Any]:
         return
     from pyspark.accumulators import AddingAccumulatorParam
 
-    failures: Any = context.accumulator((), AddingAccumulatorParam(()))  # type: ignore[type-var]
+    failures: Any = context.accumulator((), AddingAccumulatorParam(()))
     tag, done = f"ldp-pca-{uuid.uuid4().hex}", threading.Event()
 
     def cancel() -> None:
@@ -269,10 +283,10 @@ def _watch(spark: SparkSession) -> Iterator[Any]:
 class _Total:
     """What the last stage gives."""
 
-    def __init__(self, rows: List[Row], task: Task) -> None:
-        self.states: Dict[int, np.ndarray[Any, Any]] = {}
+    def __init__(self, rows: list[Row], task: Task) -> None:
+        self.states: dict[int, np.ndarray[Any, Any]] = {}
         self.repeated = np.empty(0, dtype=np.uint64)
-        note: Dict[str, Any] = {}
+        note: dict[str, Any] = {}
         for row in rows:
             data = bytes(row["data"])
             if row["kind"] == stages.STATE:
@@ -293,11 +307,10 @@ class _Total:
     def records(self) -> int:
         return max((int(words[-2]) for words in self.states.values()), default=0)
 
-    def check(self, seen: Tuple[int, int]) -> None:
+    def check(self, seen: tuple[int, int]) -> None:
         """Every stretch of the sum is of exactly the reports whose ids were compared, but for dropped copies.
 
-        # Raises
-        ClusterError otherwise: a task was run again, as after the loss of an executor, and its rows were others.
+        Otherwise a task was run again, as after the loss of an executor, and its rows were others.
         """
         count, prints = seen[0] - self.dropped[0], (seen[1] - self.dropped[1]) % (1 << 64)
         sums = {(int(words[-2]), int(words[-1])) for words in self.states.values()} or {(0, 0)}
@@ -316,13 +329,13 @@ class _Total:
         return Aggregate.from_bytes(state + zlib.crc32(state).to_bytes(stages.STATE_CHECKSUM, "little"), task)
 
 
-def _error(told: Dict[str, Any]) -> LdpPcaError:
+def _error(told: dict[str, Any]) -> LdpPcaError:
     """The exception of a worker, raised here."""
     error: LdpPcaError = getattr(errors, told["type"])(_described(told))
     error.partition, error.row = told["partition"], told["row"]
     return error
 
 
-def _described(told: Dict[str, Any]) -> str:
+def _described(told: dict[str, Any]) -> str:
     places = [f"{name} {told[name]}" for name in ("partition", "row") if told[name] is not None]
     return ": ".join(filter(None, [", ".join(places), told["problem"]]))

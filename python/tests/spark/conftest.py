@@ -6,20 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
+from pyarrow import parquet
 
 from ldp_pca import Task
 
 FILES = 4
 
 
-def ldp_pca_command(*arguments: object) -> None:
+def run_command(*arguments: object) -> None:
     binary = os.environ.get("LDP_PCA_BIN")
     if not binary:
         pytest.fail("LDP_PCA_BIN is not set: it must name the ldp-pca command, such as target/release/ldp-pca")
@@ -36,11 +37,11 @@ class Reports:
         (folder / "schema.json").write_text(json.dumps({"columns": columns}))
         self.task_file, self.plain, state = folder / "task.json", folder / "reports.ldpr", folder / "sums.ldpa"
         choice = ("--mechanism", mechanism, "--epsilon", "4", *options)
-        ldp_pca_command("task", "new", "--schema", folder / "schema.json", *choice, "--output", self.task_file)
+        run_command("task", "new", "--schema", folder / "schema.json", *choice, "--output", self.task_file)
         np.save(folder / "records.npy", np.random.default_rng(7).standard_normal((count, dimension)))
         from_records = ("--insecure-seed", "7", "--output", self.plain, folder / "records.npy")
-        ldp_pca_command("randomize", "--task", self.task_file, *from_records)
-        ldp_pca_command("aggregate", "--task", self.task_file, "--output", state, self.plain)
+        run_command("randomize", "--task", self.task_file, *from_records)
+        run_command("aggregate", "--task", self.task_file, "--output", state, self.plain)
         self.state = state.read_bytes()
         self.task = Task.from_json(self.task_file.read_text())
         self.parquet = folder / "parquet"
@@ -54,7 +55,7 @@ class Reports:
         return np.fromfile(self.plain, np.uint8).reshape(-1, self.task.report_bytes)
 
 
-MADE: Dict[str, Any] = {
+MADE: dict[str, Any] = {
     "dense 40": ("gaussian", 40, 20_000, "--folds", "3"),
     "dense 400": ("gaussian", 400, 1_000),
     "compact": ("double-cap", 40, 1_000_000, "--candidates", "16"),
@@ -63,9 +64,15 @@ MADE: Dict[str, Any] = {
 
 
 @pytest.fixture(scope="session")
+def ldp_pca_command() -> Callable[..., None]:
+    """The command line, which must succeed."""
+    return run_command
+
+
+@pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reports]:
     """The reports of a name in ``MADE``, made when they are first asked for."""
-    there: Dict[str, Reports] = {}
+    there: dict[str, Reports] = {}
 
     def make(name: str) -> Reports:
         if name not in there:

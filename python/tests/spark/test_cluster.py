@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Callable, Iterator, List, Union
+from typing import Any, Callable
 
 import pyarrow as pa
 import pytest
 
-from conftest import Reports
-from ldp_pca import Aggregate
 from ldp_pca.spark import aggregate
 
 MASTER = "local-cluster[2,1,2048]"
 
 
 @pytest.mark.parametrize("name", ["dense 40", "dense 400", "compact"])
-def test_the_state_is_the_command_lines(spark: Any, made: Callable[[str], Reports], name: str) -> None:
+def test_the_state_is_the_command_lines(spark: Any, made: Callable[[str], Any], name: str) -> None:
     reports = made(name)
     total = aggregate(spark.read.parquet(str(reports.parquet)), reports.task)
     assert total.to_bytes() == reports.state
@@ -29,7 +28,7 @@ def test_the_state_is_the_command_lines(spark: Any, made: Callable[[str], Report
 @pytest.mark.parametrize("victim", ["executor", "worker"])
 @pytest.mark.parametrize("name", ["dense 400", "compact"])
 def test_a_process_that_dies_amid_the_job_changes_nothing(
-    spark: Any, made: Callable[[str], Reports], tmp_path: Path, victim: str, name: str
+    spark: Any, made: Callable[[str], Any], tmp_path: Path, victim: str, name: str
 ) -> None:
     """The last partition stops halfway until its executor, or Python worker, is killed, and all others are summed by then.
 
@@ -37,16 +36,7 @@ def test_a_process_that_dies_amid_the_job_changes_nothing(
     """
     reports = made(name)
     frame = spark.read.parquet(str(reports.parquet)).repartition(6).mapInArrow(halting(tmp_path, 6), "report binary")
-    results: List[Union[Aggregate, BaseException]] = []
-
-    def run() -> None:
-        try:
-            results.append(aggregate(frame, reports.task))
-        except BaseException as error:
-            results.append(error)
-
-    job = threading.Thread(target=run)
-    job.start()
+    job = ThreadPoolExecutor(1).submit(aggregate, frame, reports.task)
     worker = int(awaited(tmp_path / "halfway", job))
     pid = worker if victim == "worker" else parent(parent(worker))
     command = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -55,9 +45,7 @@ def test_a_process_that_dies_amid_the_job_changes_nothing(
     while alive(pid):
         time.sleep(0.01)
     (tmp_path / "go on").touch()
-    job.join()
-    assert not isinstance(results[0], BaseException), results[0]
-    assert results[0].to_bytes() == reports.state
+    assert job.result().to_bytes() == reports.state
     assert len(list(tmp_path.glob("began 5 *"))) > 1, "the partition was not summed again"
 
 
@@ -86,9 +74,9 @@ def halting(folder: Path, partitions: int) -> Callable[[Iterator[pa.RecordBatch]
     return halt
 
 
-def awaited(path: Path, job: threading.Thread) -> str:
+def awaited(path: Path, job: Future[Any]) -> str:
     while not path.exists():
-        assert job.is_alive(), "the job ended before it came to the place where it halts"
+        assert not job.done(), "the job ended before it came to the place where it halts"
         time.sleep(0.01)
     return path.read_text()
 

@@ -7,32 +7,30 @@ import os
 import subprocess
 import time
 import urllib.request
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
+from pyarrow import parquet
 
 import ldp_pca
-from conftest import Reports, ldp_pca_command
 from ldp_pca import Aggregate, ClusterError, ReportError
 from ldp_pca.spark import Counts, aggregate
 
 MASTER = "local[2]"
 
-Make = Callable[[str], Reports]
+Make = Callable[[str], Any]
 
 
-def frame(spark: Any, rows: List[Optional[bytes]], partitions: int) -> Any:
+def frame(spark: Any, rows: Sequence[bytes | None], partitions: int) -> Any:
     """A DataFrame of these rows, in this order, in so many partitions."""
-    return spark.createDataFrame(
-        spark.sparkContext.parallelize([(row,) for row in rows], partitions), "report binary"
-    )
+    return spark.createDataFrame(spark.sparkContext.parallelize([(row,) for row in rows], partitions), "report binary")
 
 
-def few(made: Make) -> List[bytes]:
+def few(made: Make) -> list[bytes]:
     return [row.tobytes() for row in made("few").rows()]
 
 
@@ -48,7 +46,7 @@ def test_the_state_is_the_command_lines(spark: Any, made: Make, name: str) -> No
 def test_partitions_and_order_change_nothing(spark: Any, made: Make, partitions: int) -> None:
     reports = made("few")
     rows = few(made)
-    np.random.default_rng(partitions).shuffle(rows)  # type: ignore[arg-type]
+    np.random.default_rng(partitions).shuffle(rows)
     total = aggregate(frame(spark, rows, partitions), reports.task)
     assert total.to_bytes() == reports.state
     plain = Aggregate(reports.task)
@@ -106,7 +104,9 @@ def with_checksum(bytes_: bytes) -> bytes:
     return bytes_ + zlib.crc32(bytes_).to_bytes(4, "little")
 
 
-def test_sealed_segments_and_exports_are_read(spark: Any, made: Make, tmp_path: Path) -> None:
+def test_sealed_segments_and_exports_are_read(
+    spark: Any, made: Make, ldp_pca_command: Callable[..., None], tmp_path: Path
+) -> None:
     reports = made("compact")
     sent = reports.rows()[:150_000]
     data, config = tmp_path / "data", tmp_path / "aggregator.log"
@@ -210,7 +210,7 @@ def test_a_bad_row_ends_the_job_before_its_other_tasks(spark: Any, made: Make, t
         (tmp_path / f"try {context.attemptNumber()}").touch()
         yield from batches
 
-    rows: List[Optional[bytes]] = [*few(made)[:1000], *[b"bad"] * 1000]
+    rows: list[bytes | None] = [*few(made)[:1000], *[b"bad"] * 1000]
     with pytest.raises(ReportError, match="partition 1, row 0: the report has 3 bytes"):
         aggregate(frame(spark, rows, 2).mapInArrow(wait, "report binary"), made("few").task)
     assert [path.name for path in tmp_path.iterdir()] == ["try 0"], "an error that is in the data was tried again"
@@ -220,7 +220,7 @@ def test_columns(spark: Any, made: Make) -> None:
     reports, task = frame(spark, list(few(made)), 2), made("few").task
     named = reports.withColumnRenamed("report", "a `b`.c")
     assert aggregate(named.selectExpr("1 AS report", "*"), task, "a `b`.c").to_bytes() == made("few").state
-    with pytest.raises(ReportError, match="no column 'report', but 'a `b`.c'"):
+    with pytest.raises(ReportError, match=r"no column 'report', but 'a `b`\.c'"):
         aggregate(named, task)
     with pytest.raises(ReportError, match="the column 'report' is string"):
         aggregate(reports.selectExpr("hex(report) AS report"), task)
@@ -238,5 +238,7 @@ def test_settings_are_as_they_were(spark: Any, made: Make) -> None:
 
 def test_executors_with_another_version(spark: Any, made: Make, monkeypatch: Any) -> None:
     monkeypatch.setattr(ldp_pca, "__version__", "77.0.0")
-    with pytest.raises(ClusterError, match=r"the driver has ldp_pca 77\.0\.0, and .* has ldp_pca \d.*: install the same"):
+    with pytest.raises(
+        ClusterError, match=r"the driver has ldp_pca 77\.0\.0, and .* has ldp_pca \d.*: install the same"
+    ):
         aggregate(frame(spark, list(few(made)), 2), made("few").task)
