@@ -28,6 +28,21 @@ def run_command(*arguments: object) -> None:
     assert done.returncode == 0, done.stderr
 
 
+#: Of Spark itself: sockets that the collector of garbage closes, and how version 3.5 compares versions.
+IGNORED = (
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore:distutils Version classes are deprecated:DeprecationWarning",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            for warning in IGNORED:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+
+
 class Reports:
     """Reports of one task in a plain sequence and in Parquet files, and the state that the command line makes of them."""
 
