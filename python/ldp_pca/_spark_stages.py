@@ -79,6 +79,12 @@ def valid_reports(batches: Iterable[pa.RecordBatch], job: Job, partition: int) -
         yield pa.record_batch([partial.valid(column)], names=["report"])
 
 
+def drain(batches: Iterator[pa.RecordBatch]) -> None:
+    """Read to the end: Spark has no good use for a worker that leaves some of its input."""
+    for _ in batches:
+        pass
+
+
 def fingerprints(ids: np.ndarray[Any, Any], keys: tuple[int, int, int]) -> np.ndarray[Any, Any]:
     """64 bits per id, given as n x 2 words: equal ids have equal ones, and others nearly never."""
     first, second, third = (np.uint64(key) for key in keys)
@@ -108,9 +114,11 @@ class _Partial:
         self.scratch: Aggregate | None = None
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        batches = iter(batches)
         try:
             yield from self.check_rows(batches)
         except LdpPcaError as error:
+            drain(batches)
             # As a row like others, for Spark would try a task that raises again and again.
             told = json.dumps(_told(error, self.partition))
             if self.failures is not None:

@@ -233,6 +233,8 @@ def _shipped(
 
             yield from _spark_stages.run(stage, plain, batches, context.partitionId(), failures)
             return
+        for _ in batches:
+            pass
         problem = f"the driver has ldp_pca {version}, and {socket.gethostname()} has {found}: install the same on both"
         error_note = json.dumps({"type": "ClusterError", "problem": problem, "partition": None, "row": None})
         if failures is not None:

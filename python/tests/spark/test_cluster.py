@@ -13,6 +13,7 @@ from typing import Any, Callable
 import pyarrow as pa
 import pytest
 
+from ldp_pca import ReportError
 from ldp_pca.spark import aggregate
 
 MASTER = "local-cluster[2,1,2048]"
@@ -47,6 +48,26 @@ def test_a_process_that_dies_amid_the_job_changes_nothing(
     (tmp_path / "go on").touch()
     assert job.result().to_bytes() == reports.state
     assert len(list(tmp_path.glob("began 5 *"))) > 1, "the partition was not summed again"
+
+
+def test_a_bad_row_ends_the_job_before_its_other_tasks(spark: Any, made: Callable[[str], Any], tmp_path: Path) -> None:
+    """One partition is bad. The others wait until they are cancelled, which is the only way this test ends."""
+
+    def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        if context.partitionId() != 1:
+            time.sleep(600)
+        (tmp_path / f"try {context.attemptNumber()}").touch()
+        yield from batches
+
+    rows = [(row.tobytes(),) for row in made("few").rows()[:1000]] + [(b"bad",)] * 1000
+    frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), "report binary")
+    with pytest.raises(ReportError, match="partition 1, row 0: the report has 3 bytes"):
+        aggregate(frame.mapInArrow(wait, "report binary"), made("few").task)
+    assert [path.name for path in tmp_path.iterdir()] == ["try 0"], "an error that is in the data was tried again"
 
 
 def halting(folder: Path, partitions: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

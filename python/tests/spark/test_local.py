@@ -7,12 +7,11 @@ import os
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -195,25 +194,6 @@ def test_a_broken_copy_does_not_stand_in_for_a_good_one(spark: Any, made: Make, 
     total, counts = aggregate(frame(spark, copies, 5), made("few").task, skip_invalid=True, with_counts=True)
     assert total.to_bytes() == made("few").state
     assert (counts.duplicates, counts.skipped) == (200, 200)
-
-
-def test_a_bad_row_ends_the_job_before_its_other_tasks(spark: Any, made: Make, tmp_path: Path) -> None:
-    """One partition is bad. The others wait until they are cancelled, which is the only way this test ends."""
-
-    def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        if context.partitionId() != 1:
-            time.sleep(600)
-        (tmp_path / f"try {context.attemptNumber()}").touch()
-        yield from batches
-
-    rows: list[bytes | None] = [*few(made)[:1000], *[b"bad"] * 1000]
-    with pytest.raises(ReportError, match="partition 1, row 0: the report has 3 bytes"):
-        aggregate(frame(spark, rows, 2).mapInArrow(wait, "report binary"), made("few").task)
-    assert [path.name for path in tmp_path.iterdir()] == ["try 0"], "an error that is in the data was tried again"
 
 
 def test_columns(spark: Any, made: Make) -> None:
