@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres bench schemathesis fuzz wasm page setup clean distclean
+.PHONY: help demo test test-python test-spark test-postgres bench schemathesis fuzz wasm page wheel setup clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -9,8 +9,14 @@ demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for re
 	$(MAKE) --no-print-directory page
 	cargo run --release -- demo --www www/dist $(if $(RECORDS),--records $(RECORDS))
 
-test: ## run every check: lints, docs, native, wasm and browser tests
+test: ## run every check: lints, docs, native, wasm, browser, Python and Spark tests (SKIP_SPARK=1 leaves out the last)
 	scripts/test.sh
+
+test-python: ## test the wheel
+	scripts/test.sh python
+
+test-spark: ## test the wheel in Spark, on executors in processes of their own
+	scripts/test.sh spark
 
 test-postgres: ## test the store in PostgreSQL, on a throwaway cluster (needs Debian's package postgresql, or LDP_PCA_POSTGRES_BIN)
 	cargo clippy --all-targets --features postgres -- -D warnings
@@ -31,6 +37,10 @@ schemathesis: ## test the aggregator's interface against its OpenAPI document (n
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)
 
+wheel: ## build the wheel of the Python package into python/dist
+	scripts/setup.sh python
+	scripts/build-wheel.sh
+
 setup: ## install the tools that building and testing need
 	scripts/setup.sh
 
@@ -42,7 +52,7 @@ page: wasm ## build www/dist
 
 clean: ## delete what was built
 	cargo clean
-	rm -rf pkg/wasm www/dist
+	rm -rf pkg/wasm www/dist python/dist
 
 distclean: clean ## delete the installed tools too
 	rm -rf .tools node_modules

@@ -9,7 +9,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 TARGET=wasm32-unknown-unknown
-target=$(cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
+target=$(target_directory)
 
 main() {
     local build builds=${*:-client lab methods}

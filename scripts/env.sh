@@ -4,3 +4,7 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit
 export PATH="$ROOT/node_modules/.bin:$ROOT/.tools/bin:$PATH"
+
+target_directory() {
+    cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/'
+}

@@ -1,30 +1,42 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
-# usage: scripts/setup.sh [native|wasm|browser|consumers|demo|test]...
+# usage: scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]...
 #   native     compiler, rustfmt, clippy
 #   demo       compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
 #   wasm       the same and a Chromium with its driver
 #   browser    the same and a Firefox
-#   consumers, test   the same and the bundlers and runtimes that the package is tested in (test is the default)
+#   consumers  the same and the bundlers and runtimes that the package is tested in
+#   python     compiler, and what builds and tests the wheel, in an environment of its own
+#   spark      the same and a Java, and an environment for each Spark that is tested
+#   test       all of it (the default)
 #
-# Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, wasm-pack here.
+# Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's packages
+# in python/requirements, wasm-pack and Java here.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM_PACK_VERSION=0.15.1
+PYTHON_VERSION=3.11
+JAVA_VERSION=17
 
 main() {
-    local need_wasm=false need_chromium=false need_firefox=false need_consumers=false part
+    local need_wasm=false need_chromium=false need_firefox=false need_consumers=false need_python=false need_spark=false part
     for part in "${@:-test}"; do
         case $part in
             native) ;;
             demo) need_wasm=true ;;
             wasm) need_wasm=true need_chromium=true ;;
             browser) need_wasm=true need_chromium=true need_firefox=true ;;
-            consumers | test) need_wasm=true need_chromium=true need_firefox=true need_consumers=true ;;
-            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|consumers|demo|test]..." ;;
+            consumers) need_wasm=true need_chromium=true need_firefox=true need_consumers=true ;;
+            python) need_python=true ;;
+            spark) need_python=true need_spark=true ;;
+            test)
+                need_wasm=true need_chromium=true need_firefox=true need_consumers=true
+                need_python=true need_spark=true
+                ;;
+            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]..." ;;
         esac
     done
 
@@ -44,6 +56,15 @@ main() {
     if $need_consumers; then
         run "installing bundlers and runtimes into .tools, where they are missing" node tests/consumers/consumer.js
         ok "bundlers and runtimes"
+    fi
+    if $need_python; then
+        python_found
+        python_packages python test
+    fi
+    if $need_spark; then
+        java_found
+        python_packages spark4 spark4
+        python_packages spark3 spark3
     fi
 }
 
@@ -102,6 +123,49 @@ wasm_tools() {
     ok "wasm-bindgen $bindgen_version"
 }
 
+python_found() {
+    local found
+    if ! have python3 || ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        install_packages "Python with its module venv" "for the Python package" python3 python3-venv
+    fi
+    found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    at_least "$found" "$PYTHON_VERSION" || fail "Python $found is too old for the tests: $PYTHON_VERSION or newer is needed" "put it on PATH as python3"
+    ok "Python $found"
+}
+
+# python_packages NAME REQUIREMENTS: the environment .tools/NAME with what python/requirements/REQUIREMENTS.txt lists.
+python_packages() {
+    local stamp=.tools/$1/.installed wanted
+    # A listed file may include the others.
+    wanted=$(python3 --version && cksum python/requirements/*.txt)
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+        run "making a Python environment in .tools/$1" python3 -m venv --clear ".tools/$1"
+        run "installing python/requirements/$2.txt" \
+            ".tools/$1/bin/pip" install --quiet --disable-pip-version-check --requirement "python/requirements/$2.txt"
+        echo "$wanted" >"$stamp"
+    fi
+    ok "Python packages of $2.txt"
+}
+
+java_found() {
+    java_version >/dev/null 2>&1 || install_packages "Java" "for Spark" "openjdk-$JAVA_VERSION-jre-headless"
+    at_least "$(java_version)" "$JAVA_VERSION" || fail "Java $(java_version) is too old for Spark: $JAVA_VERSION or newer is needed" "put it on PATH, or set SKIP_SPARK=1"
+    ok "Java $(java_version)"
+}
+
+# As 17.0 (or 1.8, of old).
+java_version() { java -version 2>&1 | sed -nE 's/.* version "([0-9]+)(\.[0-9]+)?.*/\1\2/p' | grep .; }
+
+# install_packages "what" "what for" package...: Debian's packages.
+install_packages() {
+    local what=$1 use=$2 install
+    shift 2
+    install="apt-get update && apt-get install --yes $*"
+    have apt-get || fail "$what: needed $use" "install it with the system's package manager"
+    [ "$(id -u)" = 0 ] || fail "$what: needed $use" "sudo sh -c '$install'"
+    run "installing $what" env DEBIAN_FRONTEND=noninteractive sh -c "$install"
+}
+
 chromium() {
     if ! browser_found chromium || ! have chromedriver; then
         # Ubuntu has its own names for them.
@@ -131,7 +195,7 @@ firefox() {
 
 # install_browser "what" VARIABLE package...: Debian's packages, or on a Mac the casks.
 install_browser() {
-    local what=$1 variable=$2 casks install
+    local what=$1 variable=$2 casks
     shift 2
     if [ "$(uname)" = Darwin ]; then
         case $variable in CHROME_BIN) casks="google-chrome chromedriver" ;; *) casks=firefox ;; esac
@@ -139,9 +203,7 @@ install_browser() {
         # shellcheck disable=SC2086 # a list of words
         run "installing $casks" brew install --cask $casks
     elif have apt-get; then
-        install="apt-get update && apt-get install --yes $*"
-        [ "$(id -u)" = 0 ] || fail "$what: needed for the browser tests" "sudo sh -c '$install'"
-        run "installing $what" env DEBIAN_FRONTEND=noninteractive sh -c "$install"
+        install_packages "$what" "for the browser tests" "$@"
     else
         fail "$what: needed for the browser tests" "install with the system's package manager, or set $variable"
     fi

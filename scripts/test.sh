@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Every check there is, in the order in which a mistake is cheapest to find. Stops at the first that fails.
 #
-# usage: scripts/test.sh [native|wasm|browser|consumers]...   (all by default)
+# usage: scripts/test.sh [native|wasm|browser|consumers|python|spark]...   (all by default; without spark where SKIP_SPARK=1)
 #   native     format, lints, docs, Rust tests and doctests
 #   wasm       lints for wasm, Rust tests in a headless Chromium
 #   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 #   consumers  the packed package in bundlers, browsers and other runtimes
+#   python     the wheel: lints, types, tests
+#   spark      the wheel in Spark, on executors in processes of their own
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -13,19 +15,20 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 WASM=wasm32-unknown-unknown
 
 main() {
-    local group
-    groups=" ${*:-native wasm browser consumers} "
+    local group all="native wasm browser consumers python spark"
+    if [ "${SKIP_SPARK:-}" = 1 ]; then all=${all/ spark/}; fi
+    groups=" ${*:-$all} "
     for group in $groups; do
         case $group in
-            native | wasm | browser | consumers) ;;
-            *) echo "unknown group '$group': use native, wasm, browser, consumers" >&2 && exit 2 ;;
+            native | wasm | browser | consumers | python | spark) ;;
+            *) echo "unknown group '$group': use native, wasm, browser, consumers, python, spark" >&2 && exit 2 ;;
         esac
     done
 
     trap summary EXIT
     # shellcheck disable=SC2086 # a list of words
     step any "setup" scripts/setup.sh $groups
-    step native "format" cargo fmt --check
+    step native "format" cargo fmt --all --check
     step native "lints" cargo clippy --all-targets -- -D warnings
     step native "lints without features" cargo clippy --lib --no-default-features -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
@@ -43,7 +46,29 @@ main() {
     step browser "page" npm run --silent build:page
     step browser "JavaScript tests in browsers" node --test --test-reporter=spec tests/browser/*.test.js
     step consumers "the packed package" node --test --test-reporter=spec tests/consumers/*.test.js
+    step python "lints for Python" lints_for_python
+    step "python spark" "the wheel" scripts/build-wheel.sh
+    step python "Python tests" python_tests python python/tests --ignore python/tests/spark
+    step spark "tests in Spark 4" python_tests spark4 python/tests/spark
+    step spark "tests in Spark 3.5" python_tests spark3 python/tests/spark
     passed=true
+}
+
+lints_for_python() {
+    local bin=$ROOT/.tools/python/bin
+    cargo clippy --package ldp-pca-python -- -D warnings
+    "$bin/ruff" check python
+    "$bin/ruff" format --check python
+}
+
+# python_tests ENVIRONMENT argument...: pytest in .tools/ENVIRONMENT with the wheel installed, as users have it.
+python_tests() {
+    local bin=$ROOT/.tools/$1/bin
+    shift
+    cargo build --quiet --bin ldp-pca
+    "$bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall python/dist/*.whl
+    LDP_PCA_BIN=$(target_directory)/debug/ldp-pca LDP_PCA_WHEEL=$(echo "$ROOT"/python/dist/*.whl) \
+        "$bin/python" -m pytest --config-file python/pyproject.toml "$@"
 }
 
 # The network stack stays out of wasm, and the JavaScript bindings out of native builds.

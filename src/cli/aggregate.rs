@@ -1,16 +1,14 @@
 //! `aggregate`.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use clap::Args;
-use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::{Report, ReportError, ReportId, report_bytes};
+use ldp_pca::aggregate::{Aggregate, SeenIds};
+use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
 use serde::Serialize;
 
@@ -132,7 +130,8 @@ impl Collection<'_> {
             if held == 0 {
                 return Ok(());
             }
-            for report in decode(&bytes[..held], self.task, self.threads).into_iter().flatten() {
+            let rows: Vec<&[u8]> = bytes[..held].chunks(length).collect();
+            for report in Report::many_from_bytes(&rows, self.task, self.threads).into_iter().flatten() {
                 position += 1;
                 match report {
                     Ok(report) => batch.push(report),
@@ -161,56 +160,6 @@ impl Collection<'_> {
 /// The most reports that are decoded together, and the most bytes they may take (one report may take more).
 const BATCH: usize = 1 << 16;
 const BATCH_BYTES: usize = 32 << 20;
-
-/// Bytes of reports whose decoding takes much longer than to start a thread.
-const WORTH_A_THREAD: usize = 1 << 17;
-
-/// Decodes reports that follow each other, each thread a stretch of them. They come out in their order.
-fn decode(bytes: &[u8], task: &Task, threads: NonZeroUsize) -> Vec<Vec<core::result::Result<Report, ReportError>>> {
-    let length = report_bytes(task);
-    let per_thread = bytes.len().div_ceil(length).div_ceil(threads.get()).max(WORTH_A_THREAD.div_ceil(length));
-    std::thread::scope(|scope| {
-        let mut workers = Vec::new();
-        for part in bytes.chunks(per_thread * length) {
-            workers.push(
-                scope.spawn(move || part.chunks(length).map(|report| Report::from_bytes(report, task)).collect()),
-            );
-        }
-        workers.into_iter().map(joined).collect()
-    })
-}
-
-/// The ids of all reports so far, in one set per thread: most of the time goes into waiting for memory.
-struct SeenIds(Vec<HashSet<ReportId>>);
-
-impl SeenIds {
-    fn new(threads: NonZeroUsize) -> Self {
-        Self((0..threads.get()).map(|_| HashSet::new()).collect())
-    }
-
-    /// Keeps the reports whose ids are new, the first of each, and remembers them.
-    fn retain_new(&mut self, reports: &mut Vec<Report>) {
-        let sets = self.0.len();
-        let set_of = |id: ReportId| usize::from(id.as_bytes()[0]) % sets;
-        let all = &*reports;
-        let repeated: HashSet<usize> = std::thread::scope(|scope| {
-            let mut workers = Vec::with_capacity(sets);
-            for (index, seen) in self.0.iter_mut().enumerate() {
-                workers.push(scope.spawn(move || {
-                    let ours = all.iter().enumerate().filter(|(_, report)| set_of(report.id()) == index);
-                    ours.filter(|(_, report)| !seen.insert(report.id())).map(|(position, _)| position).collect()
-                }));
-            }
-            workers.into_iter().flat_map(joined::<Vec<usize>>).collect()
-        });
-        let mut positions = 0..;
-        reports.retain(|_| positions.next().is_none_or(|position| !repeated.contains(&position)));
-    }
-}
-
-fn joined<T>(worker: ScopedJoinHandle<'_, T>) -> T {
-    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
 
 /// Fills `bytes`, or less at the end of the file.
 fn read_up_to(content: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {

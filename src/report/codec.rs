@@ -11,14 +11,19 @@
 //! 29 + p      4  CRC-32 (IEEE) of all bytes before it, little-endian
 //! ```
 
+use core::num::NonZeroUsize;
+
 use super::{Report, ReportId, checksum::crc32};
-use crate::mechanism::{LocalRandomizer, PayloadError};
+use crate::mechanism::{LocalRandomizer, PayloadError, parallel};
 use crate::task::Task;
 
 const MAGIC: [u8; 4] = *b"LDPR";
 const VERSION: u8 = 1;
 const HEADER: usize = 29;
 const CHECKSUM: usize = 4;
+
+/// Bytes of reports whose decoding takes much longer than to start a thread.
+const WORTH_A_THREAD: usize = 1 << 17;
 
 /// The length of every report of `task` in bytes.
 #[must_use]
@@ -77,6 +82,18 @@ impl Report {
         let payload = content[HEADER..].to_vec();
         task.mechanism().check(&payload)?;
         Ok(Self { task_prefix, id: ReportId::new(id), payload })
+    }
+
+    /// [`from_bytes`](Self::from_bytes) of many on up to `threads` threads: one outcome per row, in their order, in parts.
+    #[must_use]
+    pub fn many_from_bytes(rows: &[&[u8]], task: &Task, threads: NonZeroUsize) -> Vec<Vec<Result<Self, ReportError>>> {
+        let most = rows.len().div_ceil(threads.get());
+        let per_part = most.max(WORTH_A_THREAD.div_ceil(report_bytes(task)));
+        let mut parts = vec![vec![]; rows.len().div_ceil(per_part)];
+        parallel::for_each(rows.chunks(per_part).zip(&mut parts), threads, |(rows, part)| {
+            *part = rows.iter().map(|row| Self::from_bytes(row, task)).collect();
+        });
+        parts
     }
 }
 
@@ -192,5 +209,24 @@ mod tests {
         index[29..31].copy_from_slice(&64u16.to_le_bytes());
         let checksum = crc32fast::hash(&index).to_le_bytes();
         assert!(matches!(Report::from_bytes(&[&index[..], &checksum].concat(), &task), Err(ReportError::Payload(_))));
+    }
+
+    #[test]
+    fn many_rows_give_what_each_gives_in_their_order() {
+        let task = task(MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 });
+        let record = task.bound(vec![0.1, 0.2, 0.3, 0.4, 0.5]).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut rows: Vec<Vec<u8>> =
+            (0..9000).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap().to_bytes()).collect();
+        rows[4321][20] ^= 1;
+        rows[8999].pop();
+        let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+        let one_by_one: Vec<_> = rows.iter().map(|row| Report::from_bytes(row, &task)).collect();
+        for threads in [1, 2, 5] {
+            let parts = Report::many_from_bytes(&rows, &task, NonZeroUsize::new(threads).unwrap());
+            assert!(threads == 1 || parts.len() > 1);
+            assert_eq!(parts.concat(), one_by_one, "{threads} threads");
+        }
+        assert!(Report::many_from_bytes(&[], &task, NonZeroUsize::MIN).is_empty());
     }
 }

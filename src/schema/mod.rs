@@ -231,6 +231,22 @@ impl Schema {
         })
     }
 
+    /// Encodes one typed value per column, in the order of the columns: a row of a table whose columns were found by
+    /// [`match_header`](Self::match_header). Those of ignored columns are not read. The types are those of
+    /// [`encode_named`](Self::encode_named).
+    ///
+    /// # Errors
+    /// [`SchemaError`] for a wrong number of values, a value of the wrong type, or an unseen value.
+    pub fn encode_values(&self, values: &[Value<'_>]) -> Result<Vec<f64>, SchemaError> {
+        if values.len() != self.columns.len() {
+            return Err(SchemaError::FieldCount { expected: self.columns.len(), found: values.len() });
+        }
+        self.encode(&mut |index| {
+            self.columns[index].check_type(values[index])?;
+            Ok(values[index])
+        })
+    }
+
     /// Finds the schema's columns in a file's header: for each column its position.
     ///
     /// # Errors
@@ -393,6 +409,8 @@ mod tests {
         let named = [("color", Value::Text("blue")), ("x", Value::Number(5.0))];
         assert_eq!(from_fields, [2.0, 0.0, 1.0]);
         assert_eq!(schema().encode_named(named).unwrap(), from_fields);
+        let values = [Value::Number(5.0), Value::Text("blue"), Value::Number(f64::NAN)];
+        assert_eq!(schema().encode_values(&values).unwrap(), from_fields);
         assert_eq!(schema().encode_fields(&["5", "green", ""]).unwrap(), [2.0, 0.0, 0.0]);
     }
 
@@ -416,6 +434,8 @@ mod tests {
             "'x' is numeric but holds '1'",
         );
         refused(schema.encode_named([("x", Value::Number(1.0)), ("color", Value::Number(2.0))]), "number 2");
+        refused(schema.encode_values(&[Value::Number(1.0); 3]), "number 1");
+        refused(schema.encode_values(&[Value::Number(1.0); 2]), "2 fields");
         refused(schema.encode_named([("x", Value::Number(f64::NAN)), ("color", Value::Text("red"))]), "finite");
     }
 

@@ -1,5 +1,9 @@
 //! Sums of reports. The state is integers, so any order, any grouping and any machine give the same bytes.
 
+mod seen;
+
+pub use seen::SeenIds;
+
 use core::convert::Infallible;
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +15,7 @@ use crate::task::{Task, TaskDigest};
 /// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
 ///
 /// `accumulate` and `merge` are commutative and associative. An aggregate does not remember ids: whoever feeds it
-/// keeps duplicates out.
+/// keeps duplicates out ([`SeenIds`]).
 ///
 /// ```
 /// # use ldp_pca::{aggregate::Aggregate, mechanism::MechanismSpec, privacy::Epsilon, record::Bounding, schema::Schema, task::{Folds, Task}};

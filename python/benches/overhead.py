@@ -1,0 +1,59 @@
+"""What `Aggregate.update` costs over the Rust kernel: the same reports, decoded and summed by both, in turns.
+
+The kernel is ``examples/kernel.rs``, a process of its own that holds the file in memory and times itself:
+
+    cargo build --release --no-default-features --example kernel
+    python python/benches/overhead.py target/release/examples/kernel
+
+The two alternate, each in a fresh aggregate. What is compared is the least time of each, which other work on the machine
+disturbs least. Reports come to Python as an Arrow FixedSizeBinary array.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ldp_pca import Aggregate, Randomizer, Task
+
+ROUNDS = 15
+
+
+def measured(kernel: str, task: Task, count: int) -> tuple[float, float]:
+    """Least seconds of the kernel and of `Aggregate.update`, for so many reports."""
+    rng = np.random.default_rng(0)
+    records = rng.normal(size=(count, task.dimension))
+    reports = pa.array(Randomizer(task).randomize(records, insecure_seed=1))
+    kernels, updates = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        task.save(Path(folder, "task.json"))
+        buffer = reports.buffers()[1]
+        Path(folder, "reports").write_bytes(buffer)
+        command = [kernel, f"{folder}/task.json", f"{folder}/reports", "1", "1"]
+        for _ in range(ROUNDS):
+            answer = subprocess.run(command, check=True, capture_output=True, text=True)
+            kernels.append(float(answer.stdout))
+            aggregate = Aggregate(task)
+            start = time.perf_counter()
+            aggregate.update(reports)
+            updates.append(time.perf_counter() - start)
+    return min(kernels), min(updates)
+
+
+for task, count in (
+    (Task(40, epsilon=2), 400_000),
+    (Task(400, epsilon=2), 20_000),
+    (Task(40, epsilon=2, mechanism="gaussian"), 100_000),
+    (Task(400, epsilon=2, mechanism="gaussian"), 2_000),
+):
+    kernel, update = measured(sys.argv[1], task, count)
+    print(
+        f"{task.mechanism}, d = {task.dimension}, {count} reports: kernel {1e6 * kernel / count:.3f} us per report, "
+        f"update {1e6 * update / count:.3f} us, overhead {100 * (update / kernel - 1):+.1f} %"
+    )

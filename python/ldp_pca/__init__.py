@@ -1,0 +1,100 @@
+"""Principal components of data that never leaves its owner's device.
+
+Records are randomized where they are (`Randomizer`), reports are summed (`aggregate`, `Aggregate`), and principal
+components, sparse or not, are recovered from the sum with their error known (`recover`). `plan` tells beforehand how many
+reports it takes, and `LocalPCA` does it all behind scikit-learn's interface.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._native import Aggregate, Collection, Randomizer, Reports, Task, __version__
+from .errors import (
+    AggregateError,
+    ClusterError,
+    LdpPcaError,
+    PlanError,
+    RecordError,
+    RecoveryError,
+    ReportError,
+    SchemaError,
+    SkippedReportsWarning,
+    TaskError,
+)
+
+if TYPE_CHECKING:
+    from ._collecting import aggregate
+    from ._covariance import Covariance, Mean, covariance
+    from ._planning import Plan, plan, predict
+    from ._recovery import Confidence, Prediction, Recovery, SparseCertificate, recover
+    from ._schema import infer_schema
+    from .estimators import LocalPCA, LocalSparsePCA
+
+__all__ = [
+    "Aggregate",
+    "AggregateError",
+    "ClusterError",
+    "Collection",
+    "Confidence",
+    "Covariance",
+    "LdpPcaError",
+    "LocalPCA",
+    "LocalSparsePCA",
+    "Mean",
+    "Plan",
+    "PlanError",
+    "Prediction",
+    "Randomizer",
+    "RecordError",
+    "Recovery",
+    "RecoveryError",
+    "ReportError",
+    "Reports",
+    "SchemaError",
+    "SkippedReportsWarning",
+    "SparseCertificate",
+    "Task",
+    "TaskError",
+    "__version__",
+    "aggregate",
+    "covariance",
+    "infer_schema",
+    "plan",
+    "predict",
+    "recover",
+]
+
+# What brings in NumPy or scikit-learn is imported when it is first used: importing this package takes no time.
+_LATER = {
+    "Confidence": "_recovery",
+    "Covariance": "_covariance",
+    "LocalPCA": "estimators",
+    "LocalSparsePCA": "estimators",
+    "Mean": "_covariance",
+    "Plan": "_planning",
+    "Prediction": "_recovery",
+    "Recovery": "_recovery",
+    "SparseCertificate": "_recovery",
+    "aggregate": "_collecting",
+    "covariance": "_covariance",
+    "infer_schema": "_schema",
+    "plan": "_planning",
+    "predict": "_planning",
+    "recover": "_recovery",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{module}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

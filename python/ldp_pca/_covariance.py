@@ -1,0 +1,113 @@
+"""From sums to a covariance estimate whose noise level is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._native import Aggregate, _covariance
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Covariance", "Mean", "covariance"]
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """An unbiased estimate of the mean of the bounded records, of a task with centring.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d,)
+        In the units of the encoded features.
+    noise_deviation : float
+        Standard deviation that the mechanism gives to one entry.
+    in_column_units : ndarray of shape (d,) or None
+        In the units of the columns; None under unit norm, where the mean is that of directions.
+    noise_factor : float
+        The deviation of a covariance entry, as a multiple of what it would be without centring.
+    """
+
+    values: Floats
+    noise_deviation: float
+    in_column_units: Floats | None
+    noise_factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """An unbiased estimate of the second moments of the bounded records or, with centring, of their covariance.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (d, d)
+        In the units of the encoded features, symmetric. Not positive semidefinite unless denoised: small eigenvalues may
+        be negative.
+    records : int
+        The number of reports.
+    feature_names : list of str
+        The names of the d features.
+    noise_deviation : float
+        Standard deviation that the mechanism gives to one off-diagonal entry.
+    noise_edge : float
+        The largest eigenvalue that noise alone would give. A component below it cannot be told from noise.
+    mean : Mean or None
+        The mean, of a task with centring.
+    denoising : str
+        What was done with the noise.
+    eigenvalues : ndarray or None
+        What the eigenvalues that stand out of the noise became, descending, where they were shrunk.
+    bulk : float or None
+        The level that all other eigenvalues were set to.
+    """
+
+    matrix: Floats
+    records: int
+    feature_names: list[str]
+    noise_deviation: float
+    noise_edge: float
+    mean: Mean | None
+    denoising: str
+    eigenvalues: Floats | None
+    bulk: float | None
+
+    def __repr__(self) -> str:
+        """The shape and the level of the noise."""
+        d = len(self.feature_names)
+        return f"Covariance(dimension={d}, records={self.records}, noise_deviation={self.noise_deviation:.3e})"
+
+
+def mean_of(found: dict[str, Any] | None) -> Mean | None:
+    """The mean that the native part describes."""
+    return None if found is None else Mean(**found)
+
+
+def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = "none") -> Covariance:
+    """Estimate the covariance of the records whose reports were summed.
+
+    Parameters
+    ----------
+    aggregate : Aggregate
+        The sums.
+    fold : int, optional
+        Take this fold's reports alone, counted from 0.
+    denoise : {'none', 'frobenius', 'operator', 'psd'}
+        What becomes of the noise: nothing; eigenvalues shrunk by the known noise for the least Frobenius distance to the
+        truth, or to the true variances, the rest flattened to one level; negative eigenvalues set to zero.
+
+    Returns
+    -------
+    Covariance
+
+    Raises
+    ------
+    RecoveryError
+        Without reports, for a fold that does not exist, and for shrinking with centring, whose noise has no law.
+    """
+    found = _covariance(aggregate, fold, denoise)
+    found["mean"] = mean_of(found["mean"])
+    return Covariance(**found)

@@ -1,0 +1,192 @@
+"""How many reports it takes, before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._native import Aggregate, _plan
+from ._recovery import Prediction, prediction_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledPlan:
+    """The answers for reports that are shuffled before anybody sees them, so that the batch keeps epsilon with ``delta``.
+
+    Attributes
+    ----------
+    delta : float
+        Of the batch.
+    local_epsilon : float or None
+        Of each of ``records`` reports, where there is one that keeps the batch's guarantee.
+    predicted : Prediction or None
+        What they give.
+    records_for_target, local_epsilon_for_target : int, float or None
+        Reports, and the epsilon of each, that reach the target.
+    epsilon_for_target : float or None
+        Of a batch of ``records`` reports that reaches the target.
+    """
+
+    delta: float
+    local_epsilon: float | None
+    predicted: Prediction | None
+    records_for_target: int | None
+    local_epsilon_for_target: float | None
+    epsilon_for_target: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a collection will give. What was not asked for, and what no finite number answers, is None.
+
+    Attributes
+    ----------
+    dimension, rank : int
+        Features, and components.
+    signals : ndarray
+        The eigenvalues above the bulk.
+    bulk : float
+        Every other eigenvalue.
+    epsilon : float
+        Of one report.
+    guarantee : str
+        What one report promises.
+    uninformed : float
+        The error of a random subspace.
+    threshold_records : list of int or None
+        For each component, the reports from which on it is recoverable; None where no number is enough.
+    records, target : int, float or None
+        What was asked.
+    predicted : Prediction or None
+        What ``records`` reports give.
+    records_for_target : int or None
+        Reports that reach ``target``.
+    epsilon_for_target : float or None
+        Epsilon at which ``records`` reports reach ``target``; None above 16.
+    shuffled : ShuffledPlan or None
+        The same for an anonymised batch.
+    bounds : list of dict
+        What the literature states: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``, ``value``.
+    """
+
+    dimension: int
+    rank: int
+    signals: npt.NDArray[np.float64]
+    bulk: float
+    epsilon: float
+    guarantee: str
+    uninformed: float
+    records: int | None
+    target: float | None
+    threshold_records: list[int | None]
+    predicted: Prediction | None
+    records_for_target: int | None
+    epsilon_for_target: float | None
+    shuffled: ShuffledPlan | None
+    bounds: list[dict[str, Any]]
+
+
+def plan(
+    aggregate: Aggregate | None = None,
+    *,
+    rank: int = 3,
+    dimension: int | None = None,
+    spectrum: Sequence[float] | None = None,
+    bulk: float | None = None,
+    epsilon: float | None = None,
+    mechanism: str = "double-cap",
+    delta: float | None = None,
+    candidates: int | None = None,
+    cap: int | None = None,
+    records: int | None = None,
+    target: float | None = None,
+    shuffled: float | None = None,
+    sparsity: int | None = None,
+) -> Plan:
+    """Tell how many users it takes, and what they will give. Nothing is simulated.
+
+    Give ``dimension``, ``spectrum`` and ``epsilon``; or an ``aggregate``, to plan for another collection like it.
+
+    Parameters
+    ----------
+    aggregate : Aggregate, optional
+        A collection whose task and spectrum are taken.
+    rank : int
+        The number of components.
+    dimension : int
+        The number of features, d.
+    spectrum : sequence of float
+        The eigenvalues that stand out, as shares of the total variance.
+    bulk : float, optional
+        Every other eigenvalue; what the spectrum leaves of 1, in equal parts, when not given.
+    epsilon : float
+        Of one report; of the batch, for what is ``shuffled``.
+    mechanism, delta, candidates, cap
+        As of `Task`.
+    records : int, optional
+        A number of reports: what will they give?
+    target : float, optional
+        An error ``||sin Theta||_F^2``: how many reports does it take, and with ``records``, which epsilon?
+    shuffled : float, optional
+        Also plan for reports that are shuffled before anybody sees them, with this delta of the batch.
+    sparsity : int, optional
+        The number of features that the components live on, for published rates.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    PlanError, RecoveryError, TaskError
+        For a spectrum, target or rank that makes no sense, and parameters that a mechanism does not have.
+    """
+    found = _plan(
+        rank,
+        aggregate,
+        dimension,
+        None if spectrum is None else [float(value) for value in spectrum],
+        bulk,
+        mechanism,
+        epsilon,
+        delta,
+        candidates,
+        cap,
+        records,
+        target,
+        shuffled,
+        sparsity,
+    )
+    found["predicted"] = prediction_of(found["predicted"])
+    if found["shuffled"] is not None:
+        found["shuffled"]["predicted"] = prediction_of(found["shuffled"]["predicted"])
+        found["shuffled"] = ShuffledPlan(**found["shuffled"])
+    return Plan(**found)
+
+
+def predict(records: int, aggregate: Aggregate | None = None, **setting: Any) -> Prediction:
+    """Tell what so many reports will give: ``plan(aggregate, records=records, …).predicted``.
+
+    Parameters
+    ----------
+    records : int
+        The number of reports.
+    aggregate : Aggregate, optional
+        As of `plan`.
+    **setting
+        As of `plan`: ``rank``, ``dimension``, ``spectrum``, ``epsilon``, …
+
+    Returns
+    -------
+    Prediction
+    """
+    predicted = plan(aggregate, records=records, **setting).predicted
+    assert predicted is not None, "records were given"
+    return predicted

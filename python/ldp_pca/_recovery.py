@@ -1,0 +1,262 @@
+"""From sums to principal components, dense or sparse, with what is known of their error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._covariance import Mean, mean_of
+from ._native import Aggregate, _recover
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What to expect of the leading components, from the known noise. Errors are ``||sin Theta||_F^2``.
+
+    Attributes
+    ----------
+    sin_theta_squared : float
+        Of the whole subspace: 0 is exact.
+    per_component : ndarray of shape (rank,)
+        The share of each true component that the subspace misses.
+    recoverable : ndarray of shape (rank,)
+        Whether each component's variance is above the threshold.
+    uninformed : float
+        What a random subspace has.
+    threshold : float
+        The true variance above which a component can be recovered at all.
+    """
+
+    sin_theta_squared: float
+    per_component: Floats
+    recoverable: npt.NDArray[np.bool_]
+    uninformed: float
+    threshold: float
+
+
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """What drawing the known noise again says of the error of the components reported.
+
+    Attributes
+    ----------
+    replicates : int
+        How often it was drawn.
+    level : float
+        The coverage of the intervals.
+    lower, upper, median : float
+        Of ``||sin Theta||_F^2``.
+    components : list of dict
+        Of each component its ``eigenvalue`` freed of the noise's push, whether it is ``distinguishable`` from noise, and
+        the interval from ``lower`` to ``upper`` of the share that is missed.
+    support_stability : ndarray of shape (d,)
+        For every feature the share of replicates that have it in their support.
+    loading_errors : ndarray of shape (rank, d)
+        Root mean squared error of every loading.
+    """
+
+    replicates: int
+    level: float
+    lower: float
+    upper: float
+    median: float
+    components: list[dict[str, Any]]
+    support_stability: Floats
+    loading_errors: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCertificate:
+    """How the sparse program was solved, and the proof of how well.
+
+    Attributes
+    ----------
+    status : {'optimal', 'stalled', 'budget-exhausted'}
+        How the solver ended. In each case ``relative_gap`` is certified.
+    penalty : float
+        In the units of the covariance.
+    penalty_choice : {'auto', 'cv', 'value'}
+        Where it is from.
+    objective, dual_bound : float
+        What was reached, and what nothing can exceed.
+    relative_gap : float
+        Between the two.
+    failure_probability : float
+        With which the bound may be wrong; 0 where it rests on all eigenvalues.
+    iterations : int
+        Of the solver.
+    support : list of int
+        The features that the components live on, ascending from 0.
+    noise_edge : float
+        What noise alone can be expected to stay below on a support of this size.
+    cross_validation : list of dict or None
+        Per penalty tried: ``factor``, ``penalty``, ``mean_score``, ``standard_error``, ``mean_support``, ``scores``,
+        ``chosen``.
+    """
+
+    status: str
+    penalty: float
+    penalty_choice: str
+    objective: float
+    dual_bound: float
+    relative_gap: float
+    failure_probability: float
+    iterations: int
+    support: list[int]
+    noise_edge: float
+    cross_validation: list[dict[str, Any]] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """Principal components of records that nobody saw.
+
+    Attributes
+    ----------
+    method : {'pca', 'fantope'}
+        Plain or sparse.
+    records : int
+        The number of reports.
+    dimension, rank : int
+        Features d, and components.
+    components : ndarray of shape (rank, d)
+        Orthonormal rows, most variance first.
+    eigenvalues : ndarray of shape (rank,)
+        Variances along the components, in the units of the covariance.
+    total_variance : float
+        Trace of the debiased covariance.
+    explained_variance_ratio : ndarray of shape (rank,) or None
+        The eigenvalues over the total; None where noise makes the total 0 or less.
+    leverages : ndarray of shape (d,)
+        Of each feature the sum of its squared loadings, from 0 to 1.
+    spectrum : ndarray of shape (d,) or None
+        All eigenvalues of the estimate, of plain components.
+    gap : float or None
+        Between the last eigenvalue kept and the first one dropped, of plain components.
+    feature_names : list of str
+        The names of the d features.
+    noise_deviation, noise_edge : float
+        Standard deviation of one off-diagonal entry of the covariance; the variance that noise alone would give to the
+        first component.
+    mean : Mean or None
+        Of a task with centring.
+    sparse : SparseCertificate or None
+        Of sparse components.
+    predicted : Prediction or None
+        The error to expect of plain components; None with centring and above 2,000 features.
+    confidence : Confidence or None
+        Where a bootstrap was asked for.
+    """
+
+    method: str
+    records: int
+    dimension: int
+    rank: int
+    components: Floats
+    eigenvalues: Floats
+    total_variance: float
+    explained_variance_ratio: Floats | None
+    leverages: Floats
+    spectrum: Floats | None
+    gap: float | None
+    feature_names: list[str]
+    noise_deviation: float
+    noise_edge: float
+    mean: Mean | None
+    sparse: SparseCertificate | None
+    predicted: Prediction | None
+    confidence: Confidence | None
+
+    @property
+    def support(self) -> list[str]:
+        """The names of the features that the components live on: all of them for plain components."""
+        if self.sparse is None:
+            return list(self.feature_names)
+        return [self.feature_names[index] for index in self.sparse.support]
+
+    def __repr__(self) -> str:
+        """What was recovered, and how far it stands out of the noise."""
+        edge = self.noise_edge if self.sparse is None else self.sparse.noise_edge
+        values = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
+        return (
+            f"Recovery(method={self.method!r}, rank={self.rank}, dimension={self.dimension}, records={self.records}, "
+            f"eigenvalues=[{values}], noise_edge={edge:.4g})"
+        )
+
+
+def prediction_of(found: dict[str, Any] | None) -> Prediction | None:
+    """The prediction that the native part describes."""
+    return None if found is None else Prediction(**found)
+
+
+def recover(
+    aggregate: Aggregate,
+    rank: int,
+    *,
+    sparse: bool = False,
+    penalty: str | float = "auto",
+    tolerance: float | None = None,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    bootstrap: int | None = None,
+    bootstrap_seed: int = 1,
+) -> Recovery:
+    """Recover principal components from summed reports. Ctrl-C ends solver and bootstrap.
+
+    Parameters
+    ----------
+    aggregate : Aggregate
+        The sums.
+    rank : int
+        The number of components.
+    sparse : bool
+        Recover components that live on few features, by the Fantope program.
+    penalty : 'auto', 'cross-validated' or float
+        Of the sparse program: from the noise level, validated over the folds of the task, or in the units of the
+        covariance.
+    tolerance : float, optional
+        Relative duality gap at which the sparse solution counts as optimal, 1e-6 when not given.
+    max_iterations : int, optional
+        Most iterations of the sparse solver, 20,000 when not given.
+    time_limit : float, optional
+        Seconds after which the sparse solver stops with what it has, its gap certified.
+    bootstrap : int, optional
+        Draw the known noise again so many times (200 or more) for intervals of the error.
+    bootstrap_seed : int
+        Seed of those draws.
+
+    Returns
+    -------
+    Recovery
+
+    Raises
+    ------
+    RecoveryError
+        Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and for a bootstrap
+        with centring.
+    """
+    found = _recover(
+        aggregate,
+        rank,
+        penalty if sparse else None,
+        tolerance,
+        max_iterations,
+        time_limit,
+        bootstrap,
+        bootstrap_seed,
+    )
+    found["explained_variance_ratio"] = found.pop("explained_variance")
+    found["mean"] = mean_of(found["mean"])
+    found["predicted"] = prediction_of(found["predicted"])
+    for name, kind in (("sparse", SparseCertificate), ("confidence", Confidence)):
+        if found[name] is not None:
+            found[name] = kind(**found[name])
+    return Recovery(**found)

@@ -1,0 +1,398 @@
+"""What runs in Spark's Python workers: partial sums of a partition, and the merging of what they give.
+
+Rows between the stages are ``(key, kind, part, data)``. Rows that must meet have the same key. They are
+
+- ``STATE``: the stretch ``part`` of a sum's integers, and behind it two more, the number of its reports and the sum of
+  their fingerprints (mod 2^64), which are added like the others. So each stretch tells what it is the sum of.
+- ``PRINTS``: fingerprints of report ids, sorted. ``REPEATED``: those that more than one report has.
+- ``SUSPECTS``: reports, one after the other, whose fingerprint is repeated.
+- ``NOTE``: JSON; counts of what was left out, or the error that ends the job.
+
+Everything is a function of the rows alone: a task that runs twice gives the same, and Spark uses one of both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from . import Aggregate, LdpPcaError, ReportError, Task
+
+STATE, PRINTS, REPEATED, SUSPECTS, NOTE = range(5)
+SCHEMA_NAMES = ("key", "kind", "part", "data")
+SCHEMA = "key int, kind int, part int, data binary"
+
+#: Bytes of an aggregate's state before its integers, and behind them (docs/wire-format.md).
+STATE_HEADER, STATE_CHECKSUM = 37, 4
+#: Where a report has its id (docs/wire-format.md).
+ID = slice(13, 29)
+
+#: Fingerprints that are held before they are sent on: 32 MiB of them.
+_HELD_PRINTS = 1 << 22
+#: Bytes of rows that leave a worker together.
+_SENT_BYTES = 8 << 20
+#: Rows among which the bad ones are looked for one by one.
+_STRETCH = 256
+
+Row = tuple[int, int, int, Any]
+
+
+class Job(NamedTuple):
+    """What a stage must know, in plain values: the workers unpickle it before they look at versions."""
+
+    task: str
+    """The task's JSON."""
+    keys: tuple[int, int, int]
+    """Random odd numbers, which make fingerprints that no client can foresee."""
+    buckets: int
+    """Among how many tasks fingerprints are shared out."""
+    groups: int
+    """How many tasks add up the same stretch of states at first."""
+    row_bytes: int
+    """The most that a row holds (a single report may take more)."""
+    most_repeated: int
+    """Repeated fingerprints that are told of; one more says that there are more."""
+    skip_invalid: bool
+    suspects: bytes | None = None
+    """Fingerprints whose reports are summed once all of them have met. None in the first run, which finds them."""
+
+
+def run(
+    stage: str, job: tuple[Any, ...], batches: Iterable[pa.RecordBatch], partition: int, failures: Any
+) -> Iterator[pa.RecordBatch]:
+    """Runs the stage of that name. ``failures`` is an accumulator that takes errors, or None."""
+    if stage == "partial_sums":
+        return _packed(_Partial(Job(*job), partition, failures).rows(batches))
+    if stage == "merged":
+        return _packed(_Merge(Job(*job)).rows(batches))
+    return valid_reports(batches, Job(*job), partition)
+
+
+def valid_reports(batches: Iterable[pa.RecordBatch], job: Job, partition: int) -> Iterator[pa.RecordBatch]:
+    """The valid reports alone, one per row in the column ``report``."""
+    partial = _Partial(job, partition, None)
+    for column in partial.columns(batches):
+        yield pa.record_batch([partial.valid(column)], names=["report"])
+
+
+def drain(batches: Iterator[pa.RecordBatch]) -> None:
+    """Read to the end: Spark has no good use for a worker that leaves some of its input."""
+    for _ in batches:
+        pass
+
+
+def fingerprints(ids: np.ndarray[Any, Any], keys: tuple[int, int, int]) -> np.ndarray[Any, Any]:
+    """64 bits per id, given as n x 2 words: equal ids have equal ones, and others nearly never."""
+    first, second, third = (np.uint64(key) for key in keys)
+    prints = ids[:, 0] * first
+    prints ^= prints >> np.uint64(32)
+    prints *= second
+    prints ^= prints >> np.uint64(29)
+    prints += ids[:, 1]
+    prints *= third
+    prints ^= prints >> np.uint64(32)
+    prints *= first
+    return prints
+
+
+class _Partial:
+    """The first stage: sums a partition, and sends what is needed to find ids that are there twice."""
+
+    def __init__(self, job: Job, partition: int, failures: Any) -> None:
+        self.job, self.partition, self.failures = job, partition, failures
+        self.task = Task.from_json(job.task)
+        self.width = self.task.report_bytes
+        self.sums = Aggregate(self.task)
+        self.prints = 0
+        self.suspects = None if job.suspects is None else np.frombuffer(job.suspects, "<u8")
+        self.skipped = 0
+        self.first_skipped: dict[str, Any] | None = None
+        self.scratch: Aggregate | None = None
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        batches = iter(batches)
+        try:
+            yield from self.check_rows(batches)
+        except LdpPcaError as error:
+            drain(batches)
+            # As a row like others, for Spark would try a task that raises again and again.
+            told = json.dumps(_told(error, self.partition))
+            if self.failures is not None:
+                self.failures.add((told,))
+            yield 0, NOTE, 0, f'{{"error": {told}}}'.encode()
+            return
+        group = self.partition % self.job.groups
+        if self.skipped:
+            yield -1 - group, NOTE, 0, json.dumps({"skipped": self.skipped, "first": self.first_skipped}).encode()
+        yield from state_rows(self.sums, self.prints, group, self.job)
+
+    def check_rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        """Sums the batches, and gives what is needed to find the ids that are there twice."""
+        held: list[np.ndarray[Any, Any]] = []
+        count = 0
+        for column in self.columns(batches):
+            if self.suspects is not None:
+                yield from self.add_unsuspected(column, self.suspects)
+                continue
+            prints = self.add(column)
+            held.append(prints)
+            count += len(prints)
+            if count >= _HELD_PRINTS:
+                yield from self.print_rows(np.concatenate(held))
+                held, count = [], 0
+        if count:
+            yield from self.print_rows(np.concatenate(held))
+
+    def columns(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Array]:
+        """The column of reports of each batch, which has no nulls."""
+        self.first = 0
+        for batch in batches:
+            column = batch.column(0)
+            if column.null_count:
+                null = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+                error = ReportError("null instead of a report: drop nulls before")
+                error.row = null
+                self.note_invalid(error, null, column.null_count)
+                column = column.drop_null()
+            yield column
+            self.first += batch.num_rows
+
+    def add(self, column: pa.Array) -> np.ndarray[Any, Any]:
+        """Adds reports. Their fingerprints."""
+        try:
+            self.sums.update(column)
+        except ReportError as error:
+            if not self.job.skip_invalid:
+                raise _located(error, self.first) from None
+            column = self.valid(column)
+            self.sums.update(column)
+        return self.added(column)
+
+    def added(self, column: pa.Array) -> np.ndarray[Any, Any]:
+        prints = fingerprints(_ids(column, self.width), self.job.keys)
+        self.prints += int(prints.sum(dtype=np.uint64))
+        return prints
+
+    def add_unsuspected(self, column: pa.Array, suspects: np.ndarray[Any, Any]) -> Iterator[Row]:
+        column = self.valid(column)
+        prints = fingerprints(_ids(column, self.width), self.job.keys)
+        places = np.minimum(np.searchsorted(suspects, prints), len(suspects) - 1)
+        suspected = suspects[places] == prints
+        if suspected.any():
+            for print_, report in zip(prints[suspected], column.filter(pa.array(suspected))):
+                yield int(print_) * self.job.buckets >> 64, SUSPECTS, 0, report.as_buffer()
+            column = column.filter(pa.array(~suspected))
+        self.add(column)
+
+    def valid(self, column: pa.Array) -> pa.Array:
+        """The valid ones among reports; the others are counted, or the first is an error."""
+        if self.scratch is None:
+            self.scratch = Aggregate(self.task)
+        try:
+            self.scratch.update(column)
+            return column
+        except ReportError as error:
+            if not self.job.skip_invalid:
+                raise _located(error, self.first) from None
+        keep = np.ones(len(column), dtype=bool)
+        position = 0
+        while position < len(column):
+            try:
+                self.scratch.update(column.slice(position, _STRETCH))
+                position += _STRETCH
+            except ReportError as error:
+                position += error.row or 0
+                keep[position] = False
+                self.note_invalid(error, position, 1)
+                position += 1
+        return column.filter(pa.array(keep))
+
+    def note_invalid(self, error: ReportError, row: int, count: int) -> None:
+        problem = _located(error, self.first + row - (error.row or 0))
+        if not self.job.skip_invalid:
+            raise problem
+        self.skipped += count
+        if self.first_skipped is None:
+            self.first_skipped = _told(problem, self.partition)
+
+    def print_rows(self, prints: np.ndarray[Any, Any]) -> Iterator[Row]:
+        prints.sort()
+        buckets = self.job.buckets
+        bounds = np.array([-(-(bucket << 64) // buckets) for bucket in range(1, buckets)], dtype=np.uint64)
+        ends = [0, *np.searchsorted(prints, bounds).tolist(), len(prints)]
+        for bucket in range(buckets):
+            for part in _parts(prints[ends[bucket] : ends[bucket + 1]], self.job.row_bytes):
+                yield bucket, PRINTS, 0, part
+
+
+class _Merge:
+    """The second and the third stage: adds up what the one before it gave, and finds what is repeated."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.states: dict[int, np.ndarray[Any, Any]] = {}
+        self.prints: list[np.ndarray[Any, Any]] = []
+        self.repeated: list[np.ndarray[Any, Any]] = []
+        self.suspects: dict[bytes, bytes] = {}
+        self.dropped, self.dropped_prints = 0, 0
+        self.checked, self.checked_prints = 0, 0
+        self.skipped = 0
+        self.first_skipped: dict[str, Any] | None = None
+        self.error: dict[str, Any] | None = None
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        for batch in batches:
+            kinds, parts = batch.column(1).to_pylist(), batch.column(2).to_pylist()
+            for kind, part, data in zip(kinds, parts, batch.column(3)):
+                self.take(kind, part, data.as_buffer())
+        if self.error is not None:
+            yield 0, NOTE, 0, json.dumps({"error": self.error}).encode()
+            return
+        self.sum_suspects()
+        yield from self.compare_prints()
+        yield 0, NOTE, 0, json.dumps(self.note()).encode()
+        for part, words in self.states.items():
+            yield 0, STATE, part, words
+
+    def take(self, kind: int, part: int, data: pa.Buffer) -> None:
+        if kind == STATE:
+            self.add_state(part, np.frombuffer(data, "<i8"))
+        elif kind == PRINTS:
+            # A copy: a view would keep all the rows of its batch.
+            self.prints.append(np.frombuffer(data, "<u8").copy())
+        elif kind == REPEATED:
+            self.repeated.append(np.frombuffer(data, "<u8").copy())
+        elif kind == SUSPECTS:
+            self.suspect(data.to_pybytes())
+        else:
+            self.add_note(json.loads(data.to_pybytes()))
+
+    def add_state(self, part: int, words: np.ndarray[Any, Any]) -> None:
+        mine = self.states.get(part)
+        if mine is None:
+            self.states[part] = words.copy()
+        else:
+            mine += words
+
+    def suspect(self, report: bytes) -> None:
+        """Of the copies of a report the one with the smallest bytes is kept."""
+        id_ = report[ID]
+        kept = self.suspects.get(id_)
+        if kept is not None:
+            ids = np.frombuffer(id_, "<u8").reshape(1, 2)
+            self.dropped += 1
+            self.dropped_prints += int(fingerprints(ids, self.job.keys)[0])
+        if kept is None or report < kept:
+            self.suspects[id_] = report
+
+    def add_note(self, note: dict[str, Any]) -> None:
+        error, first = note.get("error"), note.get("first")
+        if error is not None and (self.error is None or place(error) < place(self.error)):
+            self.error = error
+        if first is not None and (self.first_skipped is None or place(first) < place(self.first_skipped)):
+            self.first_skipped = first
+        for name in ("skipped", "dropped", "dropped_prints", "checked", "checked_prints"):
+            setattr(self, name, getattr(self, name) + note.get(name, 0))
+
+    def sum_suspects(self) -> None:
+        if not self.suspects:
+            return
+        sums = Aggregate(Task.from_json(self.job.task))
+        reports = list(self.suspects.values())
+        self.suspects = {}
+        sums.update(pa.array(reports, pa.large_binary()))
+        ids = np.frombuffer(b"".join(report[ID] for report in reports), "<u8").reshape(-1, 2)
+        total = int(fingerprints(ids, self.job.keys).sum(dtype=np.uint64))
+        for _, _, part, data in state_rows(sums, total, 0, self.job):
+            self.add_state(part, np.frombuffer(data, "<i8"))
+
+    def compare_prints(self) -> Iterator[Row]:
+        if self.prints:
+            prints = np.concatenate(self.prints)
+            self.prints = []
+            self.checked += len(prints)
+            self.checked_prints += int(prints.sum(dtype=np.uint64))
+            prints.sort()
+            self.repeated.append(np.unique(prints[1:][prints[1:] == prints[:-1]]))
+        if self.repeated:
+            # Each is in one bucket, so none of them is here twice.
+            repeated = np.concatenate(self.repeated)[: self.job.most_repeated + 1]
+            for part in _parts(repeated, self.job.row_bytes):
+                yield 0, REPEATED, 0, part
+
+    def note(self) -> dict[str, Any]:
+        return {
+            "skipped": self.skipped,
+            "first": self.first_skipped,
+            "dropped": self.dropped,
+            "dropped_prints": self.dropped_prints % (1 << 64),
+            "checked": self.checked,
+            "checked_prints": self.checked_prints % (1 << 64),
+        }
+
+
+def state_rows(sums: Aggregate, prints: int, group: int, job: Job) -> Iterator[Row]:
+    """The state of ``sums`` in stretches, each with its number of reports and the sum of their fingerprints."""
+    state = memoryview(sums.to_bytes())[STATE_HEADER:-STATE_CHECKSUM]
+    of = np.array([sums.records, prints % (1 << 64)], dtype="<u8").tobytes()
+    for part, start in enumerate(range(0, len(state), job.row_bytes)):
+        yield -1 - (part * job.groups + group), STATE, part, bytes(state[start : start + job.row_bytes]) + of
+
+
+def _ids(column: pa.Array, width: int) -> np.ndarray[Any, Any]:
+    """The ids of reports that are valid, and so of one length, as n x 2 words."""
+    count = len(column)
+    if count == 0:
+        return np.empty((0, 2), dtype=np.uint64)
+    _, offsets, values = column.buffers()
+    word = np.int64 if pa.types.is_large_binary(column.type) else np.int32
+    start = int(np.frombuffer(offsets, word)[column.offset])
+    reports = np.frombuffer(values, np.uint8, count * width, start).reshape(count, width)
+    return np.ascontiguousarray(reports[:, ID]).view("<u8")
+
+
+def _parts(words: np.ndarray[Any, Any], row_bytes: int) -> Iterator[np.ndarray[Any, Any]]:
+    step = row_bytes // 8
+    return (words[start : start + step] for start in range(0, len(words), step))
+
+
+def _packed(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """Rows in batches, none of which is much more than a row or ``_SENT_BYTES``."""
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += memoryview(row[3]).nbytes
+        if size >= _SENT_BYTES:
+            yield _batch(held)
+            held, size = [], 0
+    if held:
+        yield _batch(held)
+
+
+def _batch(rows: list[Row]) -> pa.RecordBatch:
+    keys, kinds, parts, data = zip(*rows)
+    numbers = [pa.array(column, pa.int32()) for column in (keys, kinds, parts)]
+    binary = pa.array([memoryview(value).tobytes() for value in data], pa.binary())
+    return pa.record_batch([*numbers, binary], names=list(SCHEMA_NAMES))
+
+
+def _located(error: ReportError, first: int) -> ReportError:
+    """The same error about a row of the partition, of which the batch's first one is row ``first``."""
+    row = error.row or 0
+    located = ReportError(str(error).replace(f"row {row}: ", "", 1))
+    located.row = first + row
+    return located
+
+
+def _told(error: LdpPcaError, partition: int) -> dict[str, Any]:
+    return {"type": type(error).__name__, "problem": str(error), "partition": partition, "row": error.row}
+
+
+def place(told: dict[str, Any]) -> tuple[int, int]:
+    """The order of errors: the same one is told of whichever task was sooner."""
+    return -1 if told["partition"] is None else told["partition"], -1 if told["row"] is None else told["row"]

@@ -1,0 +1,63 @@
+"""Exceptions, all of one hierarchy, with the messages of the Rust crate."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AggregateError",
+    "ClusterError",
+    "LdpPcaError",
+    "PlanError",
+    "RecordError",
+    "RecoveryError",
+    "ReportError",
+    "SchemaError",
+    "SkippedReportsWarning",
+    "TaskError",
+]
+
+
+class LdpPcaError(Exception):
+    """What every exception of this package is.
+
+    ``row`` is the row of the input that it is about, counted from 0, where there is one.
+    """
+
+    row: int | None = None
+    #: The partition of a Spark DataFrame that the row is in.
+    partition: int | None = None
+
+
+class TaskError(LdpPcaError, ValueError):
+    """A task that makes no sense."""
+
+
+class SchemaError(LdpPcaError, ValueError):
+    """Columns that make no sense, or a table without them."""
+
+
+class RecordError(LdpPcaError, ValueError):
+    """A record that does not fit its task."""
+
+
+class ReportError(LdpPcaError, ValueError):
+    """Bytes that are no report of the task."""
+
+
+class AggregateError(LdpPcaError, ValueError):
+    """A state that is no sum of reports of the task, or does not go with another."""
+
+
+class RecoveryError(LdpPcaError, ValueError):
+    """Components, or a covariance, that cannot be recovered."""
+
+
+class PlanError(LdpPcaError, ValueError):
+    """A question about a collection that has no answer."""
+
+
+class ClusterError(LdpPcaError, RuntimeError):
+    """A Spark cluster that cannot do it: another version of this package, or data that change meanwhile."""
+
+
+class SkippedReportsWarning(UserWarning):
+    """Bytes that are no reports were left out, as was asked for."""

@@ -1,0 +1,343 @@
+"""Sums of reports on a Spark cluster: the same bytes as of the command line, the server and `ldp_pca.aggregate`.
+
+How it works, how to run and size it, and what failures do: ``docs/spark.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import uuid
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    NamedTuple,
+    overload,
+)
+
+import numpy as np
+
+import ldp_pca
+from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError, SkippedReportsWarning, Task, errors
+from ldp_pca import _spark_stages as stages
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+__all__ = ["Counts", "aggregate"]
+
+
+class Counts(NamedTuple):
+    """What became of the rows of a DataFrame."""
+
+    records: int
+    """Reports in the sum."""
+    duplicates: int
+    """Reports left out because another one with their id is in the sum."""
+    skipped: int
+    """Rows left out for being no report of the task, with ``skip_invalid``."""
+    first_skipped: str | None
+    """Where the first of these is, and what is wrong with it."""
+
+
+@overload
+def aggregate(
+    df: DataFrame, task: Task, column: str = ..., *, skip_invalid: bool = ..., with_counts: Literal[False] = ...
+) -> Aggregate: ...
+@overload
+def aggregate(
+    df: DataFrame, task: Task, column: str = ..., *, skip_invalid: bool = ..., with_counts: Literal[True]
+) -> tuple[Aggregate, Counts]: ...
+def aggregate(
+    df: DataFrame, task: Task, column: str = "report", *, skip_invalid: bool = False, with_counts: bool = False
+) -> Aggregate | tuple[Aggregate, Counts]:
+    """Sum the reports in a column of a DataFrame. Any order and partitioning of them gives the same bytes.
+
+    The data are read once. Reports with the same id count once, wherever they are; only if there are any, the data are
+    read again. Of different reports with one id, the one with the smallest bytes counts.
+
+    Parameters
+    ----------
+    df
+        Reports as they were sent, one per row, such as ``spark.read.parquet("DIR/tasks/DIGEST/*.parquet")``.
+    task
+        The task whose reports they are.
+    column
+        The column with the reports, binary.
+    skip_invalid
+        Leave out nulls and whatever is no valid report of the task, instead of raising. Without ``with_counts`` a
+        `SkippedReportsWarning` tells of them.
+    with_counts
+        Give ``(aggregate, counts)``, with `Counts`.
+
+    Raises
+    ------
+    ReportError
+        There is no such column of binary, or a row is no report of the task. ``partition`` and ``row`` of the
+        exception, and its message, say which.
+    ClusterError
+        The executors have another version of this package or none, or the DataFrame has other rows when Spark computes
+        it again.
+    """
+    reports = _column(df, column)
+    with _settings(reports.sparkSession, task) as row_bytes:
+        total, counts = _sum_once(reports, task, _job(reports.sparkSession, task, row_bytes, skip_invalid))
+    if with_counts:
+        return total, counts
+    if counts.skipped:
+        message = f"left out {counts.skipped} invalid reports, the first in {counts.first_skipped}"
+        warnings.warn(message, SkippedReportsWarning, stacklevel=2)
+    return total
+
+
+#: Bytes of reports that are read, and sent to Python, together: larger batches of dense reports cost twice the time, for
+#: they leave the processor's caches, and the reader's buffers grow by copying. More rows make nothing faster.
+_BATCH_BYTES = 4 << 20
+_MOST_ROWS = 8192
+_MOST_ROWS_READ = 4096
+#: Bytes of a batch between stages, whose rows are long. Arrow's limit is 2 GiB.
+_STAGE_BATCH_BYTES = 256 << 20
+_MOST_ROW_BYTES = 8 << 20
+#: Bytes of a task's input, at least, as a multiple of the state that it gives.
+_INPUT_PER_STATE = 16
+#: Bytes of distinct reports with repeated ids that the cluster holds in memory. More of them are left to Spark.
+_SUSPECT_BYTES = 256 << 20
+_MOST_SUSPECTS = 1 << 20
+#: Tasks that share the first merging of each stretch of a state.
+_GROUPS = 32
+
+#: One at a time in a process, because the settings are the session's.
+_lock = threading.Lock()
+
+
+def _column(df: DataFrame, column: str) -> DataFrame:
+    types = dict(df.dtypes)
+    if column not in types:
+        raise ReportError(f"the DataFrame has no column {column!r}, but {', '.join(map(repr, types)) or 'none at all'}")
+    if types[column] != "binary":
+        raise ReportError(f"reports are binary, and the column {column!r} is {types[column]}")
+    return df.select(df["`" + column.replace("`", "``") + "`"].alias("report"))
+
+
+@contextmanager
+def _settings(spark: SparkSession, task: Task) -> Iterator[int]:
+    """Batches of a good size. Gives the bytes of a row between stages: there are as many of them in a batch."""
+    rows = max(1, min(_MOST_ROWS, _BATCH_BYTES // task.report_bytes))
+    settings = {
+        "spark.sql.execution.arrow.maxRecordsPerBatch": rows,
+        "spark.sql.parquet.columnarReaderBatchSize": min(rows, _MOST_ROWS_READ),
+    }
+    with _lock:
+        before = {name: spark.conf.get(name) for name in settings}
+        try:
+            for name, value in settings.items():
+                spark.conf.set(name, value)
+            yield min(_MOST_ROW_BYTES, _STAGE_BATCH_BYTES // rows) // 8 * 8
+        finally:
+            for name, old in before.items():
+                spark.conf.set(name, str(old))
+
+
+def _job(spark: SparkSession, task: Task, row_bytes: int, skip_invalid: bool) -> stages.Job:
+    return stages.Job(
+        task=task.to_json(),
+        keys=(secrets.randbits(64) | 1, secrets.randbits(64) | 1, secrets.randbits(64) | 1),
+        buckets=int(spark.conf.get("spark.sql.shuffle.partitions") or 200),
+        groups=_GROUPS,
+        row_bytes=row_bytes,
+        most_repeated=max(1, min(_MOST_SUSPECTS, _SUSPECT_BYTES // task.report_bytes)),
+        skip_invalid=skip_invalid,
+    )
+
+
+def _sum_once(reports: DataFrame, task: Task, job: stages.Job) -> tuple[Aggregate, Counts]:
+    """Sums all reports, and once more, with those of repeated ids apart, if there are any."""
+    total = first = _run(reports, task, job)
+    total.check(first.checked)
+    if len(first.repeated) > job.most_repeated:
+        # Spark's own grouping goes to disk when memory ends.
+        reports = _distinct(reports, job)
+        total = _run(reports, task, job)
+        total.check(total.checked)
+    if len(total.repeated) > 0:
+        checked = total.checked
+        total = _run(reports, task, job._replace(suspects=np.sort(total.repeated).tobytes()))
+        total.check(checked)
+    counts = Counts(total.records, first.records - total.records, first.skipped, first.first_skipped)
+    return total.aggregate(task), counts
+
+
+def _distinct(reports: DataFrame, job: stages.Job) -> DataFrame:
+    """The valid reports, one of each id."""
+    from pyspark.sql import functions
+
+    if job.skip_invalid:
+        reports = reports.mapInArrow(_shipped("valid_reports", job, None), "report binary")
+    id_ = functions.substring("report", stages.ID.start + 1, stages.ID.stop - stages.ID.start)
+    return reports.groupBy(id_.alias("id")).agg(functions.min("report").alias("report")).select("report")
+
+
+def _run(reports: DataFrame, task: Task, job: stages.Job) -> _Total:
+    """One reading of the reports: partial sums, one shuffle of what is small, and two rounds of merging."""
+    with _watch(reports.sparkSession) as failures:
+        partial = _coalesced(reports, task).mapInArrow(_shipped("partial_sums", job, failures), stages.SCHEMA)
+        merged = partial.repartition("key").mapInArrow(_shipped("merged", job, None), stages.SCHEMA)
+        # Not coalesce(1): without a shuffle in between, the stage before it would be one task, too.
+        last = merged.repartition(1).mapInArrow(_shipped("merged", job, None), stages.SCHEMA)
+        return _Total(last.collect(), task)
+
+
+def _coalesced(reports: DataFrame, task: Task) -> DataFrame:
+    """Partitions put together as long as their reports take little more than the state that is the sum of them."""
+    try:
+        size = int(reports._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+        least = 2 * reports.sparkSession.sparkContext.defaultParallelism
+    except AttributeError:
+        return reports  # Spark Connect tells of neither.
+    count = max(least, size // (_INPUT_PER_STATE * len(Aggregate(task).to_bytes())))
+    return reports.coalesce(min(count, 1 << 30))
+
+
+def _shipped(
+    stage: str, job: stages.Job, failures: Any
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A stage as it goes to the workers: pickled by value, so that it begins on those that have no ldp_pca, too."""
+    version, plain, schema = ldp_pca.__version__, tuple(job), stages.SCHEMA_NAMES
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import json
+        import socket
+
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        try:
+            import ldp_pca
+
+            found = f"ldp_pca {ldp_pca.__version__}"
+        except ImportError as error:
+            found = f"no ldp_pca: {error}"
+        if found == f"ldp_pca {version}":
+            from ldp_pca import _spark_stages
+
+            yield from _spark_stages.run(stage, plain, batches, context.partitionId(), failures)
+            return
+        for _ in batches:
+            pass
+        problem = f"the driver has ldp_pca {version}, and {socket.gethostname()} has {found}: install the same on both"
+        error_note = json.dumps({"type": "ClusterError", "problem": problem, "partition": None, "row": None})
+        if failures is not None:
+            failures.add((error_note,))
+        numbers = [pa.array([number], pa.int32()) for number in (0, note, 0)]
+        data = pa.array([f'{{"error": {error_note}}}'.encode()], pa.binary())
+        yield pa.record_batch([*numbers, data], names=list(schema))
+
+    note = stages.NOTE
+    return run
+
+
+@contextmanager
+def _watch(spark: SparkSession) -> Iterator[Any]:
+    """Cancels the job as soon as a task tells of an error in the accumulator, and raises that error."""
+    try:
+        context = spark.sparkContext
+    except AttributeError:
+        yield None  # Spark Connect: the error comes when the stage is over.
+        return
+    from pyspark.accumulators import AddingAccumulatorParam
+
+    failures: Any = context.accumulator((), AddingAccumulatorParam(()))
+    tag, done = f"ldp-pca-{uuid.uuid4().hex}", threading.Event()
+
+    def cancel() -> None:
+        while not done.wait(0.1):
+            if failures.value:
+                context.cancelJobsWithTag(tag)
+
+    watcher = threading.Thread(target=cancel, daemon=True)
+    context.addJobTag(tag)
+    watcher.start()
+    try:
+        yield failures
+    except LdpPcaError:
+        raise
+    except Exception:
+        if failures.value:
+            raise _error(min(map(json.loads, failures.value), key=stages.place)) from None
+        raise
+    finally:
+        done.set()
+        watcher.join()
+        context.removeJobTag(tag)
+
+
+class _Total:
+    """What the last stage gives."""
+
+    def __init__(self, rows: list[Row], task: Task) -> None:
+        self.states: dict[int, np.ndarray[Any, Any]] = {}
+        self.repeated = np.empty(0, dtype=np.uint64)
+        note: dict[str, Any] = {}
+        for row in rows:
+            data = bytes(row["data"])
+            if row["kind"] == stages.STATE:
+                self.states[row["part"]] = np.frombuffer(data, "<u8")
+            elif row["kind"] == stages.REPEATED:
+                self.repeated = np.append(self.repeated, np.frombuffer(data, "<u8"))
+            else:
+                note = json.loads(data)
+        if "error" in note:
+            raise _error(note["error"])
+        self.checked = (note.get("checked", 0), note.get("checked_prints", 0))
+        self.dropped = (note.get("dropped", 0), note.get("dropped_prints", 0))
+        self.skipped: int = note.get("skipped", 0)
+        first = note.get("first")
+        self.first_skipped = None if first is None else _described(first)
+
+    @property
+    def records(self) -> int:
+        return max((int(words[-2]) for words in self.states.values()), default=0)
+
+    def check(self, seen: tuple[int, int]) -> None:
+        """Every stretch of the sum is of exactly the reports whose ids were compared, but for dropped copies.
+
+        Otherwise a task was run again, as after the loss of an executor, and its rows were others.
+        """
+        count, prints = seen[0] - self.dropped[0], (seen[1] - self.dropped[1]) % (1 << 64)
+        sums = {(int(words[-2]), int(words[-1])) for words in self.states.values()} or {(0, 0)}
+        if sums != {(count, prints)}:
+            raise ClusterError(
+                "the DataFrame had other rows when Spark computed a part of it again: write it to Parquet first, "
+                "and aggregate that"
+            )
+
+    def aggregate(self, task: Task) -> Aggregate:
+        state = Aggregate(task).to_bytes()
+        if not self.states:
+            return Aggregate(task)
+        body = b"".join(self.states[part][:-2].tobytes() for part in sorted(self.states))
+        state = state[: stages.STATE_HEADER] + body
+        return Aggregate.from_bytes(state + zlib.crc32(state).to_bytes(stages.STATE_CHECKSUM, "little"), task)
+
+
+def _error(told: dict[str, Any]) -> LdpPcaError:
+    """The exception of a worker, raised here."""
+    error: LdpPcaError = getattr(errors, told["type"])(_described(told))
+    error.partition, error.row = told["partition"], told["row"]
+    return error
+
+
+def _described(told: dict[str, Any]) -> str:
+    places = [f"{name} {told[name]}" for name in ("partition", "row") if told[name] is not None]
+    return ": ".join(filter(None, [", ".join(places), told["problem"]]))

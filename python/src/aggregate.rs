@@ -1,0 +1,410 @@
+//! Sums of reports, without and with a memory of which were there.
+
+use core::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ldp_pca::aggregate::{Aggregate as Sums, SeenIds};
+use ldp_pca::report::{Report, report_bytes};
+use pyo3::types::{PyBytes, PyType};
+use pyo3::{intern, prelude::*};
+
+use crate::error::{AggregateError, raised};
+use crate::randomizer::threads_of;
+use crate::reports::{BadRow, Rows, decode};
+use crate::signals::Signals;
+use crate::task::{Task, open};
+
+/// The summed reports of one task. Any order and any grouping of the same reports gives the same bytes.
+///
+/// It does not remember ids: a report that is added twice counts twice. `Collection` and `aggregate` keep duplicates out.
+/// Comparable, picklable, and safe to use from several threads.
+///
+/// Parameters
+/// ----------
+/// task : Task
+///     The task whose reports are summed.
+#[pyclass(frozen, module = "ldp_pca")]
+pub struct Aggregate {
+    task: Py<Task>,
+    /// Locked only where the interpreter's lock is not held: whoever waits for one never holds the other.
+    sums: Mutex<Sums>,
+}
+
+/// The most reports that are decoded and summed at a time, and the most bytes they may take (one may take more): beside
+/// the caller's, only these are held.
+const BATCH: usize = 1 << 16;
+const BATCH_BYTES: usize = 32 << 20;
+
+fn batch_size(task: &Task) -> usize {
+    (BATCH_BYTES / report_bytes(task.inner())).clamp(1, BATCH)
+}
+
+impl Aggregate {
+    pub(crate) fn new_of(task: Py<Task>, sums: Sums) -> Self {
+        Self { task, sums: Mutex::new(sums) }
+    }
+
+    pub(crate) fn task_of(&self) -> &Task {
+        self.task.get()
+    }
+
+    /// Integers that were added stay added, whatever panicked.
+    pub(crate) fn locked(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Aggregate {
+    #[new]
+    fn new(task: Py<Task>) -> Self {
+        let sums = Sums::empty(task.get().inner());
+        Self::new_of(task, sums)
+    }
+
+    /// Reads a state, as the command line, the server, Spark or ``to_bytes`` wrote it.
+    ///
+    /// Raises `AggregateError` for the state of another task, another version, or altered bytes.
+    #[classmethod]
+    fn from_bytes(_: &Bound<'_, PyType>, py: Python<'_>, state: &[u8], task: Py<Task>) -> PyResult<Self> {
+        let inner = task.get().inner();
+        let sums = py.detach(|| Sums::from_bytes(state, inner)).map_err(raised)?;
+        Ok(Self::new_of(task, sums))
+    }
+
+    /// Reads a state from a file, as of ``ldp-pca aggregate``.
+    #[classmethod]
+    fn from_file(class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>, task: Py<Task>) -> PyResult<Self> {
+        let state = open(path)?.call_method0(intern!(path.py(), "read_bytes"))?;
+        Self::from_bytes(class, path.py(), state.extract()?, task)
+    }
+
+    /// Writes the bytes of the state to a file.
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let state = self.to_bytes(path.py());
+        open(path)?.call_method1(intern!(path.py(), "write_bytes"), (state,)).map(drop)
+    }
+
+    /// The bytes of the state, the same as of the command line, the server and Spark.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.locked().to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Adds reports, which lie where they are until they are decoded. On an error nothing was added.
+    ///
+    /// A report that was added before is added again: use `Collection` where reports may come twice.
+    ///
+    /// Parameters
+    /// ----------
+    /// reports : Arrow array or table, series, NumPy array, bytes, sequence of bytes, or Reports
+    ///     Binary of any width (a table has it in the column ``report``), uint8 of shape (n, report_bytes), or reports one
+    ///     after the other.
+    /// threads : int or None
+    ///     How many threads to use; None for as many as the machine has.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The number of reports.
+    ///
+    /// Raises
+    /// ------
+    /// ReportError
+    ///     For bytes that are no report of the task, with their ``row``.
+    #[pyo3(signature = (reports, *, threads=Some(1)))]
+    fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
+        let threads = threads_of(threads)?;
+        let rows = Rows::of(reports)?;
+        let task = self.task.get();
+        let slices = rows.slices(task)?;
+        let size = batch_size(task);
+        py.detach(|| -> Result<(), Failure> {
+            if slices.len() <= size {
+                let reports = decode(&slices, 0, task, threads, None)?;
+                return Ok(self.locked().accumulate_with_threads(task.inner(), &reports, threads)?);
+            }
+            // All or nothing: what comes before a bad report is in a sum of its own.
+            let mut all = Sums::empty(task.inner());
+            let mut signals = Signals::new();
+            for (index, part) in slices.chunks(size).enumerate() {
+                let reports = decode(part, index * size, task, threads, None)?;
+                all.accumulate_with_threads(task.inner(), &reports, threads)?;
+                if signals.flow().is_break() {
+                    signals.check()?;
+                }
+            }
+            Ok(self.locked().merge(&all)?)
+        })
+        .map_err(|failure| failure.raise(py))?;
+        Ok(slices.len())
+    }
+
+    /// Adds the sums of other reports of the same task, in place.
+    ///
+    /// Raises `AggregateError` for another task, and for itself: every report would count twice.
+    fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
+        if slf.is(other) {
+            return Err(AggregateError::new_err("an aggregate cannot be merged into itself"));
+        }
+        let (ours, theirs) = (slf.get(), other.get());
+        slf.py()
+            .detach(|| {
+                let theirs = theirs.locked().clone();
+                ours.locked().merge(&theirs)
+            })
+            .map_err(raised)
+    }
+
+    fn __iadd__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
+        Self::merge(slf, other)
+    }
+
+    fn __add__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<Self> {
+        if slf.is(other) {
+            return Err(AggregateError::new_err("an aggregate cannot be added to itself"));
+        }
+        let (sum, other) = (slf.get().__copy__(slf.py()), other.get());
+        slf.py()
+            .detach(|| {
+                let other = other.locked().clone();
+                sum.locked().merge(&other)
+            })
+            .map_err(raised)?;
+        Ok(sum)
+    }
+
+    /// The number of reports in all folds.
+    #[getter]
+    fn records(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.locked().records())
+    }
+
+    /// The number of reports in each fold.
+    #[getter]
+    fn folds(&self, py: Python<'_>) -> Vec<u64> {
+        py.detach(|| self.locked().folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect())
+    }
+
+    /// The task whose reports are summed.
+    #[getter]
+    fn task(&self, py: Python<'_>) -> Py<Task> {
+        self.task.clone_ref(py)
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        let sums = py.detach(|| self.locked().clone());
+        Self::new_of(self.task.clone_ref(py), sums)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
+        self.__copy__(py)
+    }
+
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> bool {
+        let (ours, theirs) = (slf.get(), other.get());
+        slf.is(other)
+            || slf.py().detach(|| {
+                let theirs = theirs.locked().clone();
+                *ours.locked() == theirs
+            })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        let (py, this) = (slf.py(), slf.get());
+        Ok((slf.get_type().getattr(intern!(py, "from_bytes"))?, (this.to_bytes(py), this.task(py))))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!(
+            "Aggregate(records={}, task='{}…')",
+            self.records(py),
+            &self.task.get().inner().digest().to_string()[..16]
+        )
+    }
+}
+
+/// What makes the aggregate again, and from what.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Py<Task>));
+
+/// Reports that come piece by piece, each id counted once: the first report of an id, exactly.
+///
+/// It remembers every id, some 40 bytes of memory per report. Safe to use from several threads.
+///
+/// Parameters
+/// ----------
+/// task : Task
+///     The task whose reports are collected.
+/// threads : int, optional
+///     How many threads to use; as many as the machine has when not given.
+/// skip_invalid : bool
+///     Leave out bytes that are not valid reports, and count them, instead of raising at the first.
+#[pyclass(frozen, module = "ldp_pca")]
+pub struct Collection {
+    task: Py<Task>,
+    threads: NonZeroUsize,
+    skip_invalid: bool,
+    held: Mutex<Held>,
+}
+
+struct Held {
+    sums: Sums,
+    seen: SeenIds,
+    duplicates: u64,
+    skipped: u64,
+    first_skipped: Option<BadRow>,
+}
+
+impl Collection {
+    fn locked(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds rows, or nothing.
+    fn add(&self, slices: &[&[u8]]) -> Result<usize, Failure> {
+        let (task, threads) = (self.task.get(), self.threads);
+        let (mut duplicates, mut skipped, mut first_skipped) = (0, 0, None);
+        let mut sums: Option<Sums> = None;
+        let mut new_ids = Vec::new();
+        let mut signals = Signals::new();
+        let mut skip = |bad: BadRow| {
+            skipped += 1;
+            first_skipped.get_or_insert(bad);
+        };
+        let size = batch_size(task);
+        let mut held = self.locked();
+        let outcome = slices.chunks(size).enumerate().try_for_each(|(index, part)| -> Result<(), Failure> {
+            let skip: Option<&mut dyn FnMut(BadRow)> = if self.skip_invalid { Some(&mut skip) } else { None };
+            let mut reports: Vec<Report> = decode(part, index * size, task, threads, skip)?;
+            let decoded = reports.len();
+            held.seen.retain_new(&mut reports);
+            duplicates += (decoded - reports.len()) as u64;
+            new_ids.extend(reports.iter().map(Report::id));
+            if slices.len() <= size {
+                return Ok(held.sums.accumulate_with_threads(task.inner(), &reports, threads)?);
+            }
+            let sums = sums.get_or_insert_with(|| Sums::empty(task.inner()));
+            sums.accumulate_with_threads(task.inner(), &reports, threads)?;
+            if signals.flow().is_break() {
+                signals.check()?;
+            }
+            Ok(())
+        });
+        let outcome = outcome.and_then(|()| Ok(sums.map_or(Ok(()), |sums| held.sums.merge(&sums))?));
+        if let Err(failure) = outcome {
+            new_ids.into_iter().for_each(|id| held.seen.forget(id));
+            return Err(failure);
+        }
+        held.duplicates += duplicates;
+        held.skipped += skipped;
+        if let Some(bad) = first_skipped {
+            held.first_skipped.get_or_insert(bad);
+        }
+        Ok(new_ids.len())
+    }
+}
+
+#[pymethods]
+impl Collection {
+    #[new]
+    #[pyo3(signature = (task, *, threads=None, skip_invalid=false))]
+    fn new(task: Py<Task>, threads: Option<usize>, skip_invalid: bool) -> PyResult<Self> {
+        let threads = threads_of(threads)?;
+        let sums = Sums::empty(task.get().inner());
+        let held = Held { sums, seen: SeenIds::new(threads), duplicates: 0, skipped: 0, first_skipped: None };
+        Ok(Self { task, threads, skip_invalid, held: Mutex::new(held) })
+    }
+
+    /// Adds reports whose ids are new, in any of the forms of `Aggregate.update`. On an error nothing was added.
+    ///
+    /// Returns the number of reports that were added.
+    fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let rows = Rows::of(reports)?;
+        let slices = rows.slices(self.task.get())?;
+        py.detach(|| self.add(&slices)).map_err(|failure| failure.raise(py))
+    }
+
+    /// Adds the sums of other reports. Their ids are not known, so nothing keeps them from being among these.
+    fn merge(&self, py: Python<'_>, other: &Aggregate) -> PyResult<()> {
+        py.detach(|| {
+            let other = other.locked().clone();
+            self.locked().sums.merge(&other)
+        })
+        .map_err(raised)
+    }
+
+    /// The sums so far, a copy.
+    fn aggregate(&self, py: Python<'_>) -> Aggregate {
+        let sums = py.detach(|| self.locked().sums.clone());
+        Aggregate::new_of(self.task.clone_ref(py), sums)
+    }
+
+    /// The number of reports that were summed.
+    #[getter]
+    fn records(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.locked().sums.records())
+    }
+
+    /// The number of reports that were left out, having the id of an earlier one.
+    #[getter]
+    fn duplicates(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.locked().duplicates)
+    }
+
+    /// The number of rows that were left out, not being reports of the task.
+    #[getter]
+    fn skipped(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.locked().skipped)
+    }
+
+    /// The first row that was left out, with its place in its call of ``update`` and the reason.
+    #[getter]
+    fn first_skipped(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.locked().first_skipped.as_ref().map(|bad| format!("row {}: {}", bad.row, bad.problem)))
+    }
+
+    /// The task whose reports are collected.
+    #[getter]
+    fn task(&self, py: Python<'_>) -> Py<Task> {
+        self.task.clone_ref(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (records, duplicates, skipped) = (self.records(py), self.duplicates(py), self.skipped(py));
+        format!("Collection(records={records}, duplicates={duplicates}, skipped={skipped})")
+    }
+}
+
+enum Failure {
+    Row(BadRow),
+    Sums(ldp_pca::aggregate::AggregateError),
+    Python(PyErr),
+}
+
+impl Failure {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Row(row) => row.raise(py),
+            Self::Sums(error) => raised(error),
+            Self::Python(error) => error,
+        }
+    }
+}
+
+impl From<BadRow> for Failure {
+    fn from(row: BadRow) -> Self {
+        Self::Row(row)
+    }
+}
+
+impl From<ldp_pca::aggregate::AggregateError> for Failure {
+    fn from(error: ldp_pca::aggregate::AggregateError) -> Self {
+        Self::Sums(error)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}

@@ -1,0 +1,102 @@
+//! From sums to a covariance estimate, as what `ldp_pca/covariance.py` wraps.
+
+use ldp_pca::covariance::Covariance;
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::{Loss, denoise, project_psd};
+use ldp_pca::task::Task;
+use nalgebra::DMatrix;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::aggregate::Aggregate;
+use crate::error::{RecoveryError, raised};
+
+/// The estimate of all folds, or of one, as a dictionary.
+#[pyfunction]
+pub(crate) fn _covariance<'py>(
+    py: Python<'py>,
+    aggregate: &Aggregate,
+    fold: Option<usize>,
+    denoising: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let task = aggregate.task_of().inner();
+    let covariance = py.detach(|| match fold {
+        None => Covariance::estimate(&aggregate.locked(), task),
+        Some(fold) => Covariance::estimate_fold(&aggregate.locked(), task, fold),
+    });
+    let covariance = covariance.map_err(raised)?;
+    let denoised = py.detach(|| denoised(&covariance, denoising))?;
+    let result = PyDict::new(py);
+    result
+        .set_item("matrix", square(py, denoised.as_ref().map_or(covariance.matrix(), |denoised| &denoised.matrix))?)?;
+    result.set_item("denoising", denoising)?;
+    let (eigenvalues, bulk) = denoised.map_or((None, None), |denoised| (denoised.eigenvalues, denoised.bulk));
+    result.set_item("eigenvalues", eigenvalues.map(|values| PyArray1::from_vec(py, values)))?;
+    result.set_item("bulk", bulk)?;
+    describe(&result, &covariance, task)?;
+    Ok(result)
+}
+
+/// What is said of an estimate beside its matrix.
+pub(crate) fn describe(result: &Bound<'_, PyDict>, covariance: &Covariance, task: &Task) -> PyResult<()> {
+    let py = result.py();
+    result.set_item("records", covariance.records())?;
+    result.set_item("feature_names", task.schema().feature_names())?;
+    result.set_item("noise_deviation", covariance.noise_deviation())?;
+    result.set_item("noise_edge", covariance.noise_edge())?;
+    let mean = covariance.mean().map(|mean| -> PyResult<_> {
+        let dict = PyDict::new(py);
+        dict.set_item("values", PyArray1::from_slice(py, mean.values()))?;
+        dict.set_item("noise_deviation", mean.noise_deviation())?;
+        let in_column_units = match task.bounding() {
+            Bounding::UnitNorm => None,
+            Bounding::Clip { .. } => Some(PyArray1::from_vec(py, task.schema().decode(mean.values()))),
+        };
+        dict.set_item("in_column_units", in_column_units)?;
+        dict.set_item("noise_factor", covariance.noise_factor())?;
+        Ok(dict)
+    });
+    result.set_item("mean", mean.transpose()?)
+}
+
+struct Denoised {
+    matrix: DMatrix<f64>,
+    eigenvalues: Option<Vec<f64>>,
+    bulk: Option<f64>,
+}
+
+fn denoised(covariance: &Covariance, denoising: &str) -> PyResult<Option<Denoised>> {
+    let loss = match denoising {
+        "none" => return Ok(None),
+        "psd" => {
+            let matrix = project_psd(covariance.matrix()).map_err(raised)?;
+            return Ok(Some(Denoised { matrix, eigenvalues: None, bulk: None }));
+        }
+        "frobenius" => Loss::Frobenius,
+        "operator" => Loss::Operator,
+        other => {
+            return Err(RecoveryError::new_err(format!(
+                "'{other}' is not a way to denoise: use 'frobenius', 'operator', 'psd' or 'none'"
+            )));
+        }
+    };
+    let law = covariance.noise_law().ok_or_else(|| {
+        RecoveryError::new_err(
+            "the noise of a covariance with centring has no law to shrink by: denoise with 'psd' or 'none'",
+        )
+    })?;
+    let spiked = denoise(covariance.matrix(), &law, loss).map_err(raised)?;
+    let eigenvalues = Some(spiked.variances().iter().copied().collect());
+    Ok(Some(Denoised { matrix: spiked.matrix(), eigenvalues, bulk: Some(spiked.bulk()) }))
+}
+
+/// A symmetric matrix.
+fn square<'py>(py: Python<'py>, matrix: &DMatrix<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    rows(py, matrix)
+}
+
+/// The columns of a matrix as the rows of an array: components of shape d × k become (k, d).
+pub(crate) fn rows<'py>(py: Python<'py>, matrix: &DMatrix<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    PyArray1::from_slice(py, matrix.as_slice()).reshape([matrix.ncols(), matrix.nrows()])
+}

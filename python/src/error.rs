@@ -1,0 +1,39 @@
+//! Errors of the crate as exceptions of one hierarchy, with the crate's messages (`ldp_pca/errors.py`).
+
+use core::fmt::Display;
+
+use ldp_pca::error::Error;
+use pyo3::{PyErr, Python, import_exception, intern, prelude::PyAnyMethods};
+
+import_exception!(ldp_pca.errors, AggregateError);
+import_exception!(ldp_pca.errors, PlanError);
+import_exception!(ldp_pca.errors, RecordError);
+import_exception!(ldp_pca.errors, RecoveryError);
+import_exception!(ldp_pca.errors, ReportError);
+import_exception!(ldp_pca.errors, SchemaError);
+import_exception!(ldp_pca.errors, TaskError);
+
+/// The exception for an error of any stage.
+pub(crate) fn raised(error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let message = error.to_string();
+    match error {
+        Error::Privacy(_) | Error::Mechanism(_) | Error::Task(_) => TaskError::new_err(message),
+        Error::Schema(_) => SchemaError::new_err(message),
+        Error::Record(_) | Error::Randomize(_) | Error::Entropy(_) => RecordError::new_err(message),
+        Error::Report(_) => ReportError::new_err(message),
+        Error::Aggregate(_) => AggregateError::new_err(message),
+        Error::Prediction(_) => PlanError::new_err(message),
+        // Covariance, recovery, and what is known of its error.
+        _ => RecoveryError::new_err(message),
+    }
+}
+
+/// An exception about one row of many, which it says and has as its attribute `row`.
+pub(crate) fn in_row(py: Python<'_>, row: usize, make: impl FnOnce(String) -> PyErr, problem: impl Display) -> PyErr {
+    let error = make(format!("row {row}: {problem}"));
+    if let Err(failed) = error.value(py).setattr(intern!(py, "row"), row) {
+        return failed;
+    }
+    error
+}

@@ -1,0 +1,75 @@
+//! A schema from a public sample.
+
+use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
+use ldp_pca::schema::{Unseen, positional_name};
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+
+use crate::error::{SchemaError, raised};
+use crate::records::{batches, column_texts};
+
+/// Reads a sample, a float64 array or an Arrow table, and gives the JSON of its schema.
+#[pyfunction]
+#[pyo3(signature = (sample, scaling, unseen, ignore, categorical, max_values))]
+pub(crate) fn _infer_schema(
+    sample: &Bound<'_, PyAny>,
+    scaling: &str,
+    unseen: &str,
+    ignore: Vec<String>,
+    categorical: Vec<String>,
+    max_values: usize,
+) -> PyResult<String> {
+    let options = InferenceOptions {
+        scaling: match scaling {
+            "max-abs" => Scaling::MaxAbs,
+            "range" => Scaling::Range,
+            "standard" => Scaling::Standard,
+            "none" => Scaling::None,
+            other => {
+                let problem = format!("'{other}' is not a scaling: use 'max-abs', 'range', 'standard' or 'none'");
+                return Err(SchemaError::new_err(problem));
+            }
+        },
+        unseen: match unseen {
+            "zero" => Unseen::Zero,
+            "error" => Unseen::Error,
+            other => {
+                return Err(SchemaError::new_err(format!("'{other}' is not a rule: use 'zero' or 'error'")));
+            }
+        },
+        ignore,
+        categorical,
+        max_values,
+    };
+    let (names, rows) = texts(sample)?;
+    let mut inference = Inference::new(&names, options).map_err(raised)?;
+    for row in &rows {
+        inference.observe(&row.iter().map(String::as_str).collect::<Vec<_>>()).map_err(raised)?;
+    }
+    let schema = inference.finish().map_err(raised)?.schema;
+    serde_json::to_string(&schema).map_err(|error| SchemaError::new_err(error.to_string()))
+}
+
+/// The names of the columns, and every row as texts: what inference reads.
+fn texts(sample: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, Vec<Vec<String>>)> {
+    if let Ok(array) = sample.extract::<PyReadonlyArray2<'_, f64>>() {
+        let array = array.as_array();
+        let rows = array.rows().into_iter().map(|row| row.iter().map(ToString::to_string).collect());
+        return Ok(((0..array.ncols()).map(positional_name).collect(), rows.collect()));
+    }
+    let batches = batches(sample, sample.hasattr("__arrow_c_stream__")?)?;
+    let names = batches
+        .first()
+        .map_or_else(Vec::new, |batch| batch.schema().fields().iter().map(|field| field.name().clone()).collect());
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for batch in &batches {
+        let first = rows.len();
+        rows.resize_with(first + batch.num_rows(), Vec::new);
+        for (column, name) in batch.columns().iter().zip(&names) {
+            for (row, text) in rows[first..].iter_mut().zip(column_texts(column, name)?) {
+                row.push(text);
+            }
+        }
+    }
+    Ok((names, rows))
+}

@@ -1,0 +1,42 @@
+//! The Python face of `ldp-pca`: what the crate has, with NumPy and Arrow at its doors. Every kernel runs without the
+//! interpreter's lock.
+
+mod aggregate;
+mod covariance;
+mod error;
+mod infer;
+mod planning;
+mod randomizer;
+mod records;
+mod recovery;
+mod reports;
+mod signals;
+mod task;
+
+use pyo3::prelude::pymodule;
+
+/// Everything that `ldp_pca` re-exports.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::aggregate::{Aggregate, Collection};
+    #[pymodule_export]
+    use super::covariance::_covariance;
+    #[pymodule_export]
+    use super::infer::_infer_schema;
+    #[pymodule_export]
+    use super::planning::_plan;
+    #[pymodule_export]
+    use super::randomizer::Randomizer;
+    #[pymodule_export]
+    use super::recovery::_recover;
+    #[pymodule_export]
+    use super::reports::Reports;
+    #[pymodule_export]
+    use super::task::Task;
+
+    /// The version of the crate and of the wheel.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,145 @@
+//! How many reports it takes (`ldp-pca plan`), as what `ldp_pca/planning.py` wraps.
+
+use ldp_pca::covariance::Covariance;
+use ldp_pca::mechanism::LocalRandomizer;
+use ldp_pca::prediction::{Plan, Planner, Published, Question, ShuffledPlan, Spectrum};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
+use ldp_pca::schema::MAX_DIMENSION;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::aggregate::Aggregate;
+use crate::error::{PlanError, raised};
+use crate::recovery::describe_prediction;
+use crate::task::{DEFAULT_DELTA, family};
+
+/// What to plan for.
+struct Setting {
+    planner: Planner,
+    epsilon: Epsilon,
+    /// The delta of the mechanism, or the usual one where it has none.
+    delta: Delta,
+}
+
+/// Answers all questions, as a dictionary.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn _plan<'py>(
+    py: Python<'py>,
+    rank: usize,
+    aggregate: Option<Py<Aggregate>>,
+    dimension: Option<usize>,
+    spectrum: Option<Vec<f64>>,
+    bulk: Option<f64>,
+    mechanism: &str,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    candidates: Option<u32>,
+    cap: Option<u32>,
+    records: Option<u64>,
+    target: Option<f64>,
+    shuffled: Option<f64>,
+    sparsity: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rank = Rank::new(rank).map_err(raised)?;
+    for (name, count) in [("records", records), ("sparsity", sparsity.map(|count| count as u64))] {
+        if count == Some(0) {
+            return Err(PlanError::new_err(format!("{name} is 0: it must be at least 1")));
+        }
+    }
+    let setting = match (aggregate, dimension, spectrum, epsilon) {
+        (Some(aggregate), None, None, None) => py.detach(|| of_aggregate(aggregate.get(), rank))?,
+        (None, Some(dimension), Some(signals), Some(epsilon)) => {
+            let family = family(mechanism, delta, candidates, cap)?;
+            let spectrum = stated(dimension, signals, bulk)?;
+            let planner = Planner::new(spectrum, rank, family, Bounding::UnitNorm).map_err(raised)?;
+            let delta = Delta::new(delta.unwrap_or(DEFAULT_DELTA)).map_err(raised)?;
+            Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, delta }
+        }
+        _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
+    };
+    let shuffled = shuffled.map(Delta::new).transpose().map_err(raised)?;
+    let question = Question { records, target, shuffled, sparsity };
+    let Setting { planner, epsilon, delta } = &setting;
+    let plan = py.detach(|| planner.answer(*epsilon, *delta, &question)).map_err(raised)?;
+    let guarantee = planner.mechanism(*epsilon).map_err(raised)?.guarantee();
+    let result = PyDict::new(py);
+    let spectrum = planner.spectrum();
+    result.set_item("dimension", spectrum.dimension())?;
+    result.set_item("rank", rank.value())?;
+    result.set_item("signals", PyArray1::from_slice(py, spectrum.signals()))?;
+    result.set_item("bulk", spectrum.bulk())?;
+    result.set_item("epsilon", epsilon.value())?;
+    result.set_item("guarantee", guarantee.to_string())?;
+    result.set_item("uninformed", planner.uninformed())?;
+    result.set_item("records", records)?;
+    result.set_item("target", target)?;
+    describe(&result, &plan)?;
+    Ok(result)
+}
+
+/// As for another collection like this one.
+fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<Setting> {
+    let task = aggregate.task_of().inner();
+    let sums = aggregate.locked().clone();
+    let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
+    let spectrum = Spectrum::of_estimate(&covariance).map_err(raised)?;
+    let guarantee = task.guarantee();
+    let delta = guarantee.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok).map_err(raised)?;
+    let planner = Planner::of_task(spectrum, rank, task).map_err(raised)?;
+    Ok(Setting { planner, epsilon: guarantee.epsilon, delta })
+}
+
+fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Spectrum> {
+    if dimension == 0 || dimension > MAX_DIMENSION {
+        return Err(PlanError::new_err(format!(
+            "the dimension is {dimension}: it must be between 1 and {MAX_DIMENSION}"
+        )));
+    }
+    if let Some((index, value)) = signals.iter().enumerate().find(|(_, value)| !value.is_finite() || **value < 0.0) {
+        let problem = format!("spectrum[{index}] is {value}: an eigenvalue is a finite number of at least 0");
+        return Err(PlanError::new_err(problem));
+    }
+    match bulk {
+        Some(bulk) => Spectrum::new(dimension, signals, bulk),
+        None => Spectrum::of_unit_trace(dimension, signals),
+    }
+    .map_err(raised)
+}
+
+fn describe(result: &Bound<'_, PyDict>, plan: &Plan) -> PyResult<()> {
+    let py = result.py();
+    result.set_item("threshold_records", plan.threshold_records.clone())?;
+    result.set_item("predicted", plan.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
+    result.set_item("records_for_target", plan.records_for_target.flatten())?;
+    result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
+    result.set_item("shuffled", plan.shuffled.as_ref().map(|found| describe_shuffled(py, found)).transpose()?)?;
+    let bounds = plan.bounds.iter().map(|bound| describe_bound(py, bound));
+    result.set_item("bounds", bounds.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn describe_shuffled<'py>(py: Python<'py>, plan: &ShuffledPlan) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("delta", plan.delta.value())?;
+    result.set_item("local_epsilon", plan.local_epsilon.flatten().map(Epsilon::value))?;
+    result.set_item("predicted", plan.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
+    result.set_item("records_for_target", plan.records_for_target.flatten())?;
+    result.set_item("local_epsilon_for_target", plan.local_epsilon_for_target.flatten().map(Epsilon::value))?;
+    result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
+    Ok(result)
+}
+
+fn describe_bound<'py>(py: Python<'py>, bound: &Published) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("name", bound.name)?;
+    result.set_item("source", bound.source)?;
+    result.set_item("kind", bound.kind())?;
+    result.set_item("model", bound.model.name())?;
+    result.set_item("quantity", bound.quantity.name())?;
+    result.set_item("direction", bound.direction.name())?;
+    result.set_item("value", bound.value)?;
+    Ok(result)
+}

@@ -1,0 +1,177 @@
+//! Records into reports.
+
+use core::num::NonZeroUsize;
+
+use chacha20::ChaCha20Rng;
+use ldp_pca::error::Error;
+use ldp_pca::report::report_bytes;
+use ldp_pca::sampling::system_rng;
+use ldp_pca::task::Task as Parameters;
+use pyo3::exceptions::PyValueError;
+use pyo3::{intern, prelude::*};
+use rand::SeedableRng;
+
+use crate::error::{RecordError, in_row};
+use crate::records::{Records, View};
+use crate::reports::Reports;
+use crate::signals::Signals;
+use crate::task::Task;
+
+/// Bounds and randomizes records: what every device does with its own, done for many at once.
+///
+/// Parameters
+/// ----------
+/// task : Task
+///     The task that is answered.
+#[pyclass(frozen, module = "ldp_pca")]
+pub struct Randomizer {
+    task: Py<Task>,
+}
+
+/// Records between two looks at the signals.
+const STRETCH: usize = 1 << 14;
+
+#[pymethods]
+impl Randomizer {
+    #[new]
+    fn new(task: Py<Task>) -> Self {
+        Self { task }
+    }
+
+    /// The task that is answered.
+    #[getter]
+    fn task(&self, py: Python<'_>) -> Py<Task> {
+        self.task.clone_ref(py)
+    }
+
+    /// One private report per record, with the system's randomness.
+    ///
+    /// Parameters
+    /// ----------
+    /// records : array of shape (n, columns), table, or sequence of mappings
+    ///     Numbers by position, in the order of the task's columns (any integer or floating-point dtype); a pandas,
+    ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
+    ///     mappings a numeric column holds numbers, and a categorical one texts.
+    /// threads : int, optional
+    ///     How many threads to use; as many as the machine has when not given.
+    /// insecure_seed : int, optional
+    ///     Draw from this seed, for tests: such reports are NOT private. They are those of ``ldp-pca randomize
+    ///     --insecure-seed``, whatever the number of threads.
+    /// first : int
+    ///     With ``insecure_seed``, the position of the first record among all.
+    ///
+    /// Returns
+    /// -------
+    /// Reports
+    ///     In the order of the records.
+    ///
+    /// Raises
+    /// ------
+    /// RecordError
+    ///     For a record that does not fit the task (NaN, a wrong number of columns, an unlisted value), with its ``row``.
+    /// SchemaError
+    ///     For a table without the task's columns.
+    #[pyo3(signature = (records, *, threads=None, insecure_seed=None, first=0))]
+    fn randomize(
+        &self,
+        py: Python<'_>,
+        records: &Bound<'_, PyAny>,
+        threads: Option<usize>,
+        insecure_seed: Option<u64>,
+        first: u64,
+    ) -> PyResult<Reports> {
+        let threads = threads_of(threads)?;
+        let task = self.task.get().inner();
+        // What Python's libraries do better: dtypes, and tables that need pyarrow to be shared.
+        let records = py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "records_of"), (records,))?;
+        let records = Records::of(&records, task.schema())?;
+        let (rows, width, view) = (records.len(), report_bytes(task), records.view());
+        let work = Work { task, view, insecure_seed, first, width };
+        let size = rows
+            .checked_mul(width)
+            .ok_or_else(|| PyValueError::new_err(format!("{rows} reports of {width} bytes are too many at a time")))?;
+        let bytes = py.detach(|| -> Result<Vec<u8>, Failure> {
+            let mut bytes = vec![0; size];
+            let mut signals = Signals::new();
+            for (index, stretch) in bytes.chunks_mut(STRETCH * threads.get() * width).enumerate() {
+                let first_row = index * STRETCH * threads.get();
+                work.run(first_row, stretch, threads).map_err(Failure::Row)?;
+                if signals.flow().is_break() {
+                    signals.check().map_err(Failure::Python)?;
+                }
+            }
+            Ok(bytes)
+        });
+        let bytes = bytes.map_err(|failure| match failure {
+            Failure::Row((row, problem)) => in_row(py, row, RecordError::new_err, problem),
+            Failure::Python(error) => error,
+        })?;
+        Reports::new(bytes, width)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Randomizer(task='{}…')", &self.task.get().inner().digest().to_string()[..16])
+    }
+}
+
+/// A row and what is wrong with it.
+type BadRecord = (usize, Error);
+
+enum Failure {
+    Row(BadRecord),
+    Python(PyErr),
+}
+
+/// What every thread needs.
+struct Work<'a> {
+    task: &'a Parameters,
+    view: View<'a>,
+    insecure_seed: Option<u64>,
+    first: u64,
+    width: usize,
+}
+
+impl Work<'_> {
+    /// Fills `out` with the reports of the rows from `first_row` on. Of several bad rows the first is named.
+    fn run(&self, first_row: usize, out: &mut [u8], threads: NonZeroUsize) -> Result<(), BadRecord> {
+        let rows = (out.len() / self.width).div_ceil(threads.get()).max(1);
+        if threads == NonZeroUsize::MIN {
+            return self.part(first_row, out);
+        }
+        std::thread::scope(|scope| {
+            let parts = (first_row..).step_by(rows).zip(out.chunks_mut(rows * self.width));
+            let workers: Vec<_> = parts.map(|(first, part)| scope.spawn(move || self.part(first, part))).collect();
+            let joined = workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            joined.fold(Ok(()), Result::and)
+        })
+    }
+
+    fn part(&self, first_row: usize, out: &mut [u8]) -> Result<(), BadRecord> {
+        let mut system = system_rng().map_err(|error| (first_row, error.into()))?;
+        for (row, out) in (first_row..).zip(out.chunks_mut(self.width)) {
+            let report = (|| -> Result<_, Error> {
+                let record = self.task.bound(self.view.features(row, self.task.schema())?)?;
+                let Some(seed) = self.insecure_seed else {
+                    return Ok(self.task.randomize_with_rng(&record, &mut system)?);
+                };
+                // A stream per record, as on the command line: the result does not depend on the number of threads.
+                let mut rng = ChaCha20Rng::seed_from_u64(seed);
+                rng.set_stream(self.first + row as u64);
+                Ok(self.task.randomize_with_rng(&record, &mut rng)?)
+            })();
+            out.copy_from_slice(&report.map_err(|error| (row, error))?.to_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// A number of threads: as many as the machine has when not given.
+pub(crate) fn threads_of(threads: Option<usize>) -> PyResult<NonZeroUsize> {
+    match threads {
+        None => Ok(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+        Some(threads) => NonZeroUsize::new(threads.min(256))
+            .ok_or_else(|| PyValueError::new_err("0 threads: give 1 or more, or None for all of the machine")),
+    }
+}

@@ -1,0 +1,289 @@
+//! Reports as they come from Python, read where they lie; and as they go there.
+//!
+//! The interpreter's limited API of Python 3.9 has no buffers, so they come as Arrow arrays (of any library, by the
+//! Arrow PyCapsule interface), NumPy arrays of bytes, or `bytes`.
+
+use core::num::NonZeroUsize;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::types::{BinaryType, LargeBinaryType};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, make_array};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_pyarrow::{FromPyArrow, Table};
+use arrow_schema::DataType;
+use ldp_pca::report::{Report, ReportError as Refusal, report_bytes};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::types::{PyBytes, PyCapsule, PyString, PyType};
+use pyo3::{intern, prelude::*};
+
+use crate::error::{ReportError, in_row};
+use crate::task::Task;
+
+/// Reports of one task, one after the other, immutable.
+///
+/// Arrow libraries read them without a copy: ``pyarrow.array(reports)``, ``polars.Series(reports)``. ``reports[i]`` is
+/// the i-th as ``bytes``.
+#[pyclass(frozen, sequence, module = "ldp_pca")]
+pub struct Reports(FixedSizeBinaryArray);
+
+impl Reports {
+    /// Reports of `width` bytes each.
+    pub(crate) fn new(bytes: Vec<u8>, width: usize) -> PyResult<Self> {
+        let unusable = |problem: String| ReportError::new_err(problem);
+        let width =
+            i32::try_from(width).map_err(|_| unusable(format!("reports of {width} bytes are too long for Arrow")))?;
+        let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
+        Ok(Self(array.map_err(|error| unusable(error.to_string()))?))
+    }
+}
+
+#[pymethods]
+impl Reports {
+    /// Reads reports of ``width`` bytes that follow each other, as ``to_bytes`` gives them.
+    #[classmethod]
+    fn from_bytes(_: &Bound<'_, PyType>, data: &[u8], width: usize) -> PyResult<Self> {
+        if width == 0 || !data.len().is_multiple_of(width) {
+            return Err(ReportError::new_err(format!(
+                "{} bytes are no whole number of reports of {width} bytes",
+                data.len()
+            )));
+        }
+        Self::new(data.to_vec(), width)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyBytes>> {
+        let length = self.0.len();
+        let place = if index < 0 { index.checked_add_unsigned(length) } else { Some(index) };
+        let place = place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < length);
+        let place = place.ok_or_else(|| PyIndexError::new_err(format!("there is no report {index} of {length}")))?;
+        Ok(PyBytes::new(py, self.0.value(place)))
+    }
+
+    /// The length of every report in bytes.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.value_size()
+    }
+
+    /// The reports one after the other: the file that ``ldp-pca aggregate`` reads.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.values())
+    }
+
+    /// The reports as an array of bytes, a copy: shape (n, width), uint8.
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        PyArray1::from_slice(py, self.0.values()).reshape([self.0.len(), self.0.value_size()])
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // The interface asks for a best effort: these reports have one layout.
+        drop(requested_schema);
+        let schema = FFI_ArrowSchema::try_from(self.0.data_type()).map_err(|error| unreadable(&error))?;
+        let array = FFI_ArrowArray::new(&self.0.to_data());
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0.value_size() == other.0.value_size() && self.0.values() == other.0.values()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        let reports = slf.get();
+        Ok((slf.get_type().getattr(intern!(slf.py(), "from_bytes"))?, (reports.to_bytes(slf.py()), reports.width())))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Reports({} of {} bytes)", self.0.len(), self.0.value_size())
+    }
+}
+
+/// What makes the reports again, and from what.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, usize));
+
+/// Reports of a caller, held where they are.
+pub(crate) enum Rows<'py> {
+    /// Columns of binary, one after the other.
+    Arrow(Vec<ArrayRef>),
+    NumPy(PyReadonlyArray2<'py, u8>),
+    /// Reports that follow each other.
+    Bytes(Bound<'py, PyBytes>),
+    /// One report each.
+    Each(Vec<Bound<'py, PyBytes>>),
+}
+
+impl<'py> Rows<'py> {
+    pub(crate) fn of(reports: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = reports.py();
+        if let Ok(bytes) = reports.cast::<PyBytes>() {
+            return Ok(Self::Bytes(bytes.clone()));
+        }
+        if let Ok(reports) = reports.cast::<Reports>() {
+            return Ok(Self::Arrow(vec![std::sync::Arc::new(reports.get().0.clone())]));
+        }
+        if let Ok(array) = reports.extract::<PyReadonlyArray2<'py, u8>>() {
+            return Ok(Self::NumPy(array));
+        }
+        if reports.hasattr(intern!(py, "__arrow_c_array__"))? {
+            let array = column(make_array(ArrayData::from_pyarrow_bound(reports)?))?;
+            return Ok(Self::Arrow(checked(vec![array])?));
+        }
+        // A chunked array of pyarrow: its stream is not one of tables, so each chunk is taken on its own.
+        if reports.hasattr(intern!(py, "chunks"))? && !reports.hasattr(intern!(py, "columns"))? {
+            let chunks = reports.getattr(intern!(py, "chunks"))?.try_iter()?;
+            let arrays = chunks.map(|chunk| column(make_array(ArrayData::from_pyarrow_bound(&chunk?)?)));
+            return Ok(Self::Arrow(checked(arrays.collect::<PyResult<_>>()?)?));
+        }
+        // A series of pandas or polars, as a table of one column: what their streams of tables can carry.
+        if reports.hasattr(intern!(py, "to_frame"))? && !reports.hasattr(intern!(py, "columns"))? {
+            let frame = reports.call_method1(intern!(py, "to_frame"), (COLUMN,))?;
+            return Ok(Self::Arrow(checked(columns(&frame)?)?));
+        }
+        if reports.hasattr(intern!(py, "__arrow_c_stream__"))? {
+            return Ok(Self::Arrow(checked(columns(reports)?)?));
+        }
+        if !reports.is_instance_of::<PyString>()
+            && let Ok(each) = reports.try_iter()
+        {
+            let mut rows = Vec::with_capacity(reports.len().unwrap_or(0));
+            for report in each {
+                let report = report?;
+                match report.cast_into::<PyBytes>() {
+                    Ok(report) => rows.push(report),
+                    Err(other) => return Err(unknown(&other.into_inner(), Some(rows.len()))),
+                }
+            }
+            return Ok(Self::Each(rows));
+        }
+        Err(unknown(reports, None))
+    }
+
+    /// One slice per report. Nothing is copied.
+    pub(crate) fn slices(&self, task: &Task) -> PyResult<Vec<&[u8]>> {
+        let width = report_bytes(task.inner());
+        match self {
+            Self::Bytes(bytes) => Ok(bytes.as_bytes().chunks(width).collect()),
+            Self::Each(rows) => Ok(rows.iter().map(PyBytesMethods::as_bytes).collect()),
+            Self::NumPy(array) => {
+                let (rows, columns) = (array.shape()[0], array.shape()[1]);
+                let bytes = array.as_slice().map_err(|_| {
+                    PyValueError::new_err("the NumPy array of reports is not contiguous: numpy.ascontiguousarray helps")
+                })?;
+                Ok(if columns == 0 { vec![&[]; rows] } else { bytes.chunks(columns).collect() })
+            }
+            Self::Arrow(arrays) => {
+                let mut slices = Vec::with_capacity(arrays.iter().map(Array::len).sum());
+                for array in arrays {
+                    match array.data_type() {
+                        DataType::FixedSizeBinary(_) => slices.extend(array.as_fixed_size_binary().iter().flatten()),
+                        DataType::Binary => slices.extend(array.as_bytes::<BinaryType>().iter().flatten()),
+                        DataType::LargeBinary => slices.extend(array.as_bytes::<LargeBinaryType>().iter().flatten()),
+                        _ => slices.extend(array.as_binary_view().iter().flatten()),
+                    }
+                }
+                Ok(slices)
+            }
+        }
+    }
+}
+
+/// What a column of reports is called, in the files of the aggregator too.
+const COLUMN: &str = "report";
+
+/// The columns of reports of the batches of a table.
+fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    let (batches, schema) = Table::from_pyarrow_bound(table)?.into_inner();
+    let names = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
+    let place = schema.index_of(COLUMN).map_err(|_| missing(&names()))?;
+    Ok(batches.iter().map(|batch| batch.column(place).clone()).collect())
+}
+
+/// The array itself, or the column of reports of a batch.
+fn column(array: ArrayRef) -> PyResult<ArrayRef> {
+    match array.as_struct_opt() {
+        Some(batch) => batch.column_by_name(COLUMN).cloned().ok_or_else(|| missing(&batch.column_names())),
+        None => Ok(array),
+    }
+}
+
+fn missing(names: &[&str]) -> PyErr {
+    ReportError::new_err(format!("the table has no column '{COLUMN}', but {names:?}"))
+}
+
+/// The arrays, if they are binary without nulls.
+fn checked(arrays: Vec<ArrayRef>) -> PyResult<Vec<ArrayRef>> {
+    let mut before = 0;
+    for array in &arrays {
+        let kind = array.data_type();
+        if !matches!(
+            kind,
+            DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView
+        ) {
+            return Err(PyTypeError::new_err(format!("reports are binary, and this Arrow array is {kind}")));
+        }
+        if let Some(place) = (0..array.len()).find(|&row| array.is_null(row)).filter(|_| array.null_count() > 0) {
+            let problem = "null instead of a report: drop nulls before";
+            return Err(Python::attach(|py| in_row(py, before + place, ReportError::new_err, problem)));
+        }
+        before += array.len();
+    }
+    Ok(arrays)
+}
+
+fn unknown(found: &Bound<'_, PyAny>, row: Option<usize>) -> PyErr {
+    let name = found.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    let place = row.map_or_else(String::new, |row| format!(" (row {row})"));
+    PyTypeError::new_err(format!(
+        "reports are given as an Arrow array or table of binary, a NumPy array of bytes (n × report_bytes, uint8), a \
+         series, bytes, or a sequence of bytes, not as {name}{place}"
+    ))
+}
+
+/// Decodes `rows`, the first of which is row `first` of the caller's. Bad rows are left to `skip`, or else are errors.
+pub(crate) fn decode(
+    rows: &[&[u8]],
+    first: usize,
+    task: &Task,
+    threads: NonZeroUsize,
+    mut skip: Option<&mut dyn FnMut(BadRow)>,
+) -> Result<Vec<Report>, BadRow> {
+    let mut reports = Vec::with_capacity(rows.len());
+    let decoded = Report::many_from_bytes(rows, task.inner(), threads).into_iter().flatten();
+    for (row, outcome) in (first..).zip(decoded) {
+        match (outcome, &mut skip) {
+            (Ok(report), _) => reports.push(report),
+            (Err(problem), Some(skip)) => skip(BadRow { row, problem }),
+            (Err(problem), None) => return Err(BadRow { row, problem }),
+        }
+    }
+    Ok(reports)
+}
+
+/// Bytes that are not a report of the task.
+#[derive(Clone, Debug)]
+pub(crate) struct BadRow {
+    pub(crate) row: usize,
+    pub(crate) problem: Refusal,
+}
+
+impl BadRow {
+    pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
+        in_row(py, self.row, ReportError::new_err, self.problem)
+    }
+}
+
+fn unreadable(error: &arrow_schema::ArrowError) -> PyErr {
+    PyTypeError::new_err(error.to_string())
+}

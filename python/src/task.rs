@@ -1,0 +1,330 @@
+//! The public parameters of a collection.
+
+use ldp_pca::centring::Centring;
+use ldp_pca::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
+use ldp_pca::prediction::MechanismFamily;
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::{Bounding, Radius};
+use ldp_pca::schema::{Column, ColumnKind, Schema};
+use ldp_pca::task::Folds;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString, PyType};
+use pyo3::{IntoPyObjectExt, intern};
+
+use crate::error::{SchemaError, TaskError, raised};
+
+/// `1e-6`-style delta when none is given, as on the command line.
+pub(crate) const DEFAULT_DELTA: f64 = 1e-6;
+
+/// Numbers of candidates that a cap is looked for among.
+const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=65_536;
+
+/// The public parameters of a collection: columns, bounding, mechanism and its privacy. Fixed before the first report.
+///
+/// Tasks are equal when their digests are, and hashable, picklable and immutable.
+///
+/// Parameters
+/// ----------
+/// columns : int, sequence of str, or schema
+///     How many numeric features there are (columns ``c1``, ``c2``, …), the names of numeric columns, or a schema: its
+///     JSON, or the same as a mapping, or the list of its columns, as of `infer_schema`.
+/// epsilon : float
+///     The privacy parameter epsilon of one report.
+/// mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
+///     How records are randomized. 'double-cap' has pure epsilon and the least noise.
+/// delta : float, optional
+///     The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
+/// candidates, cap : int, optional
+///     J and L of double-cap; the best for epsilon when not given.
+/// bounding : float or 'unit-norm'
+///     The largest norm that a record keeps, in the units of the encoded features: longer ones are shortened to it. By
+///     default every record is divided by its norm. Public, and not to be read from the records that are protected.
+/// centring : bool or float
+///     Estimate the mean too, and the covariance about it, with this weight (0.25 for ``True``).
+/// folds : int
+///     Into how many independent sums reports are split, for cross-validation: 1 to 64.
+///
+/// Raises
+/// ------
+/// TaskError, SchemaError
+///     For parameters that make no sense, with what to do.
+#[pyclass(frozen, module = "ldp_pca")]
+pub struct Task(ldp_pca::task::Task);
+
+impl Task {
+    pub(crate) fn inner(&self) -> &ldp_pca::task::Task {
+        &self.0
+    }
+}
+
+impl From<ldp_pca::task::Task> for Task {
+    fn from(task: ldp_pca::task::Task) -> Self {
+        Self(task)
+    }
+}
+
+#[pymethods]
+impl Task {
+    #[new]
+    #[pyo3(signature = (
+        columns, *, epsilon, mechanism="double-cap", delta=None, candidates=None, cap=None, bounding=None,
+        centring=None, folds=1
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
+    fn new(
+        columns: &Bound<'_, PyAny>,
+        epsilon: f64,
+        mechanism: &str,
+        delta: Option<f64>,
+        candidates: Option<u32>,
+        cap: Option<u32>,
+        bounding: Option<&Bound<'_, PyAny>>,
+        centring: Option<&Bound<'_, PyAny>>,
+        folds: u32,
+    ) -> PyResult<Self> {
+        let schema = schema(columns)?;
+        let spec = spec(mechanism, epsilon, delta, candidates, cap)?;
+        let bounding = bounding.map_or(Ok(Bounding::UnitNorm), bounding_of)?;
+        let folds = Folds::new(folds).map_err(raised)?;
+        let task = ldp_pca::task::Task::new(schema, bounding, spec, folds).map_err(raised)?;
+        match centring.map(centring_of).transpose()?.flatten() {
+            Some(centring) => Ok(Self(task.with_centring(centring).map_err(raised)?)),
+            None => Ok(Self(task)),
+        }
+    }
+
+    /// Reads a task from its JSON.
+    #[classmethod]
+    fn from_json(_: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
+        Ok(Self(ldp_pca::task::Task::from_json(text).map_err(raised)?))
+    }
+
+    /// Reads a task from a JSON file, as ``ldp-pca task new`` writes it.
+    #[classmethod]
+    fn from_file(class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let text: String = open(path)?.call_method1(intern!(path.py(), "read_text"), ("utf-8",))?.extract()?;
+        Self::from_json(class, &text)
+    }
+
+    /// Writes the task as JSON to a file, as ``ldp-pca task new`` does.
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let text = format!("{}\n", self.to_json());
+        open(path)?.call_method1(intern!(path.py(), "write_text"), (text, "utf-8")).map(drop)
+    }
+
+    /// The canonical JSON, the text that the digest is of.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// The task's identity: SHA-256 of its canonical JSON, 64 hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        self.0.digest().to_string()
+    }
+
+    /// The number of encoded features, d.
+    #[getter]
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+
+    /// The names of the columns of a record, ignored ones included.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.0.schema().columns().iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// The names of the d features: the column's, or ``column=value`` for a categorical one.
+    #[getter]
+    fn feature_names(&self) -> Vec<String> {
+        self.0.schema().feature_names()
+    }
+
+    /// The length of every report in bytes.
+    #[getter]
+    fn report_bytes(&self) -> usize {
+        ldp_pca::report::report_bytes(&self.0)
+    }
+
+    /// The privacy parameter epsilon of one report.
+    #[getter]
+    fn epsilon(&self) -> f64 {
+        self.0.guarantee().epsilon.value()
+    }
+
+    /// The privacy parameter delta of one report; 0.0 for a pure guarantee.
+    #[getter]
+    fn delta(&self) -> f64 {
+        self.0.guarantee().delta_value()
+    }
+
+    /// What one report promises, in words: epsilon, delta, neighbouring relation and unit.
+    #[getter]
+    fn guarantee(&self) -> String {
+        self.0.guarantee().to_string()
+    }
+
+    /// The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'.
+    #[getter]
+    fn mechanism(&self) -> &'static str {
+        match self.0.mechanism_spec() {
+            MechanismSpec::DoubleCap { .. } => "double-cap",
+            MechanismSpec::Gaussian { calibration: Calibration::Analytic, .. } => "gaussian",
+            MechanismSpec::Gaussian { calibration: Calibration::Paper, .. } => "gaussian-paper",
+        }
+    }
+
+    /// The norm that records are clipped to, in the units of the encoded features; None under unit norm.
+    #[getter]
+    fn radius(&self) -> Option<f64> {
+        match self.0.bounding() {
+            Bounding::UnitNorm => None,
+            Bounding::Clip { radius } => Some(radius.value()),
+        }
+    }
+
+    /// The weight of centring; None in a task without.
+    #[getter]
+    fn centring(&self) -> Option<f64> {
+        self.0.centring().map(Centring::weight)
+    }
+
+    /// Into how many independent sums the reports are split.
+    #[getter]
+    fn folds(&self) -> usize {
+        self.0.folds().count()
+    }
+
+    /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
+    /// record: divided by the root of their number, that of many.
+    #[getter]
+    fn entry_deviation(&self) -> f64 {
+        self.0.mechanism().entry_deviation() * self.0.centring().map_or(1.0, Centring::covariance_factor)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from_le_bytes(self.0.digest().prefix())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((slf.get_type().getattr(intern!(slf.py(), "from_json"))?, (slf.get().to_json(),)))
+    }
+
+    fn __repr__(&self) -> String {
+        let (dimension, epsilon, mechanism) = (self.dimension(), self.epsilon(), self.mechanism());
+        let digest = &self.digest()[..16];
+        format!("Task(dimension={dimension}, mechanism='{mechanism}', epsilon={epsilon}, digest='{digest}…')")
+    }
+}
+
+/// The path as `pathlib` has it, whose errors name the file.
+pub(crate) fn open<'py>(path: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    path.py().import(intern!(path.py(), "pathlib"))?.call_method1(intern!(path.py(), "Path"), (path,))
+}
+
+/// A schema from a number of features, from names, or from its JSON.
+fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
+    if columns.is_instance_of::<PyBool>() {
+        return Err(SchemaError::new_err(format!(
+            "columns is {columns}: give a number of features, names, or a schema"
+        )));
+    }
+    if let Ok(dimension) = columns.extract::<usize>() {
+        return Schema::numeric(dimension).map_err(raised);
+    }
+    if let Ok(text) = columns.cast::<PyString>() {
+        return Schema::from_json(&text.to_cow()?).map_err(raised);
+    }
+    let py = columns.py();
+    let whole = if columns.hasattr(intern!(py, "keys"))? {
+        columns.clone()
+    } else {
+        let columns = columns.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        if let Ok(names) = columns.iter().map(PyAnyMethods::extract::<String>).collect::<PyResult<Vec<_>>>() {
+            let column = |name| Column { name, kind: ColumnKind::Numeric { offset: 0.0, scale: 1.0 } };
+            return Schema::new(names.into_iter().map(column).collect()).map_err(raised);
+        }
+        [("columns", columns)].into_bound_py_any(py)?
+    };
+    let whole = py.import(intern!(py, "builtins"))?.call_method1(intern!(py, "dict"), (whole,))?;
+    let text: String = py.import(intern!(py, "json"))?.call_method1(intern!(py, "dumps"), (whole,))?.extract()?;
+    Schema::from_json(&text).map_err(raised)
+}
+
+/// `"unit-norm"`, `"clip:R"`, or the radius R.
+fn bounding_of(bounding: &Bound<'_, PyAny>) -> PyResult<Bounding> {
+    let clip = |radius| Ok(Bounding::Clip { radius: Radius::new(radius).map_err(raised)? });
+    if let Ok(radius) = bounding.extract::<f64>() {
+        return clip(radius);
+    }
+    let text = bounding.extract::<String>().unwrap_or_default();
+    match (text.as_str(), text.strip_prefix("clip:").map(str::parse)) {
+        ("unit-norm", _) => Ok(Bounding::UnitNorm),
+        (_, Some(Ok(radius))) => clip(radius),
+        _ => Err(TaskError::new_err(format!(
+            "{} is not a bounding: use 'unit-norm', a radius R, or 'clip:R'",
+            bounding.repr()?
+        ))),
+    }
+}
+
+/// `True` for the default weight, `False` for none, or the weight.
+fn centring_of(centring: &Bound<'_, PyAny>) -> PyResult<Option<Centring>> {
+    match centring.extract::<bool>() {
+        Ok(wanted) => Ok(wanted.then(Centring::default)),
+        Err(_) => {
+            Centring::new(centring.extract()?).map(Some).map_err(|error| raised(ldp_pca::task::TaskError::from(error)))
+        }
+    }
+}
+
+/// A mechanism but for epsilon, named as on the command line. Parameters that it does not have are refused.
+pub(crate) fn family(
+    mechanism: &str,
+    delta: Option<f64>,
+    candidates: Option<u32>,
+    cap: Option<u32>,
+) -> PyResult<MechanismFamily> {
+    let delta_or_default = Delta::new(delta.unwrap_or(DEFAULT_DELTA)).map_err(raised);
+    match mechanism {
+        "double-cap" => {
+            if delta.is_some() {
+                return Err(TaskError::new_err("delta does not go with double-cap: its delta is 0"));
+            }
+            if let Some(count) = candidates.filter(|count| !CANDIDATES.contains(count)) {
+                return Err(TaskError::new_err(format!("{count} candidates: use 2 to 65536")));
+            }
+            Ok(MechanismFamily::DoubleCap { candidates, cap })
+        }
+        "gaussian" | "gaussian-paper" if candidates.is_some() || cap.is_some() => {
+            Err(TaskError::new_err("candidates and cap go with double-cap only"))
+        }
+        "gaussian" => Ok(MechanismFamily::Gaussian { delta: delta_or_default? }),
+        "gaussian-paper" => Ok(MechanismFamily::WangXu { delta: delta_or_default? }),
+        other => Err(TaskError::new_err(format!(
+            "'{other}' is not a mechanism: use 'double-cap', 'gaussian' or 'gaussian-paper'"
+        ))),
+    }
+}
+
+fn spec(
+    mechanism: &str,
+    epsilon: f64,
+    delta: Option<f64>,
+    candidates: Option<u32>,
+    cap: Option<u32>,
+) -> PyResult<MechanismSpec> {
+    let epsilon = Epsilon::new(epsilon).map_err(raised)?;
+    let family = family(mechanism, delta, candidates, cap)?;
+    if let Some(spec) = family.spec(epsilon) {
+        return Ok(spec);
+    }
+    // The paper's family is the mechanism as printed, which has no spec; a task takes it up to epsilon = 1.
+    let delta = Delta::new(delta.unwrap_or(DEFAULT_DELTA)).map_err(raised)?;
+    Ok(MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper })
+}

@@ -1,0 +1,224 @@
+"""What ``ldp_pca.spark.aggregate`` gives and refuses, in one process with two threads."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import time
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+import ldp_pca
+from ldp_pca import Aggregate, ClusterError, ReportError
+from ldp_pca.spark import Counts, aggregate
+
+MASTER = "local[2]"
+
+Make = Callable[[str], Any]
+
+
+def frame(spark: Any, rows: Sequence[bytes | None], partitions: int) -> Any:
+    """A DataFrame of these rows, in this order, in so many partitions."""
+    return spark.createDataFrame(spark.sparkContext.parallelize([(row,) for row in rows], partitions), "report binary")
+
+
+def few(made: Make) -> list[bytes]:
+    return [row.tobytes() for row in made("few").rows()]
+
+
+@pytest.mark.parametrize("name", ["dense 40", "dense 400", "few"])
+def test_the_state_is_the_command_lines(spark: Any, made: Make, name: str) -> None:
+    reports = made(name)
+    total, counts = aggregate(spark.read.parquet(str(reports.parquet)), reports.task, with_counts=True)
+    assert total.to_bytes() == reports.state
+    assert counts == Counts(reports.count, 0, 0, None)
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 40])
+def test_partitions_and_order_change_nothing(spark: Any, made: Make, partitions: int) -> None:
+    reports = made("few")
+    rows = few(made)
+    np.random.default_rng(partitions).shuffle(rows)
+    total = aggregate(frame(spark, rows, partitions), reports.task)
+    assert total.to_bytes() == reports.state
+    plain = Aggregate(reports.task)
+    plain.update(reports.rows())
+    assert total == plain
+
+
+def test_more_partitions_than_reports(spark: Any, made: Make) -> None:
+    rows = few(made)[:5]
+    total, counts = aggregate(frame(spark, rows, 20), made("few").task, with_counts=True)
+    expected = Aggregate(made("few").task)
+    expected.update(b"".join(rows))
+    assert total == expected
+    assert counts.records == 5
+
+
+def test_no_rows(spark: Any, made: Make) -> None:
+    task = made("few").task
+    for empty in (frame(spark, [], 3), spark.createDataFrame([], "report binary"), frame(spark, few(made), 2).limit(0)):
+        assert aggregate(empty, task, with_counts=True) == (Aggregate(task), Counts(0, 0, 0, None))
+
+
+def test_a_state_that_goes_through_the_shuffle_in_pieces(spark: Any, made: Make, monkeypatch: Any) -> None:
+    monkeypatch.setattr("ldp_pca.spark._MOST_ROW_BYTES", 72)
+    reports = made("few")
+    rows = few(made)
+    assert aggregate(frame(spark, rows + rows[:7], 5), reports.task).to_bytes() == reports.state
+
+
+@pytest.mark.parametrize("most", [1 << 20, 50], ids=["in memory", "by Spark's grouping"])
+def test_an_id_counts_once_wherever_its_copies_are(spark: Any, made: Make, monkeypatch: Any, most: int) -> None:
+    monkeypatch.setattr("ldp_pca.spark._MOST_SUSPECTS", most)
+    reports = made("few")
+    rows = few(made)
+    # In the same partition, in the next one, far away, and one of them many times.
+    copies = [row for row in rows[:300] for _ in range(2)] + rows[300:] + rows[100:200] + [rows[42]] * 50
+    total, counts = aggregate(frame(spark, copies, 7), reports.task, with_counts=True)
+    assert total.to_bytes() == reports.state
+    assert counts == Counts(reports.count, 300 + 100 + 50, 0, None)
+
+
+def test_of_different_reports_with_one_id_the_smallest_counts(spark: Any, made: Make) -> None:
+    task = made("few").task
+    rows = few(made)[:20]
+    other = with_checksum(rows[0][:29] + bytes([rows[0][29] ^ 1]) + rows[0][30:-4])
+    expected = Aggregate(task)
+    expected.update(b"".join([min(rows[0], other), *rows[1:]]))
+    for order in itertools.permutations([rows[0], other, rows[0]]):
+        assert aggregate(frame(spark, [*order, *rows[1:]], 4), task) == expected
+
+
+def with_checksum(bytes_: bytes) -> bytes:
+    import zlib
+
+    return bytes_ + zlib.crc32(bytes_).to_bytes(4, "little")
+
+
+def test_sealed_segments_and_exports_are_read(
+    spark: Any, made: Make, ldp_pca_command: Callable[..., None], tmp_path: Path
+) -> None:
+    reports = made("compact")
+    sent = reports.rows()[:150_000]
+    data, config = tmp_path / "data", tmp_path / "aggregator.log"
+    with open(config, "wb") as log:
+        command = [os.environ["LDP_PCA_BIN"], "serve", "--data", data, "--task", reports.task_file]
+        server = subprocess.Popen([*command, "--listen", "127.0.0.1:0"], stderr=log, stdout=log)
+        try:
+            post(address(config, server), reports.task.digest, sent.tobytes())
+        finally:
+            server.terminate()
+            server.wait()
+    exported, state = tmp_path / "export.ldpr", tmp_path / "sums.ldpa"
+    ldp_pca_command("store", "export", data, "--output", exported)
+    ldp_pca_command("store", "export", data, "--parquet", "--output", tmp_path / "export.parquet")
+    ldp_pca_command("aggregate", "--task", reports.task_file, "--output", state, exported)
+    export = aggregate(spark.read.parquet(str(tmp_path / "export.parquet")), reports.task)
+    assert (export.records, export.to_bytes()) == (150_000, state.read_bytes())
+
+    segments = str(data / "tasks" / reports.task.digest / "*.parquet")
+    sealed = aggregate(spark.read.parquet(segments), reports.task)
+    expected = Aggregate(reports.task)
+    for path in sorted(Path(data / "tasks" / reports.task.digest).glob("*.parquet")):
+        expected.update(parquet.read_table(path)["report"].combine_chunks())
+    assert sealed.records >= 131_072
+    assert sealed == expected
+
+    both = spark.read.parquet(segments).union(spark.read.parquet(str(tmp_path / "export.parquet")))
+    total, counts = aggregate(both, reports.task, with_counts=True)
+    assert total == export
+    assert counts.duplicates == sealed.records
+
+
+def address(log: Path, server: subprocess.Popen[bytes]) -> str:
+    """Where the server says that it listens."""
+    import re
+
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and server.poll() is None:
+        found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
+        if found:
+            return found[0]
+        time.sleep(0.05)
+    pytest.fail(f"the aggregator did not start: {log.read_text()}")
+
+
+def post(url: str, digest: str, body: bytes) -> None:
+    headers = {"Content-Type": "application/octet-stream"}
+    request = urllib.request.Request(f"{url}/tasks/{digest}/reports", body, headers)
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
+
+
+def test_bad_rows_are_told_with_their_place(spark: Any, made: Make) -> None:
+    good, count = few(made), 3
+    flipped = bytes([*good[0][:-1], good[0][-1] ^ 1])
+    other = made("dense 40").rows()[0].tobytes()
+    for bad, problem in [
+        (None, "null instead of a report"),
+        (good[0][:-1], "the report has 34 bytes where reports of this task have 35"),
+        (b"", "the report has 0 bytes where"),
+        (flipped, "checksum"),
+        (other, "the report answers task"),
+        (with_checksum(good[0][:5] + bytes(8) + good[0][13:-4]), "the report answers task 0000"),
+    ]:
+        # 500 rows in each of four partitions.
+        broken = [*good[:1234], *[bad] * count, *good[1234 + count :]]
+        with pytest.raises(ReportError, match=problem) as raised:
+            aggregate(frame(spark, broken, 4), made("few").task)
+        assert (raised.value.partition, raised.value.row) == (2, 234)
+        assert str(raised.value).startswith("partition 2, row 234: ")
+
+        total, counts = aggregate(frame(spark, broken, 4), made("few").task, skip_invalid=True, with_counts=True)
+        assert (counts.records, counts.duplicates, counts.skipped) == (2000 - count, 0, count)
+        assert counts.first_skipped == str(raised.value)
+        expected = Aggregate(made("few").task)
+        expected.update(b"".join(good[:1234] + good[1234 + count :]))
+        assert total == expected
+
+
+@pytest.mark.parametrize("most", [1 << 20, 50], ids=["in memory", "by Spark's grouping"])
+def test_a_broken_copy_does_not_stand_in_for_a_good_one(spark: Any, made: Make, monkeypatch: Any, most: int) -> None:
+    monkeypatch.setattr("ldp_pca.spark._MOST_SUSPECTS", most)
+    rows = few(made)
+    broken = [bytes([*row[:29], 0, *row[30:-1], row[-1] ^ 1]) for row in rows[:200]]
+    copies = [*broken, *rows, *rows[:200]]
+    total, counts = aggregate(frame(spark, copies, 5), made("few").task, skip_invalid=True, with_counts=True)
+    assert total.to_bytes() == made("few").state
+    assert (counts.duplicates, counts.skipped) == (200, 200)
+
+
+def test_columns(spark: Any, made: Make) -> None:
+    reports, task = frame(spark, list(few(made)), 2), made("few").task
+    named = reports.withColumnRenamed("report", "a `b`.c")
+    assert aggregate(named.selectExpr("1 AS report", "*"), task, "a `b`.c").to_bytes() == made("few").state
+    with pytest.raises(ReportError, match=r"no column 'report', but 'a `b`\.c'"):
+        aggregate(named, task)
+    with pytest.raises(ReportError, match="the column 'report' is string"):
+        aggregate(reports.selectExpr("hex(report) AS report"), task)
+
+
+def test_settings_are_as_they_were(spark: Any, made: Make) -> None:
+    names = ["spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.parquet.columnarReaderBatchSize"]
+    spark.conf.set(names[0], "123")
+    aggregate(frame(spark, list(few(made)), 2), made("few").task)
+    with pytest.raises(ReportError):
+        aggregate(frame(spark, [b"bad"], 2), made("few").task)
+    assert [spark.conf.get(name) for name in names] == ["123", "4096"]
+    spark.conf.unset(names[0])
+
+
+def test_executors_with_another_version(spark: Any, made: Make, monkeypatch: Any) -> None:
+    monkeypatch.setattr(ldp_pca, "__version__", "77.0.0")
+    with pytest.raises(
+        ClusterError, match=r"the driver has ldp_pca 77\.0\.0, and .* has ldp_pca \d.*: install the same"
+    ):
+        aggregate(frame(spark, list(few(made)), 2), made("few").task)

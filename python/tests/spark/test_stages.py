@@ -1,0 +1,86 @@
+"""The stages by themselves, where Spark cannot be brought to do what they guard against."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ldp_pca import ClusterError, Task
+from ldp_pca import _spark_stages as stages
+from ldp_pca.spark import _Total
+
+KEYS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def job(task: Task, **changes: Any) -> stages.Job:
+    return stages.Job(task.to_json(), KEYS, 4, 2, 1 << 20, 100, False)._replace(**changes)
+
+
+def run(stage: str, of: stages.Job, batches: list[pa.RecordBatch], partition: int = 0) -> list[pa.RecordBatch]:
+    return list(stages.run(stage, tuple(of), iter(batches), partition, None))
+
+
+def batch(rows: np.ndarray[Any, Any]) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([row.tobytes() for row in rows], pa.binary())], names=["report"])
+
+
+def total(batches: list[pa.RecordBatch], task: Task) -> _Total:
+    return _Total([row for rows in batches for row in rows.to_pylist()], task)
+
+
+def of_kinds(batches: list[pa.RecordBatch], kinds: tuple[int, ...]) -> list[pa.RecordBatch]:
+    chosen = (rows.filter(pa.array([kind in kinds for kind in rows["kind"].to_pylist()])) for rows in batches)
+    return [rows for rows in chosen if rows.num_rows]
+
+
+def test_ids_of_other_reports_than_were_summed_are_noticed(made: Callable[[str], Any]) -> None:
+    """The sum of one try of a task and the ids of another one that read something else, as many reports."""
+    reports = made("few")
+    of = job(reports.task)
+    once = run("partial_sums", of, [batch(reports.rows()[:10])])
+    again = run("partial_sums", of, [batch(reports.rows()[1:11])])
+    honest = total(run("merged", of, once), reports.task)
+    honest.check(honest.checked)
+    mixed = of_kinds(once, (stages.STATE,)) + of_kinds(again, (stages.PRINTS,))
+    dishonest = total(run("merged", of, mixed), reports.task)
+    with pytest.raises(ClusterError, match="had other rows when Spark computed a part of it again"):
+        dishonest.check(dishonest.checked)
+
+
+def test_a_partition_that_is_summed_twice_is_noticed(made: Callable[[str], Any]) -> None:
+    reports = made("few")
+    of = job(reports.task)
+    rows = run("partial_sums", of, [batch(reports.rows()[:10])])
+    twice = total(run("merged", of, rows + of_kinds(rows, (stages.STATE,))), reports.task)
+    with pytest.raises(ClusterError):
+        twice.check(twice.checked)
+
+
+def test_repeated_ids_are_told_of_up_to_a_number(made: Callable[[str], Any]) -> None:
+    rows = made("few").rows()
+    for most, told in ((30, 30), (29, 30), (10, 11)):
+        of = job(made("few").task, most_repeated=most)
+        partial = run("partial_sums", of, [batch(rows), batch(rows[:30])])
+        assert len(total(run("merged", of, run("merged", of, partial)), made("few").task).repeated) == told
+
+
+def test_no_two_ids_have_one_fingerprint() -> None:
+    """Ids that differ in few bits, which is where a poor mixture shows. The chance of a collision is 2^-24."""
+    ids = np.array([(a << shift, b << shift) for shift in (0, 31, 52) for a in range(700) for b in range(700)])
+    words = np.unique(ids.astype(np.uint64), axis=0)
+    prints = stages.fingerprints(words, KEYS)
+    assert len(np.unique(prints)) == len(words)
+    buckets = np.bincount((prints >> np.uint64(61)).astype(np.int64), minlength=8)
+    assert buckets.max() < 1.02 * buckets.min()
+
+
+def test_rows_between_stages_are_no_longer_than_asked(made: Callable[[str], Any]) -> None:
+    reports = made("few")
+    of = job(reports.task, row_bytes=64)
+    rows = [row for part in run("partial_sums", of, [batch(reports.rows())]) for row in part.to_pylist()]
+    assert {row["kind"] for row in rows} == {stages.STATE, stages.PRINTS}
+    assert max(len(row["data"]) for row in rows) == 64 + 16
+    assert reports.task.report_bytes * reports.count > sum(len(row["data"]) for row in rows)

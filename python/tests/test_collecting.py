@@ -1,0 +1,137 @@
+"""Reports from files and memory, each id once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+from ldp_pca import Aggregate, AggregateError, Collection, ReportError, Reports, SkippedReportsWarning, Task, aggregate
+
+
+@pytest.fixture
+def folder(task: Task, reports: Reports, tmp_path: Path) -> Path:
+    """The same reports as a plain file, as Parquet, and in two states."""
+    (tmp_path / "plain").write_bytes(reports.to_bytes())
+    table = pa.table({"report": pa.array(reports), "day": np.arange(len(reports))})
+    pa.parquet.write_table(table, tmp_path / "reports.parquet", row_group_size=1000)
+    (tmp_path / "parts").mkdir()
+    for name, part in (("a", table[:2000]), ("b", table[2000:])):
+        pa.parquet.write_table(part, tmp_path / "parts" / f"{name}.parquet")
+        half = Aggregate(task)
+        half.update(part)
+        half.save(tmp_path / name)
+    task.save(tmp_path / "task.json")
+    return tmp_path
+
+
+def test_every_source_gives_the_same_bytes(task: Task, reports: Reports, folder: Path) -> None:
+    expected = Aggregate(task)
+    expected.update(reports)
+    array = pa.array(reports)
+    halves = [Aggregate.from_file(folder / name, task) for name in "ab"]
+    for sources in (
+        folder / "plain",
+        str(folder / "reports.parquet"),
+        [folder / "a", str(folder / "b")],
+        halves,
+        sorted((folder / "parts").iterdir()),
+        (folder / "parts").glob("*.parquet"),
+        pa.dataset.dataset(folder / "parts"),
+        pa.RecordBatchReader.from_batches(pa.schema({"report": array.type}), [pa.record_batch({"report": array})]),
+        [halves[0], array[2000:]],
+        reports,
+        array,
+        pl.DataFrame({"report": list(reports)}),
+        pd.Series(list(reports)),
+        list(reports),
+        reports.to_bytes(),
+        (batch for batch in pa.table({"report": array}).to_batches(max_chunksize=700)),
+    ):
+        assert aggregate(sources, task).to_bytes() == expected.to_bytes()
+    assert aggregate([folder / "plain"], task, threads=1).to_bytes() == expected.to_bytes()
+
+
+def test_every_id_is_counted_once_across_sources(command, task: Task, reports: Reports, folder: Path) -> None:
+    sources = [folder / "plain", folder / "reports.parquet", folder / "parts" / "a.parquet"]
+    (folder / "twice").write_bytes(reports.to_bytes() * 2)
+    once = aggregate(folder / "plain", task)
+    for given in (sources, sources[::-1], [folder / "twice", reports, list(reports)[::-1]]):
+        assert aggregate(given, task) == once
+    answer = command("aggregate", folder / "twice", folder / "plain", "-t", folder / "task.json", "-o", folder / "out")
+    assert (folder / "out").read_bytes() == once.to_bytes()
+    collection = Collection(task, threads=2)
+    assert collection.update((folder / "twice").read_bytes()) == 6000
+    assert collection.update(reports) == 0
+    assert collection.duplicates == answer["duplicates"] == 12_000
+    assert (collection.records, collection.skipped, collection.first_skipped) == (6000, 0, None)
+    assert collection.aggregate() == once
+    assert repr(collection) == "Collection(records=6000, duplicates=12000, skipped=0)"
+
+
+def test_of_two_reports_of_an_id_the_first_counts(task: Task, reports: Reports) -> None:
+    # The same id with another payload: made by hand, with its checksum.
+    import zlib
+
+    first = reports[0]
+    content = first[:29] + bytes([first[29] ^ 1]) + first[30:31]
+    second = content + zlib.crc32(content).to_bytes(4, "little")
+    assert first[13:29] == second[13:29]
+    for pair in ([first, second], [second, first]):
+        alone = Aggregate(task)
+        alone.update(pair[:1])
+        assert aggregate(pair, task) == alone
+        assert aggregate([[pair[0]], [pair[1]]], task) == alone
+
+
+def test_invalid_reports_are_left_out_when_asked_for(command, task: Task, reports: Reports, folder: Path) -> None:
+    rows = list(reports)
+    rows[17] = rows[17][:30] + b"\x00\x00\x00\x00\x00"
+    rows[40] = b"x" * 35
+    (folder / "some").write_bytes(b"".join(rows))
+    with pytest.raises(ReportError, match=r"some, row 17: .*checksum") as raised:
+        aggregate(folder / "some", task)
+    assert raised.value.row == 17
+    with pytest.warns(SkippedReportsWarning, match="left out 2 invalid reports, the first row 17: .*checksum"):
+        found = aggregate(folder / "some", task, skip_invalid=True)
+    words = ["-t", folder / "task.json", "-o", folder / "out", "--skip-invalid"]
+    assert command("aggregate", folder / "some", *words)["skipped"] == 2
+    assert (folder / "out").read_bytes() == found.to_bytes()
+
+
+def test_a_bad_file_is_named_with_its_row(task: Task, reports: Reports, folder: Path) -> None:
+    (folder / "empty").write_bytes(b"")
+    (folder / "cut").write_bytes(reports.to_bytes()[:-3])
+    (folder / "text").write_text("these are no reports")
+    (folder / "state").write_bytes((folder / "a").read_bytes()[:-1])
+    rows = [*list(reports)[:2500], None]
+    pa.parquet.write_table(pa.table({"report": pa.array(rows, pa.binary())}), folder / "null.parquet")
+    pa.parquet.write_table(pa.table({"reports": rows}), folder / "other.parquet")
+    for name, error, words, row in [
+        ("empty", AggregateError, "empty: the file is empty", None),
+        ("cut", ReportError, "cut, row 5999: .*32 bytes", 5999),
+        ("text", ReportError, "text, row 0: .*20 bytes", 0),
+        ("state", AggregateError, "state: .*bytes where", None),
+        ("null.parquet", ReportError, r"null\.parquet, row 2500: null", 2500),
+        ("other.parquet", AggregateError, r"other\.parquet: .*no column 'report'", None),
+    ]:
+        with pytest.raises(error, match=words) as raised:
+            aggregate([folder / "plain", folder / name], task)
+        assert raised.value.row == row
+    with pytest.raises(FileNotFoundError):
+        aggregate(folder / "nowhere", task)
+    with pytest.raises(TypeError, match="not as int"):
+        aggregate(7, task)
+
+
+def test_only_reports_are_streamed_from_a_dataset_with_other_columns(task: Task, folder: Path) -> None:
+    dataset = pa.dataset.dataset(folder / "parts")
+    assert set(dataset.schema.names) == {"report", "day"}
+    assert aggregate(dataset, task).records == 6000
+    assert aggregate([dataset, folder / "a"], task).records == 8000

@@ -1,0 +1,193 @@
+"""Records of every form into reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from ldp_pca import Aggregate, Randomizer, RecordError, SchemaError, Task, infer_schema
+
+COLUMNS = [
+    {"name": "age", "type": "numeric", "offset": 0, "scale": 100},
+    {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "error"},
+    {"name": "note", "type": "ignored"},
+]
+FRAME = pd.DataFrame({"plan": ["free", "paid", "paid"], "age": [25, 50, 0]})
+
+
+@pytest.fixture(scope="module")
+def named() -> Randomizer:
+    return Randomizer(Task(COLUMNS, epsilon=2.0, bounding=1.5))
+
+
+def test_every_dtype_and_layout_gives_the_reports_of_its_values(task: Task) -> None:
+    randomizer = Randomizer(task)
+    whole = np.arange(1, 8001).reshape(1000, 8) % 97
+    expected = randomizer.randomize(whole.astype(float), insecure_seed=1, threads=1)
+    forms = [whole.astype(kind) for kind in ("i1", "u1", "i4", "i8", "u8", "f2", "f4", "f8", ">f8", "longdouble")]
+    strided = np.zeros((2000, 16))
+    strided[::2, ::2] = whole
+    read_only = whole.astype(float)
+    read_only.flags.writeable = False
+    forms += [
+        np.asfortranarray(whole, dtype=float),
+        strided[::2, ::2],
+        read_only,
+        whole.tolist(),
+        whole.astype(float)[::-1][::-1],
+    ]
+    for form in forms:
+        assert randomizer.randomize(form, insecure_seed=1, threads=2) == expected
+
+
+def test_a_seed_gives_the_reports_of_the_command_line_whatever_the_threads(
+    command, task, records, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "records.npy", records)
+    task.save(tmp_path / "task.json")
+    words = ["-t", tmp_path / "task.json", "-o", tmp_path / "reports", "--insecure-seed", 7]
+    command("randomize", tmp_path / "records.npy", *words)
+    expected = (tmp_path / "reports").read_bytes()
+    randomizer = Randomizer(task)
+    for threads in (1, 3, None):
+        assert randomizer.randomize(records, threads=threads, insecure_seed=7).to_bytes() == expected
+    halves = [randomizer.randomize(records[at : at + 3000], insecure_seed=7, first=at).to_bytes() for at in (0, 3000)]
+    assert b"".join(halves) == expected
+
+
+def test_without_a_seed_no_two_reports_are_alike(task: Task, records: np.ndarray) -> None:
+    randomizer = Randomizer(task)
+    both = [*randomizer.randomize(records), *randomizer.randomize(records, threads=1)]
+    assert len({report[13:29] for report in both}) == 2 * len(records)
+
+
+def test_tables_are_read_by_the_names_of_their_columns(named: Randomizer) -> None:
+    table = pa.Table.from_pandas(FRAME, preserve_index=False)
+    frame = pl.from_arrow(table)
+    expected = named.randomize(FRAME.to_dict("records"), insecure_seed=3)
+    forms = [
+        FRAME,
+        FRAME[["age", "plan"]],
+        FRAME.set_index(pd.Index([7, 8, 9], name="somebody")),
+        FRAME.astype({"plan": "category", "age": "float32"}),
+        FRAME.assign(note=["x", "y", "z"]),
+        table,
+        table.to_batches()[0],
+        pa.concat_tables([table[:1], table[1:1], table[1:]]),
+        pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=2)),
+        table.set_column(0, "plan", table["plan"].cast(pa.large_string())),
+        table.set_column(0, "plan", table["plan"].cast(pa.string_view())),
+        table.set_column(0, "plan", table["plan"].dictionary_encode()),
+        frame,
+        frame.with_columns(pl.col("plan").cast(pl.Categorical)),
+        frame.with_columns(pl.col("plan").cast(pl.Enum(["paid", "free", "none"])), pl.col("age").cast(pl.UInt16)),
+    ]
+    for form in forms:
+        assert named.randomize(form, insecure_seed=3, threads=1) == expected
+
+
+def test_no_records_are_no_reports(task: Task) -> None:
+    for nothing in ([], np.empty((0, 8)), pa.table({name: pa.array([], pa.float64()) for name in task.columns})):
+        assert len(Randomizer(task).randomize(nothing)) == 0
+
+
+@pytest.mark.parametrize(
+    ("frame", "row", "words"),
+    [
+        (FRAME.assign(age=["a", "b", "c"]), 0, "'age' is numeric but holds 'a'"),
+        (FRAME.assign(age=[1.0, None, 2.0]), 1, "'age' is NaN"),
+        (FRAME.assign(age=[1.0, 2.0, float("inf")]), 2, "'age' is"),
+        (FRAME.assign(plan=["free", None, "free"]), 1, "'plan' is missing"),
+        (FRAME.assign(plan=["free", "free", "gold"]), 2, "does not list the value 'gold'"),
+        (FRAME.assign(plan=[1, 2, 3]), 0, "categorical but holds the number 1"),
+        ([{"age": 1, "plan": "free"}, {"age": 1}], 1, "'plan' is missing"),
+        ([{"age": 1, "plan": "free", "height": 2}], 0, "unknown column 'height'"),
+    ],
+)
+def test_a_bad_record_is_named_by_its_row_and_column(named: Randomizer, frame, row: int, words: str) -> None:
+    with pytest.raises(RecordError, match=f"^row {row}: .*{words}") as raised:
+        named.randomize(frame)
+    assert raised.value.row == row
+
+
+def test_the_first_bad_row_of_all_threads_is_named(task: Task) -> None:
+    records = np.ones((50_000, 8))
+    records[[40_001, 40_000, 49_000], 3] = np.nan
+    for threads in (1, 2, 7):
+        with pytest.raises(RecordError, match=r"^row 40000: column 'c4' is NaN") as raised:
+            Randomizer(task).randomize(records, threads=threads)
+        assert raised.value.row == 40_000
+
+
+@pytest.mark.parametrize(
+    ("records", "error", "words"),
+    [
+        (np.ones((2, 3)), RecordError, "row 0: found 3 fields where the schema has 8 columns"),
+        (np.ones(8), RecordError, "shape"),
+        (np.ones((2, 2, 2)), RecordError, "shape"),
+        (np.full((1, 8), "1"), RecordError, "holds no numbers"),
+        (np.full((1, 8), None), RecordError, "holds no numbers"),
+        (np.ones((1, 8), dtype=bool), RecordError, "array of bool"),
+        (np.ones((1, 8), dtype=complex), RecordError, "array of complex128"),
+        (np.zeros((1, 8)), RecordError, "zero vector"),
+        ([[1.0] * 8, [1.0] * 7], RecordError, "row 1: the record has 7 values where the first has 8"),
+        ([[1.0] * 8, 1.0], RecordError, "row 1: 1.0 is no record"),
+        ([["x"] * 8], RecordError, "something else than numbers"),
+        ("records.csv", RecordError, "not as str"),
+        (None, RecordError, "not as NoneType"),
+        (pd.DataFrame(np.ones((2, 3))), SchemaError, "unknown column '0'"),
+        (pd.DataFrame({"c1": [1.0]}), SchemaError, "'c2' is missing"),
+        (pd.DataFrame({"c1": [1, "x"]}), SchemaError, "neither of numbers nor of texts"),
+        (pa.table({f"c{i}": pa.array([True]) for i in range(1, 9)}), RecordError, "column 'c1' is Boolean"),
+    ],
+)
+def test_what_are_no_records_is_refused(task: Task, records, error, words: str) -> None:
+    with pytest.raises(error, match=words):
+        Randomizer(task).randomize(records)
+
+
+def test_zero_threads_are_refused(task: Task, records: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="0 threads"):
+        Randomizer(task).randomize(records, threads=0)
+
+
+def test_a_schema_is_read_out_of_a_public_sample(named: Randomizer) -> None:
+    schema = infer_schema(FRAME, scaling="range", unseen="zero")
+    assert schema["columns"] == [
+        {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "zero"},
+        {"name": "age", "type": "numeric", "offset": 0, "scale": 50},
+    ]
+    assert infer_schema(pl.from_pandas(FRAME), scaling="range", unseen="zero") == schema
+    assert [column["scale"] for column in infer_schema(np.array([[1, -4], [3, 2]]))["columns"]] == [3, 4]
+    task = Task(schema, epsilon=1)
+    assert len(Randomizer(task).randomize(FRAME)) == 3
+    for sample, words in [
+        (FRAME.assign(age=[1, None, 2]), "'age' holds numbers and an empty value"),
+        (FRAME[:0], "no rows"),
+        (np.array([[np.nan]]), "NaN"),
+    ]:
+        with pytest.raises(SchemaError, match=words):
+            infer_schema(sample)
+    with pytest.raises(SchemaError, match="'log' is not a scaling"):
+        infer_schema(FRAME, scaling="log")
+
+
+def test_the_schema_is_that_of_the_command_line(command, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [0.1, -2.5, 3.0], "zero": [0, 0, 0], "kind": ["a", "b", "a"], "code": [1, 2, 1]})
+    frame.to_csv(tmp_path / "sample.csv", index=False)
+    for scaling in ("max-abs", "range", "standard", "none"):
+        words = ["--scaling", scaling, "--categorical", "code"]
+        answer = command("schema", "infer", tmp_path / "sample.csv", *words)
+        assert infer_schema(frame, scaling=scaling, categorical=["code"]) == answer["schema"]
+
+
+def test_centred_reports_estimate_the_mean(records: np.ndarray) -> None:
+    task = Task(8, epsilon=8.0, bounding=12.0, centring=0.5)
+    aggregate = Aggregate(task)
+    aggregate.update(Randomizer(task).randomize(records + 1.0, insecure_seed=1))
+    assert aggregate.records == len(records)

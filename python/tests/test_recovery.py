@@ -1,0 +1,219 @@
+"""Covariance, components and plans: what the command line gives for the same sums."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldp_pca import (
+    Aggregate,
+    PlanError,
+    Randomizer,
+    Recovery,
+    RecoveryError,
+    Task,
+    TaskError,
+    covariance,
+    plan,
+    predict,
+    recover,
+)
+
+
+@pytest.fixture
+def written(task: Task, aggregate: Aggregate, tmp_path: Path) -> list[Any]:
+    """What the command line is given: the sums and their task."""
+    aggregate.save(tmp_path / "sums")
+    task.save(tmp_path / "task.json")
+    return [tmp_path / "sums", "-t", tmp_path / "task.json"]
+
+
+def same(ours: Any, theirs: Any) -> None:
+    np.testing.assert_array_equal(np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float))
+
+
+def compare(recovery: Recovery, answer: dict[str, Any]) -> None:
+    for name in ("method", "records", "dimension", "rank", "feature_names", "noise_deviation", "noise_edge"):
+        assert getattr(recovery, name) == answer[name]
+    same(recovery.components, answer["components"])
+    same(recovery.eigenvalues, answer["eigenvalues"])
+    same(recovery.leverages, answer["leverages"])
+    same(recovery.total_variance, answer["total_variance"])
+    same(recovery.explained_variance_ratio, answer["explained_variance"])
+
+
+def test_plain_components_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
+    answer = command("recover", *written, "--rank", 2, "--bootstrap", 50, "--bootstrap-seed", 3)
+    recovery = recover(aggregate, 2, bootstrap=50, bootstrap_seed=3)
+    compare(recovery, answer)
+    assert recovery.predicted is not None
+    for name in ("sin_theta_squared", "per_component", "recoverable", "uninformed", "threshold"):
+        same(getattr(recovery.predicted, name), answer["predicted"][name])
+    assert recovery.confidence is not None
+    for name in ("replicates", "level", "lower", "upper", "median", "support_stability", "loading_errors"):
+        same(getattr(recovery.confidence, name), answer["confidence"][name])
+    assert recovery.confidence.components == answer["confidence"]["components"]
+    assert recovery.spectrum is not None
+    assert recovery.gap == recovery.spectrum[1] - recovery.spectrum[2] > 0
+    assert recovery.support == recovery.feature_names
+    same(recovery.components @ recovery.components.T > 0.5, np.eye(2))
+
+
+@pytest.mark.parametrize("penalty", ["auto", "cv", 0.01])
+def test_sparse_components_are_those_of_the_command_line(command, written, aggregate: Aggregate, penalty) -> None:
+    answer = command("recover", *written, "--rank", 2, "--sparse", "--penalty", penalty)
+    recovery = recover(aggregate, 2, sparse=True, penalty="cross-validated" if penalty == "cv" else penalty)
+    compare(recovery, answer)
+    sparse, theirs = recovery.sparse, answer["sparse"]
+    assert sparse is not None
+    for name in ("status", "penalty", "penalty_choice", "objective", "relative_gap", "iterations", "noise_edge"):
+        assert getattr(sparse, name) == theirs[name], name
+    assert recovery.support == theirs["support"]
+    assert sparse.objective <= sparse.dual_bound
+    assert sparse.failure_probability == 0
+    assert (sparse.cross_validation is None) == (penalty != "cv")
+    for point, other in zip(sparse.cross_validation or [], theirs.get("cross_validation", [])):
+        assert {**point, "scores": point["scores"].tolist()} == other
+
+
+@pytest.mark.parametrize("denoising", ["none", "frobenius", "operator", "psd"])
+def test_the_covariance_is_that_of_the_command_line(
+    command, written, aggregate, tmp_path: Path, denoising: str
+) -> None:
+    words = ["--rank", 1, "--covariance", tmp_path / "covariance.npy", "--denoise", denoising]
+    answer = command("recover", *written, *words)
+    found = covariance(aggregate, denoise=denoising)
+    same(found.matrix, np.load(tmp_path / "covariance.npy"))
+    same(found.matrix, found.matrix.T)
+    assert (found.records, found.noise_deviation) == (answer["records"], answer["noise_deviation"])
+    assert found.bulk == answer["covariance"].get("bulk")
+    same([] if found.eigenvalues is None else found.eigenvalues, answer["covariance"].get("eigenvalues", []))
+
+
+def test_the_estimate_is_near_the_truth(task: Task, records: np.ndarray, aggregate: Aggregate) -> None:
+    directions = records / np.linalg.norm(records, axis=1, keepdims=True)
+    truth = directions.T @ directions / len(records)
+    found = covariance(aggregate)
+    # 36 entries, each within 4.9 standard errors.
+    assert np.abs(found.matrix - truth).max() < 4.9 * 1.5 * found.noise_deviation
+    vectors = np.linalg.eigh(truth)[1][:, -2:]
+    missed = 2 - np.linalg.norm(recover(aggregate, 2).components @ vectors) ** 2
+    assert missed < 0.02
+
+
+def test_folds_average_to_the_whole(aggregate: Aggregate) -> None:
+    folds = [covariance(aggregate, fold=fold) for fold in range(3)]
+    assert [fold.records for fold in folds] == aggregate.folds
+    whole = sum(fold.records * fold.matrix for fold in folds) / aggregate.records
+    np.testing.assert_allclose(whole, covariance(aggregate).matrix, atol=1e-12)
+
+
+def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Path) -> None:
+    task = Task(8, epsilon=8.0, bounding=12.0, centring=True)
+    aggregate = Aggregate(task)
+    aggregate.update(Randomizer(task).randomize(records + np.array([1, 0, 0, 0, 0, 0, 0, 2]), insecure_seed=1))
+    aggregate.save(tmp_path / "sums")
+    task.save(tmp_path / "task.json")
+    answer = command("recover", tmp_path / "sums", "-t", tmp_path / "task.json", "--rank", 2)
+    recovery = recover(aggregate, 2)
+    compare(recovery, answer)
+    mean = recovery.mean
+    assert mean is not None
+    for name in ("values", "noise_deviation", "in_column_units", "noise_factor"):
+        same(getattr(mean, name), answer["mean"][name])
+    # 8 entries, of records that clipping leaves nearly as they are.
+    assert np.abs(mean.values - [1, 0, 0, 0, 0, 0, 0, 2]).max() < 5 * mean.noise_deviation
+    assert recovery.predicted is None
+    assert covariance(aggregate).mean is not None
+    for refused in (lambda: recover(aggregate, 2, bootstrap=50), lambda: covariance(aggregate, denoise="operator")):
+        with pytest.raises(RecoveryError, match="centring"):
+            refused()
+
+
+def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -> None:
+    empty = Aggregate(task)
+    one_fold = Aggregate(Task(2, epsilon=1))
+    one_fold.update(Randomizer(one_fold.task).randomize(np.ones((9, 2))))
+    cases: list[tuple[Any, str]] = [
+        (lambda: recover(empty, 1), "no reports"),
+        (lambda: covariance(empty), "no reports"),
+        (lambda: recover(aggregate, 0), "rank 0"),
+        (lambda: recover(aggregate, 9), "rank 9 exceeds the dimension 8"),
+        (lambda: covariance(aggregate, fold=3), "no fold 3"),
+        (lambda: covariance(aggregate, denoise="lasso"), "'lasso' is not a way to denoise"),
+        (lambda: recover(aggregate, 1, sparse=True, penalty="lots"), "'lots' is not a penalty"),
+        (lambda: recover(aggregate, 1, sparse=True, penalty=-1.0), "penalty -1"),
+        (lambda: recover(aggregate, 1, sparse=True, tolerance=-1.0), "`tolerance` is -1"),
+        (lambda: recover(aggregate, 1, sparse=True, time_limit=0.0), "0 is not a positive number of seconds"),
+        (lambda: recover(aggregate, 1, bootstrap=3), "3 replicates"),
+        (lambda: recover(one_fold, 1, sparse=True, penalty="cross-validated"), "the task has 1"),
+    ]
+    for refused, words in cases:
+        with pytest.raises(RecoveryError, match=words):
+            refused()
+
+
+def test_a_recovery_survives_a_pickle(aggregate: Aggregate) -> None:
+    recovery = recover(aggregate, 2, sparse=True)
+    again = pickle.loads(pickle.dumps(recovery))
+    assert repr(again) == repr(recovery)
+    same(again.components, recovery.components)
+    assert again.sparse.support == recovery.sparse.support
+    assert repr(recovery).startswith("Recovery(method='fantope', rank=2, dimension=8, records=6000")
+
+
+def test_plans_are_those_of_the_command_line(command) -> None:
+    words = ["--dimension", 40, "--spectrum", "0.3,0.2,0.1", "--epsilon", 2, "--records", 20000, "--target", 0.1]
+    words += ["--shuffled", 1e-6, "--sparsity", 10]
+    answer = command("plan", *words)
+    setting: dict[str, Any] = {"dimension": 40, "spectrum": [0.3, 0.2, 0.1], "epsilon": 2}
+    found = plan(**setting, records=20_000, target=0.1, shuffled=1e-6, sparsity=10)
+    for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "target", "bounds"):
+        assert getattr(found, name) == answer[name], name
+    assert found.threshold_records == answer["threshold_records_per_component"]
+    assert found.records_for_target == answer["records_for_target"]
+    assert found.epsilon_for_target == answer["epsilon_for_target"]
+    assert found.predicted is not None
+    assert found.shuffled is not None
+    same(found.signals, answer["signals"])
+    for name in ("sin_theta_squared", "per_component", "recoverable", "threshold"):
+        same(getattr(found.predicted, name), answer["predicted"][name])
+    for name in ("delta", "local_epsilon", "records_for_target", "local_epsilon_for_target", "epsilon_for_target"):
+        assert getattr(found.shuffled, name) == answer["shuffled"][name], name
+    assert predict(20_000, **setting).sin_theta_squared == answer["predicted"]["sin_theta_squared"]
+
+
+def test_the_next_collection_is_planned_from_this_one(command, written, aggregate: Aggregate) -> None:
+    sums, option, task = written
+    answer = command("plan", "--aggregate", sums, option, task, "--rank", 2, "--records", 1000)
+    found = plan(aggregate, rank=2, records=1000)
+    assert found.predicted is not None
+    same(found.predicted.sin_theta_squared, answer["predicted"]["sin_theta_squared"])
+    same(found.signals, answer["signals"])
+    assert found.records_for_target is None
+    assert predict(10**9, aggregate, rank=2).sin_theta_squared < found.predicted.sin_theta_squared
+
+
+def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
+    setting: dict[str, Any] = {"dimension": 10, "spectrum": [0.5], "epsilon": 1, "rank": 1}
+    for change, error, words in [
+        ({"epsilon": None}, PlanError, "give dimension, spectrum and epsilon"),
+        ({"aggregate": aggregate}, PlanError, "or an aggregate alone"),
+        ({"dimension": 0}, PlanError, "dimension is 0"),
+        ({"spectrum": [0.9, 0.9]}, PlanError, "sum to 1.8"),
+        ({"spectrum": [float("nan")]}, PlanError, r"spectrum\[0\] is NaN"),
+        ({"bulk": -1.0}, PlanError, "bulk"),
+        ({"rank": 10}, PlanError, "rank 10 is not below"),
+        ({"rank": 0}, RecoveryError, "rank 0"),
+        ({"records": 0}, PlanError, "records is 0"),
+        ({"target": 2.0}, PlanError, "target error is 2"),
+        ({"mechanism": "laplace"}, TaskError, "'laplace' is not a mechanism"),
+        ({"epsilon": -1}, TaskError, "epsilon"),
+        ({"shuffled": 1.0}, TaskError, "delta"),
+    ]:
+        with pytest.raises(error, match=words):
+            plan(**{**setting, **change})

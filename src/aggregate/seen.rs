@@ -1,0 +1,126 @@
+//! Which reports were there before: what keeps a second delivery out of a sum.
+
+use core::num::NonZeroUsize;
+use std::collections::HashSet;
+
+use crate::mechanism::parallel;
+use crate::report::{Report, ReportId};
+
+/// The ids of all reports so far. An [`Aggregate`](super::Aggregate) does not remember ids; whoever feeds it asks here.
+///
+/// ```
+/// # use ldp_pca::{aggregate::SeenIds, mechanism::MechanismSpec, privacy::Epsilon, record::Bounding, schema::Schema, task::{Folds, Task}};
+/// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let report = task.randomize(&task.bound(vec![3.0, 4.0])?)?;
+/// let mut seen = SeenIds::new(core::num::NonZeroUsize::MIN);
+/// let mut delivered = vec![report.clone(), report];
+/// seen.retain_new(&mut delivered);
+/// assert_eq!(delivered.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SeenIds {
+    /// One set per thread: most of the time goes into waiting for memory.
+    sets: Vec<HashSet<ReportId>>,
+}
+
+impl SeenIds {
+    /// None yet, for work on so many threads.
+    #[must_use]
+    pub fn new(threads: NonZeroUsize) -> Self {
+        Self { sets: vec![HashSet::new(); threads.get()] }
+    }
+
+    /// Keeps the reports whose ids are new, the first of each, and remembers them.
+    pub fn retain_new(&mut self, reports: &mut Vec<Report>) {
+        let count = self.sets.len();
+        let all = &*reports;
+        let mut repeated: Vec<Vec<usize>> = vec![vec![]; count];
+        parallel::for_each(
+            self.sets.iter_mut().zip(&mut repeated).enumerate(),
+            NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN),
+            |(index, (seen, repeated))| {
+                let ours = all.iter().enumerate().filter(|(_, report)| set_of(report.id(), count) == index);
+                repeated.extend(ours.filter(|(_, report)| !seen.insert(report.id())).map(|(position, _)| position));
+            },
+        );
+        let repeated: HashSet<usize> = repeated.into_iter().flatten().collect();
+        if repeated.is_empty() {
+            return;
+        }
+        let mut positions = 0..;
+        reports.retain(|_| positions.next().is_none_or(|position| !repeated.contains(&position)));
+    }
+
+    /// Takes an id back, of a report that was not summed after all.
+    pub fn forget(&mut self, id: ReportId) {
+        let count = self.sets.len();
+        self.sets[set_of(id, count)].remove(&id);
+    }
+
+    /// The number of different ids.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sets.iter().map(HashSet::len).sum()
+    }
+
+    /// Whether there was no report yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn set_of(id: ReportId, sets: usize) -> usize {
+    usize::from(id.as_bytes()[0]) % sets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::Epsilon;
+    use crate::record::Bounding;
+    use crate::schema::Schema;
+    use crate::task::{Folds, Task};
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    fn reports(count: usize) -> Vec<Report> {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
+        let task = Task::new(Schema::numeric(2).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap());
+        let (task, mut rng) = (task.unwrap(), ChaCha8Rng::seed_from_u64(3));
+        let record = task.bound(vec![0.6, 0.8]).unwrap();
+        (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_first_of_every_id_is_kept_in_its_place_whatever_the_number_of_threads() {
+        let first = reports(300);
+        let second: Vec<Report> = first.iter().rev().chain(&first[..7]).cloned().collect();
+        for threads in [1, 2, 3, 300] {
+            let mut seen = SeenIds::new(NonZeroUsize::new(threads).unwrap());
+            assert!(seen.is_empty());
+            let mut delivered = [&first[..200], &first[100..250]].concat();
+            seen.retain_new(&mut delivered);
+            assert_eq!(delivered, first[..250]);
+            let mut delivered = second.clone();
+            seen.retain_new(&mut delivered);
+            assert_eq!(delivered, second[..50], "{threads} threads");
+            assert_eq!(seen.len(), 300);
+        }
+    }
+
+    #[test]
+    fn a_forgotten_report_may_come_again() {
+        let all = reports(20);
+        let mut seen = SeenIds::new(NonZeroUsize::new(3).unwrap());
+        seen.retain_new(&mut all.clone());
+        seen.forget(all[4].id());
+        assert_eq!(seen.len(), 19);
+        let mut again = all.clone();
+        seen.retain_new(&mut again);
+        assert_eq!(again, all[4..5]);
+    }
+}
