@@ -5,8 +5,8 @@ The kernel is ``examples/kernel.rs``, a process of its own that holds the file i
     cargo build --release --no-default-features --example kernel
     python python/benches/overhead.py target/release/examples/kernel
 
-The two alternate, run by run in fresh aggregates. What is compared is the least time of each, which other work on the machine
-disturbs least. Reports come to Python as an Arrow FixedSizeBinary array.
+The two alternate, run by run in fresh aggregates. What is compared is the least time of each: a run takes a few
+milliseconds, so some are undisturbed on a busy machine too. Reports come to Python as an Arrow FixedSizeBinary array.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ldp_pca import Aggregate, Randomizer, Task
 
 ROUNDS = 6
 # In each round: the first runs of a process find its memory cold.
-RUNS = 8
+RUNS = 60
 # glibc gives memory back to the system between batches and faults it in again, sooner in a small process than in a large one,
 # which would hide what is compared here: both keep what they have. (Other allocators ignore it.)
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 31), "MALLOC_TOP_PAD_": str(1 << 26)}
@@ -56,10 +56,10 @@ def measured(kernel: str, task: Task, count: int) -> tuple[float, float]:
 
 
 for task, count in (
-    (Task(40, epsilon=2), 400_000),
-    (Task(400, epsilon=2), 20_000),
-    (Task(40, epsilon=2, mechanism="gaussian"), 100_000),
-    (Task(400, epsilon=2, mechanism="gaussian"), 2_000),
+    (Task(40, epsilon=2), 50_000),
+    (Task(400, epsilon=2), 5_000),
+    (Task(40, epsilon=2, mechanism="gaussian"), 20_000),
+    (Task(400, epsilon=2, mechanism="gaussian"), 300),
 ):
     kernel, update = measured(sys.argv[1], task, count)
     print(
