@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import ldp_pca
 
 
@@ -28,3 +30,6 @@ def test_everything_that_is_offered_is_there_and_documented() -> None:
         for member in vars(offered) if isinstance(offered, type) and offered.__module__ == "ldp_pca" else ():
             assert member.startswith("_") or getattr(offered, member).__doc__, f"{name}.{member}"
     assert set(ldp_pca.__all__) <= set(dir(ldp_pca))
+    assert ldp_pca.estimators.LocalPCA is ldp_pca.LocalPCA
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ldp_pca.nothing  # noqa: B018
