@@ -18,7 +18,9 @@ const BATCH_BYTES: usize = 32 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [task, reports, threads, runs] = arguments.as_slice() else { return Err("give TASK REPORTS THREADS RUNS".into()) };
+    let [task, reports, threads, runs] = arguments.as_slice() else {
+        return Err("give TASK REPORTS THREADS RUNS".into());
+    };
     let task = Task::from_json(&std::fs::read_to_string(task)?)?;
     let bytes = std::fs::read(reports)?;
     let threads: NonZeroUsize = threads.parse()?;

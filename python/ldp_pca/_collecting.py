@@ -117,15 +117,21 @@ def _plain(path: Path, task: Task) -> Iterator[tuple[int, bytes]]:
 
 def _parquet(path: Path, task: Task) -> Iterator[tuple[int, Any]]:
     try:
+        import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise ImportError(f"{path} is a Parquet file, which pyarrow reads: pip install 'ldp-pca[arrow]'") from error
-    with parquet.ParquetFile(path) as file:
-        if "report" not in file.schema_arrow.names:
-            raise AggregateError(f"the file has no column 'report', but {file.schema_arrow.names}")
-        size = min(max(_CHUNK // task.report_bytes, 1), _BATCH)
-        for batch in file.iter_batches(batch_size=size, columns=["report"]):
-            yield batch.num_rows, batch
+    try:
+        with parquet.ParquetFile(path) as file:
+            if "report" not in file.schema_arrow.names:
+                raise AggregateError(f"the file has no column 'report', but {file.schema_arrow.names}")
+            size = min(max(_CHUNK // task.report_bytes, 1), _BATCH)
+            for batch in file.iter_batches(batch_size=size, columns=["report"]):
+                yield batch.num_rows, batch
+    except (pa.ArrowException, OSError) as error:
+        # What an aggregator still writes to has no footer yet.
+        problem = f"the Parquet file cannot be read: it was cut, altered, or is not sealed yet ({error})"
+        raise AggregateError(problem) from error
 
 
 def _placed(error: LdpPcaError, path: Path, before: int) -> LdpPcaError:

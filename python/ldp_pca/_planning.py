@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._native import Aggregate, _plan
 from ._recovery import Prediction, prediction_of
+from .errors import PlanError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,6 +149,12 @@ def plan(
     PlanError, RecoveryError, TaskError
         For a spectrum, target or rank that makes no sense, and parameters that a mechanism does not have.
     """
+    if aggregate is not None:
+        given = {"bulk": bulk, "delta": delta, "candidates": candidates, "cap": cap}
+        stated = [name for name, value in given.items() if value is not None]
+        stated += ["mechanism"] if mechanism != "double-cap" else []
+        if stated:
+            raise PlanError(f"{' and '.join(stated)} beside an aggregate: its task says what they are")
     found = _plan(
         rank,
         aggregate,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._covariance import Mean, mean_of
 from ._native import Aggregate, _recover
+from .errors import RecoveryError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -243,6 +244,11 @@ def recover(
         Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and for a bootstrap
         with centring.
     """
+    given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
+    given.update(max_iterations=max_iterations, time_limit=time_limit)
+    unused = [name for name, value in given.items() if value is not None]
+    if unused and not sparse:
+        raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
     found = _recover(
         aggregate,
         rank,

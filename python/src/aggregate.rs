@@ -112,7 +112,7 @@ impl Aggregate {
     /// ------
     /// ReportError
     ///     For bytes that are no report of the task, with their ``row``.
-    #[pyo3(signature = (reports, *, threads=Some(1)))]
+    #[pyo3(signature = (reports, *, threads=Some(1)), text_signature = "($self, reports, *, threads=1)")]
     fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
         let threads = threads_of(threads)?;
         let rows = Rows::of(reports)?;

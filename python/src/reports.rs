@@ -187,7 +187,11 @@ impl<'py> Rows<'py> {
                 let mut slices = Vec::with_capacity(arrays.iter().map(Array::len).sum());
                 for array in arrays {
                     match array.data_type() {
-                        DataType::FixedSizeBinary(_) => slices.extend(array.as_fixed_size_binary().iter().flatten()),
+                        DataType::FixedSizeBinary(1..) => {
+                            let array = array.as_fixed_size_binary();
+                            slices.extend(array.values().chunks_exact(array.value_size()));
+                        }
+                        DataType::FixedSizeBinary(_) => slices.resize(slices.len() + array.len(), &[]),
                         DataType::Binary => slices.extend(array.as_bytes::<BinaryType>().iter().flatten()),
                         DataType::LargeBinary => slices.extend(array.as_bytes::<LargeBinaryType>().iter().flatten()),
                         _ => slices.extend(array.as_binary_view().iter().flatten()),

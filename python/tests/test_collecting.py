@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +17,17 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from ldp_pca import Aggregate, AggregateError, Collection, ReportError, Reports, SkippedReportsWarning, Task, aggregate
+from ldp_pca import (
+    Aggregate,
+    AggregateError,
+    Collection,
+    Randomizer,
+    ReportError,
+    Reports,
+    SkippedReportsWarning,
+    Task,
+    aggregate,
+)
 
 
 @pytest.fixture
@@ -113,12 +128,14 @@ def test_a_bad_file_is_named_with_its_row(task: Task, reports: Reports, folder: 
     rows = [*list(reports)[:2500], None]
     pa.parquet.write_table(pa.table({"report": pa.array(rows, pa.binary())}), folder / "null.parquet")
     pa.parquet.write_table(pa.table({"reports": rows}), folder / "other.parquet")
+    (folder / "open.parquet").write_bytes((folder / "reports.parquet").read_bytes()[:-200])
     for name, error, words, row in [
         ("empty", AggregateError, "empty: the file is empty", None),
         ("cut", ReportError, "cut, row 5999: .*32 bytes", 5999),
         ("text", ReportError, "text, row 0: .*20 bytes", 0),
         ("state", AggregateError, "state: .*bytes where", None),
         ("null.parquet", ReportError, r"null\.parquet, row 2500: null", 2500),
+        ("open.parquet", AggregateError, r"open\.parquet: the Parquet file cannot be read: .*not sealed yet", None),
         ("other.parquet", AggregateError, r"other\.parquet: .*no column 'report'", None),
     ]:
         with pytest.raises(error, match=words) as raised:
@@ -135,3 +152,52 @@ def test_only_reports_are_streamed_from_a_dataset_with_other_columns(task: Task,
     assert set(dataset.schema.names) == {"report", "day"}
     assert aggregate(dataset, task).records == 6000
     assert aggregate([dataset, folder / "a"], task).records == 8000
+
+
+def test_what_the_aggregator_seals_and_exports_is_read(command, tmp_path: Path) -> None:
+    # More reports than one segment takes, so that one is sealed.
+    task = Task(2, epsilon=0.5)
+    task.save(tmp_path / "task.json")
+    reports = Randomizer(task).randomize(np.random.default_rng(1).normal(size=(140_000, 2)))
+    data, log = tmp_path / "data", tmp_path / "log"
+    words = [
+        os.environ["LDP_PCA_BIN"],
+        "serve",
+        "--data",
+        data,
+        "-t",
+        tmp_path / "task.json",
+        "--listen",
+        "127.0.0.1:0",
+    ]
+    with log.open("wb") as output, subprocess.Popen(words, stdout=output, stderr=output) as server:
+        try:
+            url = f"{address(log, server)}/tasks/{task.digest}/reports"
+            headers = {"Content-Type": "application/octet-stream"}
+            with urllib.request.urlopen(urllib.request.Request(url, reports.to_bytes(), headers)) as answer:
+                assert answer.status == 200
+        finally:
+            server.terminate()
+    command("store", "export", data, "-o", tmp_path / "plain")
+    command("store", "export", data, "--parquet", "-o", tmp_path / "parquet")
+    whole = Aggregate(task)
+    whole.update(reports)
+    for exported in (tmp_path / "plain", tmp_path / "parquet"):
+        assert aggregate(exported, task).to_bytes() == whole.to_bytes()
+    segments = sorted((data / "tasks" / task.digest).glob("*.parquet"))
+    collection = Collection(task)
+    for segment in segments:
+        collection.merge(aggregate(segment, task))
+    assert 131_072 <= collection.records <= 140_000
+    assert aggregate([*segments, tmp_path / "parquet", tmp_path / "plain"], task) == whole
+
+
+def address(log: Path, server: subprocess.Popen[bytes]) -> str:
+    """Where the server says that it listens."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and server.poll() is None:
+        found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
+        if found:
+            return found[0]
+        time.sleep(0.05)
+    pytest.fail(f"the aggregator did not start: {log.read_text()}")

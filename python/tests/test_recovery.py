@@ -150,6 +150,7 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
         (lambda: recover(aggregate, 1, sparse=True, tolerance=-1.0), "`tolerance` is -1"),
         (lambda: recover(aggregate, 1, sparse=True, time_limit=0.0), "0 is not a positive number of seconds"),
         (lambda: recover(aggregate, 1, bootstrap=3), "3 replicates"),
+        (lambda: recover(aggregate, 1, penalty=0.1, time_limit=1.0), "penalty and time_limit of plain components"),
         (lambda: recover(one_fold, 1, sparse=True, penalty="cross-validated"), "the task has 1"),
     ]
     for refused, words in cases:
@@ -217,3 +218,5 @@ def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
     ]:
         with pytest.raises(error, match=words):
             plan(**{**setting, **change})
+    with pytest.raises(PlanError, match="bulk and mechanism beside an aggregate"):
+        plan(aggregate, bulk=0.1, mechanism="gaussian")

@@ -1,0 +1,136 @@
+"""Whatever bytes come: an exception or a sum, never a crash, and never half of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldp_pca import (
+    Aggregate,
+    AggregateError,
+    Collection,
+    LdpPcaError,
+    Randomizer,
+    ReportError,
+    Reports,
+    Task,
+    TaskError,
+)
+
+TASK = Task(3, epsilon=2.0, folds=2)
+GOOD = list(Randomizer(TASK).randomize(np.random.default_rng(1).normal(size=(40, 3)), insecure_seed=1))
+STATE = Aggregate(TASK)
+STATE.update(GOOD)
+
+# Reports, cut or altered in one place, and bytes of any kind.
+altered = st.builds(
+    lambda report, place, byte: report[:place] + bytes([byte]) + report[place + 1 :],
+    st.sampled_from(GOOD),
+    st.integers(0, 34),
+    st.integers(0, 255),
+)
+cut = st.builds(lambda report, length: report[:length], st.sampled_from(GOOD), st.integers(0, 34))
+rows = st.lists(st.one_of(st.sampled_from(GOOD), altered, cut, st.binary(max_size=40)), max_size=12)
+
+
+@settings(deadline=None)
+@given(rows, st.sampled_from(["list", "binary", "large", "view"]))
+def test_an_update_adds_all_reports_or_none(rows: list[bytes], form: str) -> None:
+    kinds = {"binary": pa.binary(), "large": pa.large_binary(), "view": pa.binary_view()}
+    given_rows = rows if form == "list" else pa.array(rows, kinds[form])
+    good = [row in GOOD for row in rows]
+    aggregate, collection = Aggregate(TASK), Collection(TASK, threads=1)
+    try:
+        added = aggregate.update(given_rows)
+    except ReportError as error:
+        assert error.row == good.index(False)
+        assert aggregate == Aggregate(TASK)
+    else:
+        assert all(good)
+        assert added == aggregate.records == len(rows)
+    try:
+        added = collection.update(given_rows)
+    except ReportError as error:
+        assert error.row == good.index(False)
+        assert collection.records == 0
+    else:
+        assert added == len(set(rows))
+    skipping = Collection(TASK, threads=1, skip_invalid=True)
+    skipping.update(given_rows)
+    assert (skipping.records, skipping.skipped) == (len(set(rows) & set(GOOD)), good.count(False))
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=400), st.integers(1, 50))
+def test_bytes_of_any_kind_are_refused_or_summed(data: bytes, width: int) -> None:
+    aggregate = Aggregate(TASK)
+    for given_data in (data, np.frombuffer(data[: len(data) // width * width], np.uint8).reshape(-1, width)):
+        try:
+            assert aggregate.update(given_data) == 0
+        except ReportError:
+            assert len(given_data) > 0
+    assert aggregate == Aggregate(TASK)
+
+
+@settings(deadline=None)
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.builds(
+            lambda place, byte: STATE.to_bytes()[:place] + bytes([byte]) + STATE.to_bytes()[place + 1 :],
+            st.integers(0, len(STATE.to_bytes()) - 1),
+            st.integers(0, 255),
+        ),
+    )
+)
+def test_a_state_is_read_back_or_refused(state: bytes) -> None:
+    try:
+        read = Aggregate.from_bytes(state, TASK)
+    except AggregateError:
+        assert state != STATE.to_bytes()
+    else:
+        assert read.to_bytes() == state
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 39), max_size=60), st.integers(1, 5))
+def test_duplicates_count_once_however_they_are_grouped(places: list[int], parts: int) -> None:
+    collection = Collection(TASK, threads=2)
+    for part in range(parts):
+        collection.update([GOOD[place] for place in places[part::parts]])
+    once = Aggregate(TASK)
+    once.update([GOOD[place] for place in sorted(set(places))])
+    assert collection.aggregate() == once
+    assert collection.duplicates == len(places) - len(set(places))
+
+
+@settings(deadline=None)
+@given(st.text(max_size=200))
+def test_text_of_any_kind_is_no_task(text: str) -> None:
+    try:
+        Task.from_json(text)
+    except TaskError:
+        pass
+    else:
+        raise AssertionError(text)
+
+
+numbers = st.floats(allow_nan=True, allow_infinity=True, width=64)
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(numbers, min_size=3, max_size=3), max_size=6))
+def test_any_finite_records_but_zero_are_randomized(records: list[list[float]]) -> None:
+    clipped = Task(3, epsilon=2.0, bounding=1.0)
+    finite = bool(np.isfinite(np.asarray(records, dtype=float)).all())
+    try:
+        reports = Randomizer(clipped).randomize(records, threads=1)
+    except LdpPcaError as error:
+        assert not finite
+        assert error.row == next(row for row, record in enumerate(records) if not np.isfinite(record).all())
+    else:
+        assert finite
+        assert isinstance(reports, Reports)
+        assert Aggregate(clipped).update(reports) == len(records)

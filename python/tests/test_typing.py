@@ -1,0 +1,35 @@
+"""The types that the package states are those that it has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import ldp_pca
+
+
+def run(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_is_strictly_typed() -> None:
+    run("mypy", "--strict", "--ignore-missing-imports", "-p", "ldp_pca")
+
+
+def test_the_stubs_say_what_the_compiled_part_has() -> None:
+    run("mypy.stubtest", "ldp_pca._native")
+
+
+def test_everything_that_is_offered_is_there_and_documented() -> None:
+    for name in ldp_pca.__all__:
+        offered = getattr(ldp_pca, name)
+        assert name == "__version__" or offered.__doc__, name
+        for member in vars(offered) if isinstance(offered, type) and offered.__module__ == "ldp_pca" else ():
+            assert member.startswith("_") or getattr(offered, member).__doc__, f"{name}.{member}"
+    assert set(ldp_pca.__all__) <= set(dir(ldp_pca))
+    assert ldp_pca.estimators.LocalPCA is ldp_pca.LocalPCA
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ldp_pca.nothing  # noqa: B018
