@@ -73,6 +73,7 @@
 //! with), `baselines` and `experiments` (the methods of the literature, and its tables and figures, run again), [`audit`] (a
 //! statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
 //! read and written by one code everywhere, small enough for a browser), and the faces `cli` (the binary), `server` and `js`.
+//! The Python package is a crate beside this one (`python/`), which translates and never computes.
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
