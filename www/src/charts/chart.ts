@@ -3,7 +3,7 @@
 import "./chart.css";
 
 import { describe, valuesAt } from "./describe.js";
-import { file, FORMATS, type Format } from "./file.js";
+import type { Format } from "./file.js";
 import { legend } from "./legend.js";
 import { type ChartData, places } from "./model.js";
 import { Screen } from "./screen.js";
@@ -45,7 +45,8 @@ export class Chart {
     const scroller = make("div", "scroller");
     scroller.tabIndex = 0;
     scroller.setAttribute("role", "region");
-    scroller.setAttribute("aria-label", `${figure.querySelector("h3")!.textContent}, as a table`);
+    this.#heading = figure.querySelector("h3")!.textContent;
+    scroller.setAttribute("aria-label", `${this.#heading}, as a table`);
     scroller.append(this.#table);
     this.#details.append(summary, scroller);
     this.#details.addEventListener("toggle", () => this.#tabulate());
@@ -56,6 +57,7 @@ export class Chart {
   }
 
   readonly #stage: HTMLElement;
+  readonly #heading: string;
 
   /**
    * Shows `data` with one of the next frames: what comes faster than it can be seen is not drawn. The browser's timeline
@@ -134,7 +136,7 @@ export class Chart {
     const data = this.#data;
     this.#cursor.hidden = x === undefined;
     const all = this.#places();
-    this.#stage.setAttribute("aria-label", data ? `${data.title}: move along the ${data.x.label}` : "");
+    this.#stage.setAttribute("aria-label", data ? `${data.title}: move along the ${data.x.label}` : this.#heading);
     this.#stage.setAttribute("aria-valuemax", String(Math.max(0, all.length - 1)));
     if (!data || x === undefined) {
       this.#readout.replaceChildren(item(HINT, "hint"));
@@ -170,7 +172,7 @@ export class Chart {
   #files(): HTMLElement {
     const row = make("p", "files");
     row.append("Save as ");
-    for (const format of FORMATS) {
+    for (const format of ["PNG", "SVG", "CSV"] satisfies Format[]) {
       const button = document.createElement("button");
       button.type = "button";
       button.className = "small";
@@ -182,8 +184,10 @@ export class Chart {
   }
 
   async #save(format: Format): Promise<void> {
-    if (!this.#data) return;
-    const url = URL.createObjectURL(await file(this.#data, format));
+    const data = this.#data;
+    if (!data) return;
+    const { file } = await import("./file.js");
+    const url = URL.createObjectURL(await file(data, format));
     const link = document.createElement("a");
     link.href = url;
     link.download = `${this.#name}.${format.toLowerCase()}`;

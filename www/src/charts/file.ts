@@ -12,8 +12,7 @@ const WIDTH = 960;
 const HEIGHT = 600;
 const MARGIN = { left: 84, top: 74, right: 170, bottom: 96 };
 
-export const FORMATS = ["PNG", "SVG", "CSV"] as const;
-export type Format = (typeof FORMATS)[number];
+export type Format = "PNG" | "SVG" | "CSV";
 
 /** The chart as a file of this format. */
 export async function file(data: ChartData, format: Format): Promise<Blob> {
