@@ -6,10 +6,10 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from ._native import Aggregate, Collection, Task
-from .errors import AggregateError, LdpPcaError, SkippedReportsWarning
+from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed
 
 __all__ = ["aggregate"]
 
@@ -33,7 +33,8 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
     threads : int, optional
         How many threads to use; as many as the machine has when not given.
     skip_invalid : bool
-        Leave out what is not a valid report, with a `SkippedReportsWarning`, instead of raising at the first.
+        Leave out nulls and whatever is no valid report of the task, instead of raising at the first. A
+        `SkippedReportsWarning` tells how many, and where the first is.
 
     Returns
     -------
@@ -44,78 +45,116 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
     Raises
     ------
     ReportError, AggregateError
-        For the first thing that is neither a report nor a state of the task, with its file and row.
+        For the first thing that is neither a report nor a state of the task, with its file and the ``row`` in it. Rows
+        that are not in files are counted on, over all batches of a reader, a dataset or an iterable.
     """
-    collection = Collection(task, threads=threads, skip_invalid=skip_invalid)
-    for source in _sources(reports):
-        _add(collection, source)
-    if collection.skipped:
-        message = f"left out {collection.skipped} invalid reports, the first {collection.first_skipped}"
+    adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid))
+    for source, file in _sources(reports):
+        adding.add(source, file)
+    if adding.first_skipped is not None:
+        message = f"left out {adding.collection.skipped} invalid reports, the first in {adding.first_skipped}"
         warnings.warn(message, SkippedReportsWarning, stacklevel=2)
-    return collection.aggregate()
+    return adding.collection.aggregate()
 
 
-def _sources(reports: Any) -> Iterator[Any]:
-    """What is added on its own."""
-    if hasattr(reports, "read_next_batch") or (hasattr(reports, "to_batches") and not hasattr(reports, "num_rows")):
+def _sources(reports: Any) -> Iterator[tuple[Any, str | None]]:
+    """What is added on its own, and for a batch of a dataset the file that it is from."""
+    if hasattr(reports, "read_next_batch"):
+        for batch in reports:
+            yield batch, None
+    elif hasattr(reports, "to_batches") and not hasattr(reports, "num_rows"):
         yield from _batches(reports)
     elif isinstance(reports, (str, os.PathLike, Aggregate, bytes)) or _is_columnar(reports):
-        yield reports
+        yield reports, None
     elif isinstance(reports, Iterable):
         parts = list(reports) if isinstance(reports, (list, tuple)) else reports
         if isinstance(parts, list) and all(isinstance(part, bytes) for part in parts):
-            yield parts
+            yield parts, None
         else:
             for part in parts:
                 yield from _sources(part)
     else:
         # The refusal names what is taken.
-        yield reports
+        yield reports, None
 
 
-def _batches(source: Any) -> Iterator[Any]:
-    """The batches of a reader, or of a dataset, of which the one column is read."""
-    return iter(source) if hasattr(source, "read_next_batch") else iter(source.to_batches(columns=["report"]))
+def _batches(dataset: Any) -> Iterator[tuple[Any, str | None]]:
+    """The batches of a dataset, in its order, of which the one column is read."""
+    if not type(dataset).__module__.startswith("pyarrow."):
+        # Other libraries' datasets do not tell of the file.
+        for batch in dataset.to_batches(columns=["report"]):
+            yield batch, None
+        return
+    scanner = dataset.scanner(columns=["report"]) if hasattr(dataset, "scanner") else dataset
+    for batch, fragment in scanner.scan_batches():
+        yield batch, getattr(fragment, "path", None)
 
 
 def _is_columnar(reports: Any) -> bool:
     return any(hasattr(reports, name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "__array__", "to_frame"))
 
 
-def _add(collection: Collection, source: Any) -> None:
-    if isinstance(source, Aggregate):
-        collection.merge(source)
-    elif isinstance(source, (str, os.PathLike)):
-        _add_file(collection, Path(source))
-    else:
-        collection.update(source)
+class _Adding:
+    """A collection, and the places that its rows have among all that the caller gives."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self.first_skipped: str | None = None
+        #: So far, of what is not in files.
+        self.rows = 0
+
+    def add(self, source: Any, file: str | None) -> None:
+        if isinstance(source, Aggregate):
+            self.collection.merge(source)
+        elif isinstance(source, (str, os.PathLike)):
+            self._add_file(Path(source))
+        else:
+            # A dataset can be filtered: its rows are not those of its files.
+            ending = "" if file is None else f" (in {file})"
+            self.rows += self._update(source, self.rows, lambda row: f"row {row}{ending}")
+
+    def _add_file(self, path: Path) -> None:
+        rows = 0
+        try:
+            with path.open("rb") as file:
+                start = file.read(4)
+            task = self.collection.task
+            if start == b"LDPA":
+                self.collection.merge(Aggregate.from_file(path, task))
+                return
+            for batch in _parquet(path, task) if start == b"PAR1" else _plain(path, task):
+                rows += self._update(batch, rows, lambda row: f"{path}, row {row}")
+        except LdpPcaError as error:
+            if error.row is not None:
+                raise
+            raise type(error)(f"{path}: {error}") from None
+        if rows == 0 and start != b"PAR1":
+            raise AggregateError(f"{path}: the file is empty: give reports or an aggregate")
+
+    def _update(self, reports: Any, before: int, place: Callable[[int], str]) -> int:
+        """Add reports that come after ``before`` others, and count their rows. ``place`` says where a row is."""
+        collection = self.collection
+        left_out = collection.duplicates + collection.skipped
+        try:
+            added = collection.update(reports)
+        except LdpPcaError as error:
+            if error.row is None:
+                raise
+            raise placed(error, place(before + error.row), before + error.row) from None
+        if self.first_skipped is None and collection.first_skipped is not None:
+            row, problem = collection.first_skipped.removeprefix("row ").split(": ", 1)
+            self.first_skipped = f"{place(before + int(row))}: {problem}"
+        return added + collection.duplicates + collection.skipped - left_out
 
 
-def _add_file(collection: Collection, path: Path) -> None:
-    before = 0
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-        if start == b"LDPA":
-            collection.merge(Aggregate.from_file(path, collection.task))
-            return
-        for rows, batch in _parquet(path, collection.task) if start == b"PAR1" else _plain(path, collection.task):
-            collection.update(batch)
-            before += rows
-    except LdpPcaError as error:
-        raise _placed(error, path, before) from None
-    if before == 0 and start != b"PAR1":
-        raise AggregateError(f"{path}: the file is empty: give reports or an aggregate")
-
-
-def _plain(path: Path, task: Task) -> Iterator[tuple[int, bytes]]:
+def _plain(path: Path, task: Task) -> Iterator[bytes]:
     width = task.report_bytes
     with path.open("rb") as file:
         while chunk := file.read(max(_CHUNK // width, 1) * width):
-            yield -(-len(chunk) // width), chunk
+            yield chunk
 
 
-def _parquet(path: Path, task: Task) -> Iterator[tuple[int, Any]]:
+def _parquet(path: Path, task: Task) -> Iterator[Any]:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -126,19 +165,8 @@ def _parquet(path: Path, task: Task) -> Iterator[tuple[int, Any]]:
             if "report" not in file.schema_arrow.names:
                 raise AggregateError(f"the file has no column 'report', but {file.schema_arrow.names}")
             size = min(max(_CHUNK // task.report_bytes, 1), _BATCH)
-            for batch in file.iter_batches(batch_size=size, columns=["report"]):
-                yield batch.num_rows, batch
+            yield from file.iter_batches(batch_size=size, columns=["report"])
     except (pa.ArrowException, OSError) as error:
         # What an aggregator still writes to has no footer yet.
         problem = f"the Parquet file cannot be read: it was cut, altered, or is not sealed yet ({error})"
         raise AggregateError(problem) from error
-
-
-def _placed(error: LdpPcaError, path: Path, before: int) -> LdpPcaError:
-    """The same error with the file, and the row in it."""
-    if error.row is None:
-        return type(error)(f"{path}: {error}")
-    problem = str(error).split(": ", 1)[1]
-    placed = type(error)(f"{path}, row {before + error.row}: {problem}")
-    placed.row = before + error.row
-    return placed

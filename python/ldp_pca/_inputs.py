@@ -10,6 +10,7 @@ import numpy as np
 from .errors import RecordError, SchemaError
 
 _FORMS = "a two-dimensional array of numbers, a table (pandas, polars, Arrow) or a sequence of mappings"
+_MASKED = "has a masked value, which is none: fill it (numpy.ma.filled), or leave the record out"
 
 
 def records_of(records: Any) -> Any:
@@ -66,7 +67,14 @@ def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64
         raise RecordError(f"an array of {array.dtype} holds no numbers: give floats or integers, or a table with names")
     if array.ndim != 2:
         raise RecordError(f"the array has the shape {array.shape}: records are rows of a two-dimensional one")
-    return np.asarray(array, dtype=np.float64)
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise _in_row(int(np.nonzero(np.ma.getmaskarray(array))[0][0]), f"the record {_MASKED}")
+    return floats_of(array)
+
+
+def floats_of(array: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Float64 as the native part reads it: of any strides, but aligned, which a field of packed records is not."""
+    return np.require(array, dtype=np.float64, requirements=["A", "E"])
 
 
 def _stacked(records: Sequence[Any]) -> np.ndarray[Any, Any]:
@@ -80,6 +88,8 @@ def _stacked(records: Sequence[Any]) -> np.ndarray[Any, Any]:
         width = length if width is None else width
         if length != width:
             raise _in_row(row, f"the record has {length} values where the first has {width}")
+        if np.ma.is_masked(record):
+            raise _in_row(row, f"the record {_MASKED}")
     try:
         return np.asarray(records, dtype=np.float64)
     except (TypeError, ValueError) as error:

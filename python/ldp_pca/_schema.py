@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ._inputs import arrow_of_pandas, is_pandas_frame
+from ._inputs import arrow_of_pandas, floats_of, is_pandas_frame
 from ._native import _infer_schema
+from .errors import SchemaError
 
 __all__ = ["infer_schema"]
 
@@ -37,7 +38,8 @@ def infer_schema(
     unseen : {'error', 'zero'}
         What a categorical value that is not in the sample does to a record: it is refused, or all its features are 0.
     ignore, categorical : sequence of str
-        Columns to leave out, and columns of numbers that are categories.
+        Columns to leave out, and columns of numbers that are categories. The values of these are texts (``'1'``) in the
+        schema, and so must they be in the tables and mappings that are randomized; in arrays they stay numbers.
     max_values : int
         The largest number of categories of one column.
 
@@ -54,7 +56,9 @@ def infer_schema(
     if is_pandas_frame(sample):
         sample = arrow_of_pandas(sample)
     elif not (hasattr(sample, "__arrow_c_stream__") or hasattr(sample, "__arrow_c_array__")):
-        sample = np.asarray(sample, dtype=np.float64)
+        if np.ma.is_masked(sample):
+            raise SchemaError("the sample has masked values: fill them (numpy.ma.filled), or leave them out")
+        sample = floats_of(sample)
     schema: dict[str, Any] = json.loads(
         _infer_schema(sample, scaling, unseen, list(ignore), list(categorical), max_values)
     )

@@ -61,3 +61,10 @@ class ClusterError(LdpPcaError, RuntimeError):
 
 class SkippedReportsWarning(UserWarning):
     """Bytes that are no reports were left out, as was asked for."""
+
+
+def placed(error: LdpPcaError, place: str, row: int) -> LdpPcaError:
+    """Give the same error about a row where the caller has it: ``place`` is for the message."""
+    moved = type(error)(f"{place}: {str(error).split(': ', 1)[1]}")
+    moved.row = row
+    return moved

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._native import Aggregate, Randomizer, Task
 from ._recovery import recover
-from .errors import RecoveryError
+from .errors import RecordError, RecoveryError, placed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -136,6 +136,11 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Returns
         -------
         self
+
+        Raises
+        ------
+        RecordError
+            For a row that cannot be randomized, with its ``row`` in ``X``.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)  # noqa: N806
         task = Task(
@@ -155,7 +160,12 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         size = max(_BATCH_BYTES // task.report_bytes, 1)
         for first in range(0, X.shape[0], size):
             part = X[first : first + size]
-            reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=first)
+            try:
+                reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=first)
+            except RecordError as error:
+                if error.row is None:
+                    raise
+                raise placed(error, f"row {first + error.row}", first + error.row) from None
             aggregate.update(reports, threads=threads)
         return self._recovered(aggregate)
 

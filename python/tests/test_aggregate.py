@@ -24,7 +24,6 @@ def forms_of(reports: Reports) -> list[object]:
         reports,
         reports.to_bytes(),
         reports.to_numpy(),
-        np.asarray(reports.to_numpy(), order="F").copy(order="C"),
         rows,
         tuple(rows),
         iter(rows),
@@ -78,7 +77,7 @@ def test_the_bytes_are_those_of_the_command_line(
     assert (tmp_path / "ours").read_bytes() == aggregate.to_bytes()
 
 
-def test_nothing_of_the_caller_is_copied_or_changed(task: Task, reports: Reports) -> None:
+def test_arrays_are_left_as_they_are_and_may_be_read_only(task: Task, reports: Reports) -> None:
     buffer = bytearray(reports.to_bytes())
     array = np.frombuffer(buffer, dtype=np.uint8).reshape(len(reports), -1)
     sums = Aggregate(task)
@@ -88,6 +87,18 @@ def test_nothing_of_the_caller_is_copied_or_changed(task: Task, reports: Reports
     assert not view.flags.writeable
     sums.update(view)
     assert sums.records == 2 * len(reports)
+
+
+def test_reports_in_the_order_of_fortran_are_not_read_across(
+    task: Task, reports: Reports, aggregate: Aggregate
+) -> None:
+    columns = np.asfortranarray(reports.to_numpy())
+    sums = Aggregate(task)
+    with pytest.raises(ValueError, match=r"numpy\.ascontiguousarray"):
+        sums.update(columns)
+    assert sums.records == 0
+    sums.update(np.ascontiguousarray(columns))
+    assert sums == aggregate
 
 
 def test_copies_are_equal_and_apart(task: Task, reports: Reports, aggregate: Aggregate) -> None:

@@ -113,11 +113,79 @@ def test_invalid_reports_are_left_out_when_asked_for(command, task: Task, report
     with pytest.raises(ReportError, match=r"some, row 17: .*checksum") as raised:
         aggregate(folder / "some", task)
     assert raised.value.row == 17
-    with pytest.warns(SkippedReportsWarning, match="left out 2 invalid reports, the first row 17: .*checksum"):
+    with pytest.warns(
+        SkippedReportsWarning, match="left out 2 invalid reports, the first in .*some, row 17: .*checksum"
+    ):
         found = aggregate(folder / "some", task, skip_invalid=True)
     words = ["-t", folder / "task.json", "-o", folder / "out", "--skip-invalid"]
     assert command("aggregate", folder / "some", *words)["skipped"] == 2
     assert (folder / "out").read_bytes() == found.to_bytes()
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch, task: Task) -> None:
+    monkeypatch.setattr("ldp_pca._collecting._CHUNK", 1000 * task.report_bytes)
+    monkeypatch.setattr("ldp_pca._collecting._BATCH", 1000)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("name", ["plain", "rows.parquet"])
+def test_a_late_row_of_a_file_is_named_by_its_place_in_the_file(
+    task: Task, reports: Reports, tmp_path: Path, name: str
+) -> None:
+    rows = list(reports)
+    rows[4321] = rows[5432] = rows[0][:-1] + bytes([rows[0][-1] ^ 1])
+    bad, good = tmp_path / name, tmp_path / "good"
+    good.write_bytes(b"".join(rows[:2]))
+    if name == "plain":
+        bad.write_bytes(b"".join(rows))
+    else:
+        pa.parquet.write_table(pa.table({"report": pa.array(rows, pa.binary())}), bad)
+    with pytest.raises(ReportError, match=f"^{re.escape(str(bad))}, row 4321: .*checksum") as raised:
+        aggregate([good, bad], task)
+    assert raised.value.row == 4321
+    words = f"^left out 2 invalid reports, the first in {re.escape(str(bad))}, row 4321: .*checksum"
+    with pytest.warns(SkippedReportsWarning, match=words):
+        assert aggregate([good, bad, good], task, skip_invalid=True).records == 5998
+
+
+def test_a_late_row_of_batches_is_counted_over_all_of_them(task: Task, reports: Reports, folder: Path) -> None:
+    rows = list(reports)
+    rows[4321] = rows[5432] = rows[0][:-1] + bytes([rows[0][-1] ^ 1])
+    table = pa.table({"report": pa.array(rows, pa.binary())})
+    batches = table.to_batches(max_chunksize=1000)
+    for given in (
+        lambda: pa.RecordBatchReader.from_batches(table.schema, batches),
+        lambda: iter(batches),
+        lambda: batches,
+        # Duplicates are rows, too; those of a file are not among them.
+        lambda: [rows[:2000], folder / "plain", (row for row in rows[:2000]), table[4000:]],
+        lambda: pa.dataset.dataset(table).scanner(batch_size=1000),
+    ):
+        with pytest.raises(ReportError, match=r"^row 4321: .*checksum") as raised:
+            aggregate(given(), task)
+        assert raised.value.row == 4321
+        with pytest.warns(
+            SkippedReportsWarning, match=r"left out 2 invalid reports, the first in row 4321: .*checksum"
+        ):
+            aggregate(given(), task, skip_invalid=True)
+    with pytest.raises(ReportError, match=r"^row 4321: ") as raised:
+        Aggregate(task).update(pa.RecordBatchReader.from_batches(table.schema, batches))
+    assert raised.value.row == 4321
+
+
+def test_a_dataset_tells_of_the_file(task: Task, reports: Reports, tmp_path: Path) -> None:
+    rows = list(reports)
+    rows[4321] = rows[0][:-1] + bytes([rows[0][-1] ^ 1])
+    for part in range(12):
+        table = pa.table({"report": pa.array(rows[part * 500 : part * 500 + 500], pa.binary())})
+        pa.parquet.write_table(table, tmp_path / f"{part:02}.parquet", row_group_size=100)
+    dataset = pa.dataset.dataset(tmp_path)
+    with pytest.raises(ReportError, match=r"^row 4321 \(in .*08\.parquet\): .*checksum") as raised:
+        aggregate(dataset, task)
+    assert raised.value.row == 4321
+    with pytest.warns(SkippedReportsWarning, match=r"the first in row 4321 \(in .*08\.parquet\): .*checksum"):
+        assert aggregate(dataset, task, skip_invalid=True).records == 5999
 
 
 def test_a_bad_file_is_named_with_its_row(task: Task, reports: Reports, folder: Path) -> None:

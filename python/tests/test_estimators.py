@@ -14,7 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ldp_pca import Aggregate, LocalPCA, LocalSparsePCA, Randomizer, RecoveryError, Task, TaskError, recover
+from ldp_pca import (
+    Aggregate,
+    LocalPCA,
+    LocalSparsePCA,
+    Randomizer,
+    RecordError,
+    RecoveryError,
+    Task,
+    TaskError,
+    recover,
+)
 
 ESTIMATORS = [LocalPCA(), LocalPCA(n_components=1, radius=None), LocalSparsePCA(), LocalSparsePCA(1, penalty=0.01)]
 
@@ -118,3 +128,13 @@ def test_parameters_that_make_no_sense_are_refused(rows: np.ndarray) -> None:
             LocalPCA(**parameters).fit(rows)
     with pytest.raises(ValueError, match="zero vector"):
         LocalPCA(radius=None).fit(np.zeros((3, 3)))
+
+
+def test_a_bad_row_is_named_by_its_place_in_all_rows(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task(6, epsilon=1.0, bounding="unit-norm", centring=True)
+    monkeypatch.setattr("ldp_pca.estimators._BATCH_BYTES", 1000 * task.report_bytes)
+    bad = rows.copy()
+    bad[[4321, 5432]] = 0.0
+    with pytest.raises(RecordError, match=r"^row 4321: .*zero vector") as raised:
+        LocalPCA(radius=None).fit(bad)
+    assert raised.value.row == 4321

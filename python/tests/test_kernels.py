@@ -1,4 +1,4 @@
-"""Kernels leave the interpreter to others, and end at Ctrl-C."""
+"""Kernels leave the interpreter to others, and those that look at signals end at Ctrl-C."""
 
 from __future__ import annotations
 

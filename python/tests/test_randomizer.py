@@ -34,12 +34,21 @@ def test_every_dtype_and_layout_gives_the_reports_of_its_values(task: Task) -> N
     strided[::2, ::2] = whole
     read_only = whole.astype(float)
     read_only.flags.writeable = False
+    # Neither aligned nor a multiple of eight bytes apart.
+    packed = np.zeros(1000, dtype=[("id", "u1"), ("x", "f8", (8,))])["x"]
+    packed[:] = whole
+    assert not packed.flags.aligned
+    backwards = whole[::-1].astype(float)[::-1]
+    assert backwards.strides[0] < 0
     forms += [
         np.asfortranarray(whole, dtype=float),
         strided[::2, ::2],
         read_only,
         whole.tolist(),
-        whole.astype(float)[::-1][::-1],
+        packed,
+        backwards,
+        np.ma.masked_array(whole, mask=False),
+        list(np.ma.masked_array(whole, mask=False)),
     ]
     for form in forms:
         assert randomizer.randomize(form, insecure_seed=1, threads=2) == expected
@@ -151,6 +160,18 @@ def test_what_are_no_records_is_refused(task: Task, records, error, words: str) 
         Randomizer(task).randomize(records)
 
 
+def test_masked_records_are_refused(task: Task) -> None:
+    masked = np.ma.masked_array(np.ones((50, 8)))
+    masked[[30, 20], [1, 7]] = np.ma.masked
+    for form in (masked, masked.astype("f4"), list(masked)):
+        with pytest.raises(RecordError, match=r"^row 20: the record has a masked value.*numpy\.ma\.filled") as raised:
+            Randomizer(task).randomize(form)
+        assert raised.value.row == 20
+    with pytest.raises(SchemaError, match="masked values"):
+        infer_schema(masked)
+    assert len(Randomizer(task).randomize(masked.filled(0.5))) == 50
+
+
 def test_zero_threads_are_refused(task: Task, records: np.ndarray) -> None:
     with pytest.raises(ValueError, match="0 threads"):
         Randomizer(task).randomize(records, threads=0)
@@ -163,9 +184,17 @@ def test_a_schema_is_read_out_of_a_public_sample(named: Randomizer) -> None:
         {"name": "age", "type": "numeric", "offset": 0, "scale": 50},
     ]
     assert infer_schema(pl.from_pandas(FRAME), scaling="range", unseen="zero") == schema
-    assert [column["scale"] for column in infer_schema(np.array([[1, -4], [3, 2]]))["columns"]] == [3, 4]
+    numbers = np.zeros(2, dtype=[("id", "u1"), ("x", "f8", (2,))])["x"]
+    numbers[:] = [[1, -4], [3, 2]]
+    for form in (numbers, numbers.tolist(), np.array(numbers, dtype=int)):
+        assert [column["scale"] for column in infer_schema(form)["columns"]] == [3, 4]
     task = Task(schema, epsilon=1)
     assert len(Randomizer(task).randomize(FRAME)) == 3
+    codes = pd.DataFrame({"c1": [1, 2], "c2": [3, 4]})
+    coded = Randomizer(Task(infer_schema(codes, categorical=["c1"]), epsilon=1))
+    assert coded.randomize(codes.astype({"c1": str}), insecure_seed=1) == coded.randomize(codes.values, insecure_seed=1)
+    with pytest.raises(RecordError, match="'c1' is categorical but holds the number 1: give a text"):
+        coded.randomize(codes)
     for sample, words in [
         (FRAME.assign(age=[1, None, 2]), "'age' holds numbers and an empty value"),
         (FRAME[:0], "no rows"),
