@@ -10,6 +10,7 @@ __all__ = [
     "RecordError",
     "RecoveryError",
     "ReportError",
+    "ReportTypeError",
     "SchemaError",
     "SkippedReportsWarning",
     "TaskError",
@@ -41,6 +42,10 @@ class RecordError(LdpPcaError, ValueError):
 
 class ReportError(LdpPcaError, ValueError):
     """Bytes that are no report of the task."""
+
+
+class ReportTypeError(ReportError, TypeError):
+    """Something that cannot hold reports: text, or an Arrow array of integers."""
 
 
 class AggregateError(LdpPcaError, ValueError):

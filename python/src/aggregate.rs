@@ -2,6 +2,7 @@
 
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use ldp_pca::aggregate::{Aggregate as Sums, SeenIds};
 use ldp_pca::report::{Report, report_bytes};
@@ -244,12 +245,16 @@ pub struct Collection {
     task: Py<Task>,
     threads: NonZeroUsize,
     skip_invalid: bool,
+    /// Locked by an update from its beginning to its end, so that one follows the other.
+    seen: Mutex<SeenIds>,
+    /// Whose update it is. Handlers of signals run within it, in its thread.
+    updating: Mutex<Option<ThreadId>>,
+    /// Locked for moments, and never where Python may run: handlers of signals look at it too.
     held: Mutex<Held>,
 }
 
 struct Held {
     sums: Sums,
-    seen: SeenIds,
     duplicates: u64,
     skipped: u64,
     first_skipped: Option<BadRow>,
@@ -272,16 +277,21 @@ impl Collection {
             first_skipped.get_or_insert(bad);
         };
         let size = batch_size(task);
-        let mut held = self.locked();
+        let whose = || self.updating.lock().unwrap_or_else(PoisonError::into_inner);
+        if *whose() == Some(thread::current().id()) {
+            return Err(Failure::Within);
+        }
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        *whose() = Some(thread::current().id());
         let outcome = slices.chunks(size).enumerate().try_for_each(|(index, part)| -> Result<(), Failure> {
             let skip: Option<&mut dyn FnMut(BadRow)> = if self.skip_invalid { Some(&mut skip) } else { None };
             let mut reports: Vec<Report> = decode(part, index * size, task, threads, skip)?;
             let decoded = reports.len();
-            held.seen.retain_new(&mut reports);
+            seen.retain_new(&mut reports);
             duplicates += (decoded - reports.len()) as u64;
             new_ids.extend(reports.iter().map(Report::id));
             if slices.len() <= size {
-                return Ok(held.sums.accumulate_with_threads(task.inner(), &reports, threads)?);
+                return Ok(self.locked().sums.accumulate_with_threads(task.inner(), &reports, threads)?);
             }
             let sums = sums.get_or_insert_with(|| Sums::empty(task.inner()));
             sums.accumulate_with_threads(task.inner(), &reports, threads)?;
@@ -290,11 +300,13 @@ impl Collection {
             }
             Ok(())
         });
-        let outcome = outcome.and_then(|()| Ok(sums.map_or(Ok(()), |sums| held.sums.merge(&sums))?));
+        let outcome = outcome.and_then(|()| Ok(sums.map_or(Ok(()), |sums| self.locked().sums.merge(&sums))?));
+        *whose() = None;
         if let Err(failure) = outcome {
-            new_ids.into_iter().for_each(|id| held.seen.forget(id));
+            new_ids.into_iter().for_each(|id| seen.forget(id));
             return Err(failure);
         }
+        let mut held = self.locked();
         held.duplicates += duplicates;
         held.skipped += skipped;
         if let Some(bad) = first_skipped {
@@ -311,8 +323,9 @@ impl Collection {
     fn new(task: Py<Task>, threads: Option<usize>, skip_invalid: bool) -> PyResult<Self> {
         let threads = threads_of(threads)?;
         let sums = Sums::empty(task.get().inner());
-        let held = Held { sums, seen: SeenIds::new(threads), duplicates: 0, skipped: 0, first_skipped: None };
-        Ok(Self { task, threads, skip_invalid, held: Mutex::new(held) })
+        let held = Held { sums, duplicates: 0, skipped: 0, first_skipped: None };
+        let (seen, held) = (Mutex::new(SeenIds::new(threads)), Mutex::new(held));
+        Ok(Self { task, threads, skip_invalid, seen, updating: Mutex::new(None), held })
     }
 
     /// Adds reports whose ids are new, in any of the forms of `Aggregate.update`. On an error nothing was added.
@@ -379,6 +392,8 @@ enum Failure {
     Row(BadRow),
     Sums(ldp_pca::aggregate::AggregateError),
     Python(PyErr),
+    /// An update by a handler of signals that runs within an update.
+    Within,
 }
 
 impl Failure {
@@ -387,6 +402,10 @@ impl Failure {
             Self::Row(row) => row.raise(py),
             Self::Sums(error) => raised(error),
             Self::Python(error) => error,
+            Self::Within => AggregateError::new_err(
+                "this collection is being updated, and the update that this signal's handler asks for would wait for it \
+                 without end: note what is to be done, and do it afterwards",
+            ),
         }
     }
 }

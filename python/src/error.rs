@@ -10,6 +10,7 @@ import_exception!(ldp_pca.errors, PlanError);
 import_exception!(ldp_pca.errors, RecordError);
 import_exception!(ldp_pca.errors, RecoveryError);
 import_exception!(ldp_pca.errors, ReportError);
+import_exception!(ldp_pca.errors, ReportTypeError);
 import_exception!(ldp_pca.errors, SchemaError);
 import_exception!(ldp_pca.errors, TaskError);
 

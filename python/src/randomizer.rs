@@ -1,13 +1,14 @@
 //! Records into reports.
 
 use core::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 use chacha20::ChaCha20Rng;
 use ldp_pca::error::Error;
 use ldp_pca::report::report_bytes;
 use ldp_pca::sampling::system_rng;
 use ldp_pca::task::Task as Parameters;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::{intern, prelude::*};
 use rand::SeedableRng;
 
@@ -30,6 +31,8 @@ pub struct Randomizer {
 
 /// Records between two looks at the signals.
 const STRETCH: usize = 1 << 14;
+/// Their reports, which take the longer the longer they are.
+const STRETCH_BYTES: usize = 8 << 20;
 
 #[pymethods]
 impl Randomizer {
@@ -91,11 +94,17 @@ impl Randomizer {
             .checked_mul(width)
             .ok_or_else(|| PyValueError::new_err(format!("{rows} reports of {width} bytes are too many at a time")))?;
         let bytes = py.detach(|| -> Result<Vec<u8>, Failure> {
-            let mut bytes = vec![0; size];
+            let mut bytes = Vec::new();
+            bytes.try_reserve_exact(size).map_err(|_| {
+                Failure::Python(PyMemoryError::new_err(format!(
+                    "no memory for {rows} reports of {width} bytes: give fewer"
+                )))
+            })?;
+            bytes.resize(size, 0);
             let mut signals = Signals::new();
-            for (index, stretch) in bytes.chunks_mut(STRETCH * threads.get() * width).enumerate() {
-                let first_row = index * STRETCH * threads.get();
-                work.run(first_row, stretch, threads).map_err(Failure::Row)?;
+            let together = (STRETCH_BYTES / width).clamp(1, STRETCH) * threads.get();
+            for (index, stretch) in bytes.chunks_mut(together * width).enumerate() {
+                work.run(index * together, stretch, threads).map_err(Failure::Row)?;
                 if signals.flow().is_break() {
                     signals.check().map_err(Failure::Python)?;
                 }
@@ -138,14 +147,29 @@ impl Work<'_> {
         if threads == NonZeroUsize::MIN {
             return self.part(first_row, out);
         }
+        let parts = Mutex::new((first_row..).step_by(rows).zip(out.chunks_mut(rows * self.width)));
+        let first_bad: Mutex<Option<BadRecord>> = Mutex::new(None);
+        let work = || {
+            loop {
+                let Some((first, part)) = parts.lock().unwrap_or_else(PoisonError::into_inner).next() else { return };
+                if let Err(bad) = self.part(first, part) {
+                    let mut known = first_bad.lock().unwrap_or_else(PoisonError::into_inner);
+                    if known.as_ref().is_none_or(|(row, _)| bad.0 < *row) {
+                        *known = Some(bad);
+                    }
+                }
+            }
+        };
         std::thread::scope(|scope| {
-            let parts = (first_row..).step_by(rows).zip(out.chunks_mut(rows * self.width));
-            let workers: Vec<_> = parts.map(|(first, part)| scope.spawn(move || self.part(first, part))).collect();
-            let joined = workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            joined.fold(Ok(()), Result::and)
-        })
+            for _ in 1..threads.get() {
+                // Where no more threads can be had, this one does their part too.
+                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+        first_bad.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
     fn part(&self, first_row: usize, out: &mut [u8]) -> Result<(), BadRecord> {

@@ -19,6 +19,7 @@ use pyo3::types::{PyBool, PyMapping, PyString};
 use pyo3::{intern, prelude::*};
 
 use crate::error::{RecordError, in_row, raised};
+use crate::reports::null_row;
 
 /// Records of a caller, ready to be encoded one by one.
 pub(crate) enum Records<'py> {
@@ -222,6 +223,7 @@ pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<Re
     }
     let array = make_array(ArrayData::from_pyarrow_bound(table)?);
     match array.as_struct_opt() {
+        Some(batch) if batch.null_count() > 0 => Err(null_row(batch, RecordError::new_err)),
         Some(batch) => Ok(vec![batch.into()]),
         None => Err(PyTypeError::new_err(format!("records come as a table, not as an array of {}", array.data_type()))),
     }

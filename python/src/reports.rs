@@ -3,23 +3,24 @@
 //! The interpreter's limited API of Python 3.9 has no buffers, so they come as Arrow arrays (of any library, by the
 //! Arrow PyCapsule interface), NumPy arrays of bytes, or `bytes`.
 
+use core::fmt;
 use core::num::NonZeroUsize;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::types::{BinaryType, LargeBinaryType};
-use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, make_array};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, StructArray, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_pyarrow::{FromPyArrow, Table};
 use arrow_schema::DataType;
 use ldp_pca::report::{Report, ReportError as Refusal, report_bytes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::PyIndexError;
 use pyo3::types::{PyBytes, PyCapsule, PyString, PyType};
 use pyo3::{intern, prelude::*};
 
-use crate::error::{ReportError, in_row};
+use crate::error::{ReportError, ReportTypeError, in_row};
 use crate::task::Task;
 
 /// Reports of one task, one after the other, immutable.
@@ -157,7 +158,7 @@ impl<'py> Rows<'py> {
         if !reports.is_instance_of::<PyString>()
             && let Ok(each) = reports.try_iter()
         {
-            let mut rows = Vec::with_capacity(reports.len().unwrap_or(0));
+            let mut rows = Vec::new();
             for report in each {
                 let report = report?;
                 match report.cast_into::<PyBytes>() {
@@ -170,7 +171,7 @@ impl<'py> Rows<'py> {
         Err(unknown(reports, None))
     }
 
-    /// One slice per report. Nothing is copied.
+    /// One slice per report, of no bytes for a null. Nothing is copied.
     pub(crate) fn slices(&self, task: &Task) -> PyResult<Vec<&[u8]>> {
         let width = report_bytes(task.inner());
         match self {
@@ -178,29 +179,40 @@ impl<'py> Rows<'py> {
             Self::Each(rows) => Ok(rows.iter().map(PyBytesMethods::as_bytes).collect()),
             Self::NumPy(array) => {
                 let (rows, columns) = (array.shape()[0], array.shape()[1]);
-                let bytes = array.as_slice().map_err(|_| {
-                    PyValueError::new_err("the NumPy array of reports is not contiguous: numpy.ascontiguousarray helps")
+                // In NumPy's order: the slice of an array in Fortran's would have the bytes of all reports mixed.
+                let bytes = array.as_slice().ok().filter(|_| array.is_c_contiguous()).ok_or_else(|| {
+                    ReportError::new_err("the NumPy array of reports is not contiguous: numpy.ascontiguousarray helps")
                 })?;
-                Ok(if columns == 0 { vec![&[]; rows] } else { bytes.chunks(columns).collect() })
+                if columns == 0 && rows > 0 {
+                    return Err(nothing());
+                }
+                Ok(bytes.chunks(columns.max(1)).collect())
             }
             Self::Arrow(arrays) => {
                 let mut slices = Vec::with_capacity(arrays.iter().map(Array::len).sum());
                 for array in arrays {
                     match array.data_type() {
-                        DataType::FixedSizeBinary(1..) => {
-                            let array = array.as_fixed_size_binary();
-                            slices.extend(array.values().chunks_exact(array.value_size()));
-                        }
-                        DataType::FixedSizeBinary(_) => slices.resize(slices.len() + array.len(), &[]),
-                        DataType::Binary => slices.extend(array.as_bytes::<BinaryType>().iter().flatten()),
-                        DataType::LargeBinary => slices.extend(array.as_bytes::<LargeBinaryType>().iter().flatten()),
-                        _ => slices.extend(array.as_binary_view().iter().flatten()),
+                        DataType::FixedSizeBinary(..=0) if !array.is_empty() => return Err(nothing()),
+                        DataType::FixedSizeBinary(_) => slices.extend(present(array.as_fixed_size_binary().iter())),
+                        DataType::Binary => slices.extend(present(array.as_bytes::<BinaryType>().iter())),
+                        DataType::LargeBinary => slices.extend(present(array.as_bytes::<LargeBinaryType>().iter())),
+                        _ => slices.extend(present(array.as_binary_view().iter())),
                     }
                 }
                 Ok(slices)
             }
         }
     }
+}
+
+/// A null has no bytes, as no report has.
+fn present<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> impl Iterator<Item = &'a [u8]> {
+    values.map(Option::unwrap_or_default)
+}
+
+/// Rows of no bytes take no memory, so there may be any number of them: they are refused before they are counted out.
+fn nothing() -> PyErr {
+    Python::attach(|py| in_row(py, 0, ReportError::new_err, Problem::Nothing))
 }
 
 /// What a column of reports is called, in the files of the aggregator too.
@@ -217,6 +229,7 @@ fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
 /// The array itself, or the column of reports of a batch.
 fn column(array: ArrayRef) -> PyResult<ArrayRef> {
     match array.as_struct_opt() {
+        Some(batch) if batch.null_count() > 0 => Err(null_row(batch, ReportError::new_err)),
         Some(batch) => batch.column_by_name(COLUMN).cloned().ok_or_else(|| missing(&batch.column_names())),
         None => Ok(array),
     }
@@ -226,30 +239,30 @@ fn missing(names: &[&str]) -> PyErr {
     ReportError::new_err(format!("the table has no column '{COLUMN}', but {names:?}"))
 }
 
-/// The arrays, if they are binary without nulls.
+/// The arrays, if they are binary.
 fn checked(arrays: Vec<ArrayRef>) -> PyResult<Vec<ArrayRef>> {
-    let mut before = 0;
     for array in &arrays {
         let kind = array.data_type();
         if !matches!(
             kind,
             DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView
         ) {
-            return Err(PyTypeError::new_err(format!("reports are binary, and this Arrow array is {kind}")));
+            return Err(ReportTypeError::new_err(format!("reports are binary, and this Arrow array is {kind}")));
         }
-        if let Some(place) = (0..array.len()).find(|&row| array.is_null(row)).filter(|_| array.null_count() > 0) {
-            let problem = "null instead of a report: drop nulls before";
-            return Err(Python::attach(|py| in_row(py, before + place, ReportError::new_err, problem)));
-        }
-        before += array.len();
     }
     Ok(arrays)
+}
+
+/// The refusal of the first row that a table says is none.
+pub(crate) fn null_row(batch: &StructArray, make: fn(String) -> PyErr) -> PyErr {
+    let row = (0..batch.len()).find(|&row| batch.is_null(row)).unwrap_or_default();
+    Python::attach(|py| in_row(py, row, make, "null instead of a row: drop nulls before"))
 }
 
 fn unknown(found: &Bound<'_, PyAny>, row: Option<usize>) -> PyErr {
     let name = found.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
     let place = row.map_or_else(String::new, |row| format!(" (row {row})"));
-    PyTypeError::new_err(format!(
+    ReportTypeError::new_err(format!(
         "reports are given as an Arrow array or table of binary, a NumPy array of bytes (n × report_bytes, uint8), a \
          series, bytes, or a sequence of bytes, not as {name}{place}"
     ))
@@ -265,11 +278,18 @@ pub(crate) fn decode(
 ) -> Result<Vec<Report>, BadRow> {
     let mut reports = Vec::with_capacity(rows.len());
     let decoded = Report::many_from_bytes(rows, task.inner(), threads).into_iter().flatten();
-    for (row, outcome) in (first..).zip(decoded) {
-        match (outcome, &mut skip) {
-            (Ok(report), _) => reports.push(report),
-            (Err(problem), Some(skip)) => skip(BadRow { row, problem }),
-            (Err(problem), None) => return Err(BadRow { row, problem }),
+    for ((row, bytes), outcome) in (first..).zip(rows).zip(decoded) {
+        let problem = match outcome {
+            Ok(report) => {
+                reports.push(report);
+                continue;
+            }
+            Err(_) if bytes.is_empty() => Problem::Nothing,
+            Err(problem) => Problem::Refused(problem),
+        };
+        match &mut skip {
+            Some(skip) => skip(BadRow { row, problem }),
+            None => return Err(BadRow { row, problem }),
         }
     }
     Ok(reports)
@@ -279,7 +299,23 @@ pub(crate) fn decode(
 #[derive(Clone, Debug)]
 pub(crate) struct BadRow {
     pub(crate) row: usize,
-    pub(crate) problem: Refusal,
+    pub(crate) problem: Problem,
+}
+
+/// What is wrong with a row.
+#[derive(Clone, Debug)]
+pub(crate) enum Problem {
+    Nothing,
+    Refused(Refusal),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("null or no bytes instead of a report: drop such rows before"),
+            Self::Refused(problem) => problem.fmt(f),
+        }
+    }
 }
 
 impl BadRow {
@@ -289,5 +325,5 @@ impl BadRow {
 }
 
 fn unreadable(error: &arrow_schema::ArrowError) -> PyErr {
-    PyTypeError::new_err(error.to_string())
+    ReportTypeError::new_err(error.to_string())
 }

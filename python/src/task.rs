@@ -229,10 +229,10 @@ pub(crate) fn open<'py>(path: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>
 
 /// A schema from a number of features, from names, or from its JSON.
 fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
+    let unusable =
+        || SchemaError::new_err(format!("columns is {columns}: give a number of features, names, or a schema"));
     if columns.is_instance_of::<PyBool>() {
-        return Err(SchemaError::new_err(format!(
-            "columns is {columns}: give a number of features, names, or a schema"
-        )));
+        return Err(unusable());
     }
     if let Ok(dimension) = columns.extract::<usize>() {
         return Schema::numeric(dimension).map_err(raised);
@@ -244,7 +244,7 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
     let whole = if columns.hasattr(intern!(py, "keys"))? {
         columns.clone()
     } else {
-        let columns = columns.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let columns = columns.try_iter().map_err(|_| unusable())?.collect::<PyResult<Vec<_>>>()?;
         if let Ok(names) = columns.iter().map(PyAnyMethods::extract::<String>).collect::<PyResult<Vec<_>>>() {
             let column = |name| Column { name, kind: ColumnKind::Numeric { offset: 0.0, scale: 1.0 } };
             return Schema::new(names.into_iter().map(column).collect()).map_err(raised);

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ldp_pca import Aggregate, AggregateError, Collection, Randomizer, ReportError, Reports, Task
+from ldp_pca import Aggregate, AggregateError, Collection, Randomizer, ReportError, Reports, ReportTypeError, Task
 
 
 def forms_of(reports: Reports) -> list[object]:
@@ -147,16 +147,19 @@ def test_a_bad_report_adds_nothing_and_is_named_by_its_row(task: Task, reports: 
         (pa.chunked_array([array[:4000], array[4000:]]), 4321, "checksum"),
         ([*rows[:9], other[0]], 9, "answers task"),
         ([*rows[:3], rows[3][:-1]], 3, "34 bytes where reports of this task have 35"),
-        ([*rows[:3], b""], 3, "0 bytes"),
+        ([*rows[:3], b""], 3, "no bytes"),
         ([*rows[:3], b"LDPR\x02" + rows[3][5:]], 3, "version 2"),
         ([b"x" * 35], 0, "not a report"),
         (reports.to_bytes()[:-1], 5999, "34 bytes"),
         (reports.to_numpy()[:, :30].copy(), 0, "30 bytes"),
-        (np.empty((2, 0), np.uint8), 0, "0 bytes"),
-        (pa.array([b"", b""], pa.binary(0)), 0, "0 bytes"),
+        (np.empty((2, 0), np.uint8), 0, "no bytes"),
+        (pa.array([b"", b""], pa.binary(0)), 0, "no bytes"),
         (pa.array([rows[0], None, rows[1]]), 1, "null"),
         (pa.chunked_array([[rows[0]], [rows[1], None]], pa.binary()), 2, "null"),
         (pd.Series([rows[0], None]), 1, "null"),
+        (pa.array([{"report": rows[0]}, None]), 1, "null"),
+        # Whatever is declared takes no memory before it is there.
+        (np.empty((1 << 42, 0), np.uint8), 0, "no bytes"),
     ]
     state = aggregate.to_bytes()
     collection = Collection(task, threads=2)
@@ -189,16 +192,17 @@ def test_a_bad_report_in_a_late_batch_adds_nothing(task: Task, reports: Reports)
 @pytest.mark.parametrize(
     ("reports", "error", "words"),
     [
-        ("text", TypeError, "not as str"),
-        (None, TypeError, "not as NoneType"),
-        (7, TypeError, "not as int"),
-        ([b"", 7], TypeError, r"not as int \(row 1\)"),
-        (pa.array([1, 2]), TypeError, "this Arrow array is Int64"),
-        (pa.array(["a"]), TypeError, "this Arrow array is Utf8"),
+        ("text", ReportTypeError, "not as str"),
+        (None, ReportTypeError, "not as NoneType"),
+        (7, ReportTypeError, "not as int"),
+        ([b"", 7], ReportTypeError, r"not as int \(row 1\)"),
+        (range(10**13), ReportTypeError, r"not as int \(row 0\)"),
+        (pa.array([1, 2]), ReportTypeError, "this Arrow array is Int64"),
+        (pa.array(["a"]), ReportTypeError, "this Arrow array is Utf8"),
         (pa.table({"reports": [b""]}), ReportError, "no column 'report', but .*reports"),
         (pa.record_batch({"x": [b""]}), ReportError, "no column 'report'"),
-        (pl.Series(["a"]), TypeError, "this Arrow array is"),
-        (np.zeros((2, 35), dtype=np.int64), TypeError, "not as"),
+        (pl.Series(["a"]), ReportTypeError, "this Arrow array is"),
+        (np.zeros((2, 35), dtype=np.int64), ReportTypeError, "not as"),
         (np.zeros((70, 70), dtype=np.uint8)[::2, ::2], ValueError, "not contiguous"),
     ],
 )
@@ -207,6 +211,14 @@ def test_what_are_no_reports_is_refused(task: Task, reports, error, words: str) 
     with pytest.raises(error, match=words):
         sums.update(reports)
     assert sums.records == 0
+
+
+def test_nulls_are_left_out_where_invalid_rows_are(task: Task, reports: Reports) -> None:
+    rows = list(reports)
+    collection = Collection(task, skip_invalid=True)
+    assert collection.update(pa.array([rows[0], None, b"x", rows[1]])) == 2
+    assert (collection.records, collection.skipped) == (2, 2)
+    assert collection.first_skipped == "row 1: null or no bytes instead of a report: drop such rows before"
 
 
 def test_states_that_are_not_the_tasks_are_refused(task: Task, aggregate: Aggregate) -> None:

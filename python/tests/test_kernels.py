@@ -50,6 +50,41 @@ def test_ctrl_c_from_another_thread_ends_a_long_kernel_and_nothing_was_added(ker
     assert done.stdout == "interrupted 400 400 0\n", done.stderr
 
 
+WATCHED = """
+import signal
+import pyarrow as pa, numpy as np
+from ldp_pca import AggregateError, Collection, Randomizer, Task
+
+task = Task(300, epsilon=4.0, mechanism="gaussian")
+reports = pa.array(Randomizer(task).randomize(np.random.default_rng(1).normal(size=(400, 300))))
+collection, seen = Collection(task, threads=1), []
+
+def look(*_):
+    try:
+        collection.update(reports)
+    except AggregateError as error:
+        seen.append((collection.records, str(error)))
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, look)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+try:
+    collection.update(pa.chunked_array([reports] * 20_000))
+except KeyboardInterrupt:
+    assert collection.update(reports) == 400
+    print(*seen[0], collection.records)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no timer that sends signals")
+def test_a_handler_may_look_at_the_collection_that_is_updated_and_is_refused_an_update() -> None:
+    # Were both to wait for one lock, this would have no end.
+    run = [sys.executable, "-c", WATCHED]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.startswith("0 this collection is being updated, ")
+    assert done.stdout.endswith(" 400\n")
+
+
 def test_threads_share_an_aggregate() -> None:
     task = Task(10, epsilon=2.0)
     reports = Randomizer(task).randomize(np.ones((4000, 10)), insecure_seed=1)

@@ -172,6 +172,19 @@ def test_masked_records_are_refused(task: Task) -> None:
     assert len(Randomizer(task).randomize(masked.filled(0.5))) == 50
 
 
+def test_more_records_than_there_is_memory_for_are_refused(task: Task) -> None:
+    # Records that take no memory themselves.
+    with pytest.raises(MemoryError, match="give fewer"):
+        Randomizer(task).randomize(np.broadcast_to(np.ones(8), (1 << 42, 8)))
+
+
+def test_a_row_that_is_null_as_a_whole_is_named(task: Task) -> None:
+    row = {f"c{place}": 1.0 for place in range(1, 9)}
+    with pytest.raises(RecordError, match="^row 1: null") as raised:
+        Randomizer(task).randomize(pa.array([row, None]))
+    assert raised.value.row == 1
+
+
 def test_zero_threads_are_refused(task: Task, records: np.ndarray) -> None:
     with pytest.raises(ValueError, match="0 threads"):
         Randomizer(task).randomize(records, threads=0)
