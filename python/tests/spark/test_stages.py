@@ -100,8 +100,8 @@ def test_sessions_without_a_context_and_with_partitions_that_spark_chooses(
     session: Any = Elsewhere(error)
     with _watch(session) as failures:
         assert failures is None
-    assert _coalesced(session, made("few").task) is session
     assert _job(session, made("few").task, 1 << 20, False).buckets == 200
+    assert _coalesced(session, made("few").task) is session
 
 
 def test_no_two_ids_have_one_fingerprint() -> None:
