@@ -14,7 +14,7 @@ Everything is a function of the rows alone: a task that runs twice gives the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ ID = slice(13, 29)
 _HELD_PRINTS = 1 << 22
 #: Bytes of rows that leave a worker together.
 _SENT_BYTES = 8 << 20
+#: Of a merging: copies left out, fingerprints compared, and different ones among these; of each number and sum (mod 2^64).
+_COUNTED = ("dropped", "dropped_prints", "checked", "checked_prints", "unique", "unique_prints")
 #: Rows among which the bad ones are looked for one by one.
 _STRETCH = 256
 
@@ -112,6 +114,8 @@ class _Partial:
         self.skipped = 0
         self.first_skipped: dict[str, Any] | None = None
         self.scratch: Aggregate | None = None
+        self.first = 0
+        self.numbers: Sequence[int] | np.ndarray[Any, Any] = ()
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         batches = iter(batches)
@@ -128,7 +132,8 @@ class _Partial:
         group = self.partition % self.job.groups
         if self.skipped:
             yield -1 - group, NOTE, 0, json.dumps({"skipped": self.skipped, "first": self.first_skipped}).encode()
-        yield from state_rows(self.sums, self.prints, group, self.job)
+        if self.sums.records:
+            yield from state_rows(self.sums, self.prints, group, self.job)
 
     def check_rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         """Sums the batches, and gives what is needed to find the ids that are there twice."""
@@ -148,18 +153,26 @@ class _Partial:
             yield from self.print_rows(np.concatenate(held))
 
     def columns(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Array]:
-        """The column of reports of each batch, which has no nulls."""
-        self.first = 0
+        """The column of reports of each batch, without its nulls; ``numbers`` are the rows of the batch that remain."""
         for batch in batches:
             column = batch.column(0)
+            self.numbers = range(batch.num_rows)
             if column.null_count:
-                null = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-                error = ReportError("null instead of a report: drop nulls before")
-                error.row = null
-                self.note_invalid(error, null, column.null_count)
-                column = column.drop_null()
+                column = self.without_nulls(column)
             yield column
             self.first += batch.num_rows
+
+    def without_nulls(self, column: pa.Array) -> pa.Array:
+        nulls = column.is_null().to_numpy(zero_copy_only=False)
+        null = int(np.argmax(nulls))
+        if not self.job.skip_invalid:
+            # Whatever is bad before the first null is told of instead.
+            self.valid(column.slice(0, null))
+        error = ReportError("null instead of a report: drop nulls before")
+        error.row = null
+        self.note_invalid(error, null, column.null_count)
+        self.numbers = np.flatnonzero(~nulls)
+        return column.drop_null()
 
     def add(self, column: pa.Array) -> np.ndarray[Any, Any]:
         """Adds reports. Their fingerprints."""
@@ -211,13 +224,16 @@ class _Partial:
                 position += 1
         return column.filter(pa.array(keep))
 
-    def note_invalid(self, error: ReportError, row: int, count: int) -> None:
-        problem = _located(error, self.first + row - (error.row or 0))
+    def note_invalid(self, error: ReportError, position: int, count: int) -> None:
+        """Counts invalid rows, of which the first one is at this position among the rows ``numbers``."""
+        problem = _located(error, self.first + int(self.numbers[position]) - (error.row or 0))
         if not self.job.skip_invalid:
             raise problem
         self.skipped += count
-        if self.first_skipped is None:
-            self.first_skipped = _told(problem, self.partition)
+        told = _told(problem, self.partition)
+        # The nulls of a batch come before its other rows.
+        if self.first_skipped is None or place(told) < place(self.first_skipped):
+            self.first_skipped = told
 
     def print_rows(self, prints: np.ndarray[Any, Any]) -> Iterator[Row]:
         prints.sort()
@@ -237,9 +253,11 @@ class _Merge:
         self.states: dict[int, np.ndarray[Any, Any]] = {}
         self.prints: list[np.ndarray[Any, Any]] = []
         self.repeated: list[np.ndarray[Any, Any]] = []
+        self.untold = job.most_repeated + 1
         self.suspects: dict[bytes, bytes] = {}
         self.dropped, self.dropped_prints = 0, 0
         self.checked, self.checked_prints = 0, 0
+        self.unique, self.unique_prints = 0, 0
         self.skipped = 0
         self.first_skipped: dict[str, Any] | None = None
         self.error: dict[str, Any] | None = None
@@ -265,7 +283,7 @@ class _Merge:
             # A copy: a view would keep all the rows of its batch.
             self.prints.append(np.frombuffer(data, "<u8").copy())
         elif kind == REPEATED:
-            self.repeated.append(np.frombuffer(data, "<u8").copy())
+            self.add_repeated(np.frombuffer(data, "<u8"))
         elif kind == SUSPECTS:
             self.suspect(data.to_pybytes())
         else:
@@ -277,6 +295,13 @@ class _Merge:
             self.states[part] = words.copy()
         else:
             mine += words
+
+    def add_repeated(self, prints: np.ndarray[Any, Any]) -> None:
+        """Holds as many as are told of, however many the tasks before have found together."""
+        held = prints[: self.untold].copy()
+        if len(held):
+            self.repeated.append(held)
+            self.untold -= len(held)
 
     def suspect(self, report: bytes) -> None:
         """Of the copies of a report the one with the smallest bytes is kept."""
@@ -295,7 +320,7 @@ class _Merge:
             self.error = error
         if first is not None and (self.first_skipped is None or place(first) < place(self.first_skipped)):
             self.first_skipped = first
-        for name in ("skipped", "dropped", "dropped_prints", "checked", "checked_prints"):
+        for name in ("skipped", *_COUNTED):
             setattr(self, name, getattr(self, name) + note.get(name, 0))
 
     def sum_suspects(self) -> None:
@@ -317,10 +342,13 @@ class _Merge:
             self.checked += len(prints)
             self.checked_prints += int(prints.sum(dtype=np.uint64))
             prints.sort()
-            self.repeated.append(np.unique(prints[1:][prints[1:] == prints[:-1]]))
+            again = prints[1:][prints[1:] == prints[:-1]]
+            self.unique += len(prints) - len(again)
+            self.unique_prints += int(prints.sum(dtype=np.uint64)) - int(again.sum(dtype=np.uint64))
+            # Each is in one bucket, so no other task tells of it.
+            self.add_repeated(np.unique(again))
         if self.repeated:
-            # Each is in one bucket, so none of them is here twice.
-            repeated = np.concatenate(self.repeated)[: self.job.most_repeated + 1]
+            repeated = np.concatenate(self.repeated)
             for part in _parts(repeated, self.job.row_bytes):
                 yield 0, REPEATED, 0, part
 
@@ -328,10 +356,7 @@ class _Merge:
         return {
             "skipped": self.skipped,
             "first": self.first_skipped,
-            "dropped": self.dropped,
-            "dropped_prints": self.dropped_prints % (1 << 64),
-            "checked": self.checked,
-            "checked_prints": self.checked_prints % (1 << 64),
+            **{name: getattr(self, name) % (1 << 64) for name in _COUNTED},
         }
 
 
@@ -394,5 +419,5 @@ def _told(error: LdpPcaError, partition: int) -> dict[str, Any]:
 
 
 def place(told: dict[str, Any]) -> tuple[int, int]:
-    """The order of errors: the same one is told of whichever task was sooner."""
+    """The order of errors. The first is raised of those that were told before the job was cancelled: not always the same."""
     return -1 if told["partition"] is None else told["partition"], -1 if told["row"] is None else told["row"]

@@ -46,7 +46,7 @@ class Counts(NamedTuple):
     skipped: int
     """Rows left out for being no report of the task, with ``skip_invalid``."""
     first_skipped: str | None
-    """Where the first of these is, and what is wrong with it."""
+    """Where the first of these is, in the partitions as put together, and what is wrong with it."""
 
 
 @overload
@@ -83,7 +83,7 @@ def aggregate(
     ------
     ReportError
         There is no such column of binary, or a row is no report of the task. ``partition`` and ``row`` of the
-        exception, and its message, say which.
+        exception, and its message, say which, in the partitions as they are put together for the sum (docs/spark.md).
     ClusterError
         The executors have another version of this package or none, or the DataFrame has other rows when Spark computes
         it again.
@@ -151,12 +151,18 @@ def _job(spark: SparkSession, task: Task, row_bytes: int, skip_invalid: bool) ->
     return stages.Job(
         task=task.to_json(),
         keys=(secrets.randbits(64) | 1, secrets.randbits(64) | 1, secrets.randbits(64) | 1),
-        buckets=int(spark.conf.get("spark.sql.shuffle.partitions") or 200),
+        buckets=_buckets(spark),
         groups=_GROUPS,
         row_bytes=row_bytes,
         most_repeated=max(1, min(_MOST_SUSPECTS, _SUSPECT_BYTES // task.report_bytes)),
         skip_invalid=skip_invalid,
     )
+
+
+def _buckets(spark: SparkSession) -> int:
+    """As many as Spark's shuffle has partitions; its own default where the platform chooses ("auto")."""
+    partitions = str(spark.conf.get("spark.sql.shuffle.partitions", "200"))
+    return int(partitions) if partitions.isdigit() else 200
 
 
 def _sum_once(reports: DataFrame, task: Task, job: stages.Job) -> tuple[Aggregate, Counts]:
@@ -168,6 +174,8 @@ def _sum_once(reports: DataFrame, task: Task, job: stages.Job) -> tuple[Aggregat
         reports = _distinct(reports, job)
         total = _run(reports, task, job)
         total.check(total.checked)
+        if total.unique != first.unique:
+            raise _other_rows()
     if len(total.repeated) > 0:
         checked = total.checked
         total = _run(reports, task, job._replace(suspects=np.sort(total.repeated).tobytes()))
@@ -201,8 +209,8 @@ def _coalesced(reports: DataFrame, task: Task) -> DataFrame:
     try:
         size = int(reports._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
         least = 2 * reports.sparkSession.sparkContext.defaultParallelism
-    except AttributeError:
-        return reports  # Spark Connect tells of neither.
+    except (AttributeError, NotImplementedError):
+        return reports  # Spark Connect tells of neither: one error in version 4, the other in 3.5.
     count = max(least, size // (_INPUT_PER_STATE * len(Aggregate(task).to_bytes())))
     return reports.coalesce(min(count, 1 << 30))
 
@@ -252,7 +260,9 @@ def _watch(spark: SparkSession) -> Iterator[Any]:
     """Cancels the job as soon as a task tells of an error in the accumulator, and raises that error."""
     try:
         context = spark.sparkContext
-    except AttributeError:
+    except (AttributeError, NotImplementedError):
+        context = None
+    if context is None:
         yield None  # Spark Connect: the error comes when the stage is over.
         return
     from pyspark.accumulators import AddingAccumulatorParam
@@ -300,6 +310,7 @@ class _Total:
         if "error" in note:
             raise _error(note["error"])
         self.checked = (note.get("checked", 0), note.get("checked_prints", 0))
+        self.unique = (note.get("unique", 0), note.get("unique_prints", 0))
         self.dropped = (note.get("dropped", 0), note.get("dropped_prints", 0))
         self.skipped: int = note.get("skipped", 0)
         first = note.get("first")
@@ -317,10 +328,7 @@ class _Total:
         count, prints = seen[0] - self.dropped[0], (seen[1] - self.dropped[1]) % (1 << 64)
         sums = {(int(words[-2]), int(words[-1])) for words in self.states.values()} or {(0, 0)}
         if sums != {(count, prints)}:
-            raise ClusterError(
-                "the DataFrame had other rows when Spark computed a part of it again: write it to Parquet first, "
-                "and aggregate that"
-            )
+            raise _other_rows()
 
     def aggregate(self, task: Task) -> Aggregate:
         state = Aggregate(task).to_bytes()
@@ -329,6 +337,13 @@ class _Total:
         body = b"".join(self.states[part][:-2].tobytes() for part in sorted(self.states))
         state = state[: stages.STATE_HEADER] + body
         return Aggregate.from_bytes(state + zlib.crc32(state).to_bytes(stages.STATE_CHECKSUM, "little"), task)
+
+
+def _other_rows() -> ClusterError:
+    return ClusterError(
+        "the DataFrame had other rows when Spark computed a part of it again: write it to Parquet first, "
+        "and aggregate that"
+    )
 
 
 def _error(told: dict[str, Any]) -> LdpPcaError:

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable
 
@@ -18,6 +18,11 @@ from ldp_pca.spark import aggregate
 
 MASTER = "local-cluster[2,1,2048]"
 
+#: Seconds after which a test has failed that waits for something.
+WAIT = 300
+
+WaitFor = Callable[[Callable[[], bool], str], None]
+
 
 @pytest.mark.parametrize("name", ["dense 40", "dense 400", "compact"])
 def test_the_state_is_the_command_lines(spark: Any, made: Callable[[str], Any], name: str) -> None:
@@ -27,7 +32,7 @@ def test_the_state_is_the_command_lines(spark: Any, made: Callable[[str], Any], 
 
 
 @pytest.mark.parametrize("victim", ["executor", "worker"])
-@pytest.mark.parametrize("name", ["dense 400", "compact"])
+@pytest.mark.parametrize("name", ["dense 40", "dense 400", "compact"])
 def test_a_process_that_dies_amid_the_job_changes_nothing(
     spark: Any, made: Callable[[str], Any], tmp_path: Path, victim: str, name: str
 ) -> None:
@@ -35,42 +40,66 @@ def test_a_process_that_dies_amid_the_job_changes_nothing(
 
     So what the executor had finished is lost with it, and the partition is summed by halves and then again.
     """
-    reports = made(name)
-    frame = spark.read.parquet(str(reports.parquet)).repartition(6).mapInArrow(halting(tmp_path, 6), "report binary")
+    reports, wait_for = made(name), waiting()
+    halt = halting(tmp_path, 6, wait_for)
+    frame = spark.read.parquet(str(reports.parquet)).repartition(6).mapInArrow(halt, "report binary")
     job = ThreadPoolExecutor(1).submit(aggregate, frame, reports.task)
-    worker = int(awaited(tmp_path / "halfway", job))
+    halfway = tmp_path / "halfway"
+    wait_for(lambda: halfway.exists() or job.done(), "the last partition to be summed by half")
+    assert halfway.exists(), f"the job ended before it came to the place where it halts: {job.exception()}"
+    worker = int(halfway.read_text())
     pid = worker if victim == "worker" else parent(parent(worker))
     command = Path(f"/proc/{pid}/cmdline").read_bytes()
     assert (b"CoarseGrainedExecutorBackend" if victim == "executor" else b"pyspark") in command
     os.kill(pid, signal.SIGKILL)
-    while alive(pid):
-        time.sleep(0.01)
+    wait_for(lambda: not alive(pid), "the process to die")
     (tmp_path / "go on").touch()
-    assert job.result().to_bytes() == reports.state
+    assert job.result(WAIT).to_bytes() == reports.state
     assert len(list(tmp_path.glob("began 5 *"))) > 1, "the partition was not summed again"
 
 
 def test_a_bad_row_ends_the_job_before_its_other_tasks(spark: Any, made: Callable[[str], Any], tmp_path: Path) -> None:
-    """One partition is bad. The others wait until they are cancelled, which is the only way this test ends."""
+    """One partition is bad. The other one is amid a long sleep by then, from which it does not wake."""
+    wait_for = waiting()
 
     def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
-        if context.partitionId() != 1:
-            time.sleep(600)
-        (tmp_path / f"try {context.attemptNumber()}").touch()
+        (tmp_path / f"try {context.partitionId()} {context.attemptNumber()}").touch()
+        if context.partitionId() == 0:
+            time.sleep(120)
+            (tmp_path / "woke").touch()
+        wait_for((tmp_path / "try 0 0").exists, "the other partition to begin")
         yield from batches
 
     rows = [(row.tobytes(),) for row in made("few").rows()[:1000]] + [(b"bad",)] * 1000
     frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), "report binary")
     with pytest.raises(ReportError, match="partition 1, row 0: the report has 3 bytes"):
         aggregate(frame.mapInArrow(wait, "report binary"), made("few").task)
-    assert [path.name for path in tmp_path.iterdir()] == ["try 0"], "an error that is in the data was tried again"
+    there = sorted(path.name for path in tmp_path.iterdir())
+    assert "woke" not in there, "the job was not cancelled"
+    assert there == ["try 0 0", "try 1 0"], "an error that is in the data was tried again"
 
 
-def halting(folder: Path, partitions: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def waiting() -> WaitFor:
+    """Waits for conditions, here and in workers, up to one time for all: tries of a task after it fail at once."""
+    until = time.time() + WAIT
+
+    # Not of the module, which workers cannot import: so it is pickled by value.
+    def wait_for(condition: Callable[[], bool], what: str) -> None:
+        while not condition():
+            if time.time() > until:
+                raise TimeoutError(f"waited in vain for {what}")
+            time.sleep(0.01)
+
+    return wait_for
+
+
+def halting(
+    folder: Path, partitions: int, wait_for: WaitFor
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def halt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
@@ -82,24 +111,15 @@ def halting(folder: Path, partitions: int) -> Callable[[Iterator[pa.RecordBatch]
             half = batch.num_rows // 2
             yield batch.slice(0, half)
             if partition == partitions - 1:
-                while len(list(folder.glob("ended *"))) < partitions - 1:
-                    time.sleep(0.01)
+                wait_for(lambda: len(list(folder.glob("ended *"))) >= partitions - 1, "the other partitions to end")
                 if not (folder / "go on").exists():
                     (folder / "writing").write_text(str(os.getpid()))
                     (folder / "writing").rename(folder / "halfway")
-                    while not (folder / "go on").exists():
-                        time.sleep(0.01)
+                    wait_for((folder / "go on").exists, "a process to be killed")
             yield batch.slice(half)
         (folder / f"ended {partition}").touch()
 
     return halt
-
-
-def awaited(path: Path, job: Future[Any]) -> str:
-    while not path.exists():
-        assert not job.done(), "the job ended before it came to the place where it halts"
-        time.sleep(0.01)
-    return path.read_text()
 
 
 def parent(pid: int) -> int:

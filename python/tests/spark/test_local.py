@@ -7,11 +7,12 @@ import os
 import subprocess
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -196,6 +197,45 @@ def test_a_broken_copy_does_not_stand_in_for_a_good_one(spark: Any, made: Make, 
     assert (counts.duplicates, counts.skipped) == (200, 200)
 
 
+def test_the_first_of_bad_rows_is_told_of_nulls_or_not(spark: Any, made: Make) -> None:
+    good, task = few(made), made("few").task
+    flipped = bytes([*good[0][:-1], good[0][-1] ^ 1])
+    for rows, first, problem in [
+        ([*good[:3], flipped, *good[3:9], None], 3, "checksum"),
+        ([*good[:3], None, None, *good[3:9], flipped], 3, "null"),
+    ]:
+        with pytest.raises(ReportError, match=f"partition 0, row {first}: .*{problem}") as raised:
+            aggregate(frame(spark, rows, 1), task)
+        total, counts = aggregate(frame(spark, rows, 1), task, skip_invalid=True, with_counts=True)
+        assert counts == Counts(9, 0, len(rows) - 9, str(raised.value))
+        expected = Aggregate(task)
+        expected.update(b"".join(good[:9]))
+        assert total == expected
+
+
+@pytest.mark.parametrize("most", [1 << 20, 50], ids=["in memory", "by Spark's grouping"])
+def test_a_row_that_is_gone_at_the_second_reading_is_noticed(
+    spark: Any, made: Make, monkeypatch: Any, tmp_path: Path, most: int
+) -> None:
+    monkeypatch.setattr("ldp_pca.spark._MOST_SUSPECTS", most)
+    rows = few(made)
+
+    def fickle(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        read = tmp_path / str(context.partitionId())
+        again = read.exists()
+        read.touch()
+        for batch in batches:
+            yield batch.slice(1) if again and context.partitionId() == 0 else batch
+
+    copies = frame(spark, rows + rows[-200:], 3).mapInArrow(fickle, "report binary")
+    with pytest.raises(ClusterError, match="had other rows when Spark computed a part of it again"):
+        aggregate(copies, made("few").task)
+
+
 def test_columns(spark: Any, made: Make) -> None:
     reports, task = frame(spark, list(few(made)), 2), made("few").task
     named = reports.withColumnRenamed("report", "a `b`.c")
@@ -209,11 +249,13 @@ def test_columns(spark: Any, made: Make) -> None:
 def test_settings_are_as_they_were(spark: Any, made: Make) -> None:
     names = ["spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.parquet.columnarReaderBatchSize"]
     spark.conf.set(names[0], "123")
-    aggregate(frame(spark, list(few(made)), 2), made("few").task)
-    with pytest.raises(ReportError):
-        aggregate(frame(spark, [b"bad"], 2), made("few").task)
-    assert [spark.conf.get(name) for name in names] == ["123", "4096"]
-    spark.conf.unset(names[0])
+    try:
+        aggregate(frame(spark, list(few(made)), 2), made("few").task)
+        with pytest.raises(ReportError):
+            aggregate(frame(spark, [b"bad"], 2), made("few").task)
+        assert [spark.conf.get(name) for name in names] == ["123", "4096"]
+    finally:
+        spark.conf.unset(names[0])
 
 
 def test_executors_with_another_version(spark: Any, made: Make, monkeypatch: Any) -> None:

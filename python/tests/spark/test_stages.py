@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldp_pca import ClusterError, Task
+from ldp_pca import Aggregate, ClusterError, Task
 from ldp_pca import _spark_stages as stages
-from ldp_pca.spark import _Total
+from ldp_pca.spark import _coalesced, _job, _Total, _watch
 
 KEYS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
@@ -65,6 +65,43 @@ def test_repeated_ids_are_told_of_up_to_a_number(made: Callable[[str], Any]) -> 
         of = job(made("few").task, most_repeated=most)
         partial = run("partial_sums", of, [batch(rows), batch(rows[:30])])
         assert len(total(run("merged", of, run("merged", of, partial)), made("few").task).repeated) == told
+
+
+def test_the_last_task_holds_no_more_repeated_ids_than_it_tells_of(made: Callable[[str], Any]) -> None:
+    """However many tasks before it, each of which tells of as many."""
+    merge = stages._Merge(job(made("few").task, most_repeated=10))
+    for task in range(20):
+        merge.take(stages.REPEATED, 0, pa.py_buffer(np.arange(11 * task, 11 * task + 11, dtype="<u8").tobytes()))
+    assert [len(prints) for prints in merge.repeated] == [11]
+    assert [(kind, len(prints)) for _, kind, _, prints in merge.compare_prints()] == [(stages.REPEATED, 11)]
+
+
+def test_an_empty_partition_sends_no_state(made: Callable[[str], Any]) -> None:
+    task = made("few").task
+    assert run("partial_sums", job(task), []) == []
+    assert total(run("merged", job(task), []), task).aggregate(task) == Aggregate(task)
+
+
+class Elsewhere:
+    """What sessions answer where the driver's internals are out of reach, and the platform chooses partitions."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.conf = {"spark.sql.shuffle.partitions": "auto"}
+
+    def __getattr__(self, name: str) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [AttributeError("version 4"), NotImplementedError("version 3.5")])
+def test_sessions_without_a_context_and_with_partitions_that_spark_chooses(
+    made: Callable[[str], Any], error: Exception
+) -> None:
+    session: Any = Elsewhere(error)
+    with _watch(session) as failures:
+        assert failures is None
+    assert _job(session, made("few").task, 1 << 20, False).buckets == 200
+    assert _coalesced(session, made("few").task) is session
 
 
 def test_no_two_ids_have_one_fingerprint() -> None:
