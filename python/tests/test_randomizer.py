@@ -180,7 +180,7 @@ def test_more_records_than_there_is_memory_for_are_refused(task: Task) -> None:
 
 def test_a_row_that_is_null_as_a_whole_is_named(task: Task) -> None:
     row = {f"c{place}": 1.0 for place in range(1, 9)}
-    with pytest.raises(RecordError, match="^row 1: null") as raised:
+    with pytest.raises(RecordError, match=r"^row 1: null") as raised:
         Randomizer(task).randomize(pa.array([row, None]))
     assert raised.value.row == 1
 
