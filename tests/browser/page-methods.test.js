@@ -118,6 +118,94 @@ test("a module that does not arrive is asked for again", async () => {
   assert.equal((await rows(page)).length, 24);
 });
 
+for (const [what, file] of Object.entries({ chunk: /on-demand-.*\.js$/, module: /on-demand-.*\.wasm$/ })) {
+  test(`what loads can be cancelled, and is there for the next who asks: the ${what}`, async () => {
+    const { page, trouble } = await open({ hash: `#trust&${QUIET}` });
+    let asked = 0;
+    let release;
+    const released = new Promise((resolve) => (release = resolve));
+    await page.route(file, async (route) => {
+      asked += 1;
+      await released;
+      await route.continue();
+    });
+    await page.locator("#trust-every-run").click();
+    await eventually(() => asked, (asked) => asked === 1);
+    await page.locator("#trust-every-cancel").click();
+    await says(page, /^Cancelled\.$/);
+    assert.ok(await page.locator("#trust-every-run").isVisible());
+    await page.locator("#trust-every-run").click();
+    await says(page, /^Loading/);
+    release();
+    await says(page, /^Done\./);
+    assert.equal((await rows(page)).length, 24);
+    assert.equal(asked, 1);
+    assert.deepEqual(trouble, []);
+  });
+}
+
+test("when a worker breaks the comparison ends, and what was known stays", async () => {
+  const { page } = await open({ hash: `#trust&${QUIET}&trust.records=400000` });
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  await page.locator("#trust-every-run").click();
+  await eventually(() => rows(page), ({ length }) => length > 0);
+  const fail = () => {
+    setTimeout(() => {
+      throw new Error("no memory is left");
+    });
+  };
+  // Those that the page ends meanwhile are not asked any more.
+  await Promise.allSettled(page.workers().map((worker) => worker.evaluate(fail)));
+  const failure = page.locator("#trust-every-failure");
+  await failure.getByText(/^No answer: .*no memory is left\. The table has what was known before\.$/).waitFor();
+  const shown = () => page.locator("#trust-every-status, #trust-every").allTextContents();
+  const before = await shown();
+  assert.match(before[0], /^\d+ of \d+ estimates done\.$/);
+  // What waits in line has its turn before the chart's next simulation is done.
+  await page.locator("#trust-records").fill("50000");
+  await page.locator("#trust-records").press("Enter");
+  await page.locator("#trust-caption").getByText("50,000 users").waitFor();
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor({ timeout: 120_000 });
+  assert.deepEqual(await shown(), before);
+  await page.locator("#trust-every-run").click();
+  assert.equal(await failure.isVisible(), false);
+  await says(page, /^Done\./);
+  assert.equal((await rows(page)).length, 24);
+});
+
+test("a first refusal speaks of no table, and goes when the next comparison begins", async () => {
+  const { page, trouble } = await open({ hash: `#trust&${QUIET}&trust.records=3000000` });
+  const failure = page.locator("#trust-every-failure");
+  await page.locator("#trust-every-run").click();
+  await failure.getByText(/^No answer: .* for 2,000,000 users at most\.$/).waitFor();
+  assert.equal(await page.locator("#trust-every-status").textContent(), "");
+  const hidden = await page.evaluate(() => {
+    document.querySelector("#trust-every-run").click();
+    return document.querySelector("#trust-every-failure").hidden;
+  });
+  assert.equal(hidden, true);
+  await failure.waitFor();
+  assert.deepEqual(trouble, []);
+});
+
+test("an epsilon that cannot be is compared at no other", async () => {
+  const { page, trouble } = await open({ hash: `#trust&${QUIET}` });
+  const input = page.locator("#trust-epsilon");
+  await input.fill("99");
+  await input.press("Enter");
+  assert.equal(await input.getAttribute("aria-invalid"), "true");
+  await page.locator("#trust-every-run").click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "trust-epsilon");
+  assert.equal(await page.locator("#trust-every-status").textContent(), "");
+  assert.equal(await page.locator("#trust-every-cancel").isVisible(), false);
+  await input.fill("2");
+  await input.press("Enter");
+  await page.locator("#trust-every-cancel").waitFor();
+  await says(page, /^Done\./);
+  assert.match(await page.locator("#trust-every caption").textContent(), /ε = 2,/);
+  assert.deepEqual(trouble, []);
+});
+
 test("nobody who does not ask loads any of it", async () => {
   const { page } = await open({ hash: `#&${QUIET}` });
   await page.locator("#trust").scrollIntoViewIfNeeded();

@@ -1,7 +1,6 @@
 // Asking for every method: what is in the page before somebody does. The rest, in every.ts, comes with the module.
 
 import { type Context, element } from "../../context.js";
-import { newest } from "../../newest.js";
 import type { Asked } from "./methods.js";
 
 /** Ties the controls of the table of every method. `asked` is what is to be compared, and at which epsilon. */
@@ -13,31 +12,44 @@ export function everyMethod(
   const cancel = element<HTMLButtonElement>("trust-every-cancel");
   const bar = element<HTMLProgressElement>("trust-every-progress");
   const status = element("trust-every-status");
+  const failure = element("trust-every-failure");
+  const input = element("trust-epsilon");
   let stop = new AbortController();
 
-  const ask = newest(element("trust-every-failure"), async (signal) => {
-    stop = new AbortController();
+  async function ask(): Promise<void> {
+    // The last good epsilon is not the one in the field.
+    if (input.ariaInvalid === "true") return input.focus();
+    stop.abort();
+    const own = (stop = new AbortController());
+    const { signal } = own;
     const { records, epsilon, setting } = asked();
+    let known = "";
+    failure.hidden = true;
     running(true);
     status.textContent = "Loading the methods …";
     try {
-      const { compareEvery, Table } = await import("./every.js");
-      const table = new Table(element("trust-every"), setting);
-      await compareEvery(pool, { ...records, epsilon }, AbortSignal.any([signal, stop.signal]), (part) => {
-        bar.value = part.done / part.total;
-        status.textContent = `${part.done} of ${part.total} estimates done.`;
-        table.show(part);
-      });
+      await Promise.race([
+        // What loads goes on loading, for the next who asks.
+        new Promise<never>((_, reject) => (signal.onabort = () => reject(signal.reason))),
+        import("./every.js").then(({ compareEvery }) =>
+          compareEvery(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {
+            bar.value = done / total;
+            status.textContent = known = `${done} of ${total} estimates done.`;
+          }),
+        ),
+      ]);
       status.textContent = "Done.";
       announce("Every method is compared.");
     } catch (error) {
-      if (signal.aborted) throw error;
-      status.textContent = stop.signal.aborted ? `Cancelled. ${status.textContent}` : "";
-      if (!stop.signal.aborted) throw error;
-    } finally {
-      if (!signal.aborted) running(false);
+      if (own !== stop) return;
+      status.textContent = signal.aborted ? `Cancelled. ${known}`.trim() : known;
+      if (!signal.aborted) {
+        failure.textContent = `No answer: ${(error as Error).message}.`;
+        failure.hidden = false;
+      }
     }
-  });
+    running(false);
+  }
 
   function running(active: boolean): void {
     const focused = document.activeElement === (active ? run : cancel);

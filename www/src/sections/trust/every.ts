@@ -4,10 +4,11 @@
 import type { Method, MethodComparison } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_methods_bg.wasm?url";
 
+import { element } from "../../context.js";
 import { compile } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import { counted, number } from "../../format.js";
-import type { Asked } from "./methods.js";
+import type { Asked, Progress } from "./methods.js";
 
 const TRIALS = 3;
 /** A method that took longer for its first estimate, in seconds, has that one alone. */
@@ -59,9 +60,7 @@ interface Row extends Omit<MethodComparison, "trials"> {
 }
 
 /** What is known so far. */
-export interface Part {
-  readonly done: number;
-  readonly total: number;
+interface Part extends Progress {
   readonly rows: ReadonlyMap<Method, Row>;
   /** The median error of the records' own components, without privacy. */
   readonly nonPrivate: number;
@@ -82,17 +81,45 @@ async function load(): Promise<WebAssembly.Module> {
   }
 }
 
-/** Compares all methods, and tells after each estimate. Rejects with the signal's reason. */
+/**
+ * Compares all methods, shows in the table what is known after each estimate, and tells how much. Rejects with the
+ * reason of `signal`, or with what to say: also of the table that stays, if there is one.
+ */
 export async function compareEvery(
   pool: Pool,
   asked: Asked & { readonly epsilon: number },
+  setting: string,
   signal: AbortSignal,
+  onPart: (progress: Progress) => void,
+): Promise<void> {
+  const place = element("trust-every");
+  const table = new Table(place, setting);
+  try {
+    await estimateEvery(pool, asked, signal, (part) => {
+      table.show(part);
+      onPart(part);
+    });
+  } catch (error) {
+    if (signal.aborted || place.hidden) throw error;
+    throw new Error(`${(error as Error).message}. The table has what was known before`);
+  }
+}
+
+/** Tells after each estimate. When one fails the others are ended, and nothing more is told. */
+async function estimateEvery(
+  pool: Pool,
+  asked: Asked & { readonly epsilon: number },
+  cancelled: AbortSignal,
   onPart: (part: Part) => void,
 ): Promise<void> {
+  cancelled.throwIfAborted();
   if (asked.count > MOST_USERS) {
     throw new Error(`every method at once is simulated for ${counted(MOST_USERS, "user")} at most`);
   }
   const module = await load();
+  cancelled.throwIfAborted();
+  const end = new AbortController();
+  const signal = AbortSignal.any([cancelled, end.signal]);
   const moments = asked.count * asked.dimension > MOST_NUMBERS;
   const rows = new Map<Method, Row>();
   const nonPrivate = new Map<number, number>();
@@ -117,11 +144,15 @@ export async function compareEvery(
   }
 
   // One after the other for each method, so that a slow one is known before it is asked again.
-  await Promise.all(
-    METHODS.map(async (method) => {
-      for (let trial = 0; await estimate(method, trial); ) trial += 1;
-    }),
-  );
+  try {
+    await Promise.all(
+      METHODS.map(async (method) => {
+        for (let trial = 0; await estimate(method, trial); ) trial += 1;
+      }),
+    );
+  } finally {
+    end.abort();
+  }
 }
 
 function median(values: readonly number[]): number {
@@ -130,7 +161,7 @@ function median(values: readonly number[]): number {
 }
 
 /** The table in `place`, whose rows come as they are known. */
-export class Table {
+class Table {
   readonly #place: HTMLElement;
   readonly #setting: string;
 
@@ -236,28 +267,28 @@ function promise(guarantee: MethodComparison["guarantee"]): string {
 // Roles, since on narrow screens rows are laid out as blocks.
 
 function made(tag: string, role: string, className = ""): HTMLElement {
-  const element = document.createElement(tag);
-  element.setAttribute("role", role);
-  if (className !== "") element.className = className;
-  return element;
+  const one = document.createElement(tag);
+  one.setAttribute("role", role);
+  if (className !== "") one.className = className;
+  return one;
 }
 
 function row(cells: readonly HTMLElement[]): HTMLElement {
-  const element = made("tr", "row");
-  element.append(...cells);
-  return element;
+  const line = made("tr", "row");
+  line.append(...cells);
+  return line;
 }
 
 function headed(text: string, role: string, scope: string): HTMLElement {
-  const element = made("th", role);
-  element.setAttribute("scope", scope);
-  element.textContent = text;
-  return element;
+  const head = made("th", role);
+  head.setAttribute("scope", scope);
+  head.textContent = text;
+  return head;
 }
 
 function cell(head: string, text: string): HTMLElement {
-  const element = made("td", "cell");
-  element.dataset.head = head;
-  element.textContent = text;
-  return element;
+  const data = made("td", "cell");
+  data.dataset.head = head;
+  data.textContent = text;
+  return data;
 }
