@@ -196,12 +196,12 @@ impl<'a> NpyRows<'a> {
 /// The longest header that NumPy itself reads.
 const LONGEST_HEADER: usize = 10_000;
 
-/// Brackets within brackets in a header: one pair around it all, one around the shape, and two around structured types,
-/// which are then refused by name.
-const DEEPEST_HEADER: usize = 4;
+/// Opening brackets in a header, those in its texts too: one around it all, one around the shape, and some for structured
+/// types, which are then refused by name. Each may double what the parser does.
+const MOST_BRACKETS: usize = 8;
 
 /// The same file from its first byte, once its header is known to be one that can be parsed: the parser would reserve as
-/// much memory as the header says it has bytes, go as deep as its brackets do, and multiply the shape unchecked.
+/// much memory as the header says it has bytes, take time exponential in its brackets, and multiply the shape unchecked.
 fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     let refused = |problem: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidData, problem));
     let mut start = Vec::new();
@@ -219,19 +219,15 @@ fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     }
     let header = start.len();
     reader.by_ref().take(length as u64).read_to_end(&mut start)?;
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in &start[header..] {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    if deepest > DEEPEST_HEADER {
-        return refused(format!("its header has brackets {deepest} deep, and that of a matrix of numbers has 2"));
-    }
     let text = &start[header..];
+    let brackets = text.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
+    if brackets > MOST_BRACKETS {
+        return refused(format!("its header has {brackets} opening brackets, and that of a matrix of numbers has 2"));
+    }
+    // Without escapes the shape stands behind its name.
+    if text.contains(&b'\\') {
+        return refused("its header has a backslash, and that of a matrix of numbers has none".into());
+    }
     let shape = text.windows(5).position(|window| window == b"shape").map_or(&[][..], |place| &text[place..]);
     if product(shape).is_none() {
         return refused("no file holds as much as its header says: the header is wrong".into());
@@ -240,8 +236,11 @@ fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
 }
 
 /// The product of all numbers in the text, zeros left out, and of the bytes of the largest element; `None` where it is
-/// beyond what a file can have, or a number is not as NumPy writes it.
+/// beyond what a file can have, or a number is not as NumPy writes it: the parser reads other bases, and sums.
 fn product(text: &[u8]) -> Option<i64> {
+    if text.iter().any(|byte| matches!(byte, b'+' | b'-')) {
+        return None;
+    }
     let mut product: i64 = 16;
     let mut rest = text;
     while let Some(start) = rest.iter().position(u8::is_ascii_digit) {

@@ -26,7 +26,8 @@
 //! D need not be positive off W: where X has taken up large exponents it is not, but only the m first entries can be
 //! negative (interlacing). With m Householder reflections W becomes the last q coordinates, where D is a positive
 //! diagonal and a matrix of rank 2 m: its inverse root is a diagonal and a matrix of rank 2 m too. O(d m^2) per trial
-//! of mu, O(d m) per proposal, nothing of order d^2.
+//! of mu, O(d m) per proposal, nothing of order d^2. Memory is O(d m), with a factor of up to 32
+//! for the products of few columns.
 
 use core::f64::consts::SQRT_2;
 
@@ -90,14 +91,17 @@ struct Complement<'a> {
     /// Householder vectors, d × m: the reflections `I - y y^T` in order take the standard basis to the columns and a
     /// basis of W.
     reflections: DMatrix<f64>,
+    /// X.
+    columns: &'a DMatrix<f64>,
     /// The entrywise products of columns i <= j of X, d × m (m + 1) / 2: column 0 with itself, 1 with 0, 1 with itself, …
-    products: DMatrix<f64>,
+    /// `None` where there are so many that they would fill the memory.
+    products: Option<DMatrix<f64>>,
     /// The triangle T with `(I - y_1 y_1^T) (I - y_2 y_2^T) ... = I - Y T Y^T`.
     triangle: DMatrix<f64>,
 }
 
 impl<'a> Complement<'a> {
-    fn new(exponents: &'a [f64], columns: &DMatrix<f64>) -> Self {
+    fn new(exponents: &'a [f64], columns: &'a DMatrix<f64>) -> Self {
         let (d, m) = columns.shape();
         let mut rest = columns.clone();
         let mut reflections = DMatrix::zeros(d, m);
@@ -119,12 +123,8 @@ impl<'a> Complement<'a> {
             triangle[(j, j)] = 1.0;
             reflections.set_column(j, &y);
         }
-        let pairs = (0..m).flat_map(|j| (0..=j).map(move |i| (i, j)));
-        let mut products = DMatrix::zeros(d, m * (m + 1) / 2);
-        for (mut product, (i, j)) in products.column_iter_mut().zip(pairs) {
-            product.cmpy(1.0, &columns.column(i), &columns.column(j), 0.0);
-        }
-        Self { exponents, products, reflections, triangle }
+        let products = (m <= MOST_PRODUCTS).then(|| products(columns));
+        Self { exponents, columns, products, reflections, triangle }
     }
 
     /// The vector of W with these coordinates.
@@ -199,18 +199,27 @@ impl<'a> Complement<'a> {
         if m == 0 {
             return (negative == 0).then_some(sum);
         }
-        let both = self.products.tr_mul(&weights);
-        if both.iter().any(|entry| !entry.is_finite()) {
+        let [inner, outer] = self.weighted_squares(&weights);
+        if inner.iter().chain(&outer).any(|entry| !entry.is_finite()) {
             return None;
         }
-        let square =
-            |column: usize| DMatrix::from_fn(m, m, |i, j| both[(i.max(j) * (i.max(j) + 1) / 2 + i.min(j), column)]);
-        let (inner, outer) = (square(0).symmetric_eigen(), square(1));
+        let inner = inner.symmetric_eigen();
         if inner.eigenvalues.iter().filter(|value| **value < 0.0).count() != negative {
             return None;
         }
         let pairs = inner.eigenvectors.column_iter().zip(&inner.eigenvalues);
         Some(sum - pairs.map(|(vector, value)| vector.dot(&(&outer * vector)) / value).sum::<f64>())
+    }
+
+    /// `X^T diag(w) X` for the two columns w of `weights`.
+    fn weighted_squares(&self, weights: &DMatrix<f64>) -> [DMatrix<f64>; 2] {
+        let (d, m) = self.columns.shape();
+        let Some(products) = &self.products else {
+            return [0, 1]
+                .map(|w| self.columns.tr_mul(&DMatrix::from_fn(d, m, |i, j| weights[(i, w)] * self.columns[(i, j)])));
+        };
+        let both = products.tr_mul(weights);
+        [0, 1].map(|w| DMatrix::from_fn(m, m, |i, j| both[(i.max(j) * (i.max(j) + 1) / 2 + i.min(j), w)]))
     }
 
     /// The envelope of the mu where the trace is about 1.
@@ -246,6 +255,20 @@ impl<'a> Complement<'a> {
         high
     }
 }
+
+/// The entrywise products of columns i <= j.
+fn products(columns: &DMatrix<f64>) -> DMatrix<f64> {
+    let (d, m) = columns.shape();
+    let pairs = (0..m).flat_map(|j| (0..=j).map(move |i| (i, j)));
+    let mut products = DMatrix::zeros(d, m * (m + 1) / 2);
+    for (mut product, (i, j)) in products.column_iter_mut().zip(pairs) {
+        product.cmpy(1.0, &columns.column(i), &columns.column(j), 0.0);
+    }
+    products
+}
+
+/// Columns whose products are kept, at the most: 32 times the columns themselves.
+const MOST_PRODUCTS: usize = 64;
 
 /// Eigenvalues of D on W, relative to its diagonal part, that count as positive.
 const POSITIVE: f64 = 1e-12;
@@ -319,6 +342,24 @@ mod tests {
                 &(0..q).map(|i| envelope.shape(&DVector::from_fn(q, |j, _| f64::from(i == j)))).collect::<Vec<_>>(),
             );
             assert!((&root * root.transpose() - &inverse).amax() < 1e-9 * inverse.amax());
+        }
+    }
+
+    /// Many columns take no more memory than they have themselves, and the same envelope is found.
+    #[test]
+    fn products_are_kept_of_few_columns_only() {
+        let exponents: Vec<f64> = (0..90).map(|i| 400.0 / (1.0 + f64::from(i))).collect();
+        for (m, kept) in [(MOST_PRODUCTS, true), (MOST_PRODUCTS + 1, false)] {
+            let columns = columns(90, m, 8);
+            let complement = Complement::new(&exponents, &columns);
+            assert_eq!(complement.products.is_some(), kept);
+            let other =
+                Complement { products: (!kept).then(|| products(&columns)), ..Complement::new(&exponents, &columns) };
+            let best = complement.best(|mu| complement.trace(mu));
+            assert_eq!(best, other.best(|mu| other.trace(mu)));
+            let trace = complement.trace(best).unwrap();
+            assert!((trace / other.trace(best).unwrap() - 1.0).abs() < 1e-9);
+            assert!((trace / complement.envelope(best).unwrap().1 - 1.0).abs() < 1e-9);
         }
     }
 

@@ -80,8 +80,8 @@ fn after(experiment: &dyn Experiment, head: &Head, table: &Table, findings: &Fin
     }
     let (name, scale, rows) = (experiment.name(), head.scale(), grouped(table.len() as u64));
     html += &format!("<dt>scale</dt><dd>{scale}</dd>\n<dt>seed</dt><dd>{}</dd>\n", head.seed);
-    if !head.is_own_build() {
-        html += "<dt>program</dt><dd>another build than the one that wrote this page</dd>\n";
+    if let Some(builds) = head.builds() {
+        html += &format!("<dt>program</dt><dd>{builds}</dd>\n");
     }
     html += "</dl>\n";
     html += &format!("<p><a href=\"{name}.csv\">{name}.csv</a> ({rows} rows)");

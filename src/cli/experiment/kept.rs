@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -28,6 +28,9 @@ pub(super) struct Head {
     build: String,
     quick: bool,
     pub(super) seed: u64,
+    /// Whether cells of other builds are among them: `--reuse` took them once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    reused: bool,
     /// SHA-256 of the parameters, the columns and the keys of the cells.
     digest: String,
 }
@@ -69,6 +72,7 @@ impl Head {
             build: own_build().to_owned(),
             quick: scale == Scale::Quick,
             seed,
+            reused: false,
             digest: hexadecimal(hash),
         }
     }
@@ -77,14 +81,18 @@ impl Head {
         if self.quick { Scale::Quick } else { Scale::Full }
     }
 
-    /// Whether this very program kept the cells.
-    pub(super) fn is_own_build(&self) -> bool {
-        self.build == own_build()
+    /// Which program kept the cells, as the page says it; `None` where it is the very one that runs.
+    pub(super) fn builds(&self) -> Option<&'static str> {
+        match (self.build == own_build(), self.reused) {
+            (true, false) => None,
+            (false, false) => Some("another build than the one that wrote this page"),
+            (_, true) => Some("more than one build: finished parts of another one were taken with --reuse"),
+        }
     }
 
-    /// The same but for the build.
+    /// The same but for the builds.
     fn is_same_work(&self, other: &Self) -> bool {
-        *self == Self { build: self.build.clone(), ..other.clone() }
+        *self == Self { build: self.build.clone(), reused: self.reused, ..other.clone() }
     }
 }
 
@@ -134,35 +142,43 @@ fn path_of(folder: &Path, experiment: &dyn Experiment) -> PathBuf {
 }
 
 impl Kept {
-    /// Opens the file for writing, with what it has under the same head; `reuse` takes what another build kept, too. A file
-    /// with other cells is set aside.
+    /// Opens the file for writing, with what it has under the same head; `reuse` takes what another build kept, too, under
+    /// a head that says so. A file with anything else is set aside.
     pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head, reuse: bool) -> Result<Self> {
         let path = path_of(folder, experiment);
         let failed = |error: std::io::Error| CliError::file(&path, error);
         let mut file = locked(&path)?;
         let (found, cells, length) = read(BufReader::new(&file), experiment.columns().len()).map_err(failed)?;
-        let fits = |found: &Head| found == head || reuse && found.is_same_work(head);
-        if found.as_ref().is_some_and(fits) {
+        let same_work = found.as_ref().filter(|found| found.is_same_work(head));
+        if same_work.is_some_and(|found| found.build == head.build) {
             file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
             return Ok(Self { path, file, cells });
         }
-        if !cells.is_empty() {
-            let aside = path.with_extension("cells.old");
-            std::fs::rename(&path, &aside).map_err(failed)?;
-            let (what, remedy) = if found.is_some_and(|found| found.is_same_work(head)) {
-                ("another build of the program", ": to go on with them, put the file back and run with --reuse")
-            } else {
-                ("other parameters, another seed or another version of the program", "")
+        if same_work.is_some() && reuse {
+            let reused = !cells.is_empty();
+            let file = under_another_head(&path, &file, length, &Head { reused, ..head.clone() })?;
+            return Ok(Self { path, file, cells });
+        }
+        let bare = found.is_some() && cells.is_empty() && file.metadata().map_err(failed)?.len() == length;
+        if !bare && file.metadata().map_err(failed)?.len() > 0 {
+            let aside = set_aside(&path)?;
+            let (what, remedy) = match (&found, same_work) {
+                (_, Some(_)) => (
+                    "another build of the program",
+                    ": to go on with them, put the file back under its name and run with --reuse",
+                ),
+                (Some(_), None) => ("other parameters, another seed or another version of the program", ""),
+                (None, None) => ("an unknown run (the first line cannot be read)", ""),
             };
             note(format_args!(
-                "{}: its {} finished parts are of {what}, so it starts anew; they are set aside in {}{remedy}",
+                "{}: the finished parts in {} are of {what}, so it starts anew; they are set aside in {}{remedy}",
                 experiment.name(),
-                cells.len(),
+                path.display(),
                 aside.display()
             ));
             file = locked(&path)?;
         }
-        file.set_len(0).map_err(failed)?;
+        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         let mut kept = Self { path, file, cells: HashMap::new() };
         kept.append(serde_json::to_string(head).map_err(std::io::Error::from)?)?;
         Ok(kept)
@@ -207,6 +223,41 @@ impl Kept {
         line.push('\n');
         self.file.write_all(line.as_bytes()).map_err(|error| CliError::file(&self.path, error))
     }
+}
+
+/// The first `length` bytes of the file in a new one of its name, with `head` for the first line: it is there as a whole, or
+/// the old one is.
+fn under_another_head(path: &Path, mut file: &File, length: u64, head: &Head) -> Result<File> {
+    let new = path.with_extension("cells.new");
+    let failed = |error: std::io::Error| CliError::file(&new, error);
+    let mut written = locked(&new)?;
+    let mut copy = || {
+        written.set_len(0)?;
+        writeln!(written, "{}", serde_json::to_string(head)?)?;
+        file.rewind()?;
+        let mut rest = BufReader::new(file.take(length));
+        rest.skip_until(b'\n')?;
+        std::io::copy(&mut rest, &mut written)?;
+        written.sync_all()?;
+        std::fs::rename(&new, path)
+    };
+    copy().map_err(failed)?;
+    Ok(written)
+}
+
+/// Renames the file to NAME.cells.old, or with a number behind where that is taken, and says to what.
+fn set_aside(path: &Path) -> Result<PathBuf> {
+    for number in 1_u64.. {
+        let number = if number == 1 { String::new() } else { number.to_string() };
+        let aside = path.with_extension(format!("cells.old{number}"));
+        // Made first, so that nothing that is there is replaced.
+        match File::create_new(&aside).and_then(|_| std::fs::rename(path, &aside)) {
+            Ok(()) => return Ok(aside),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(CliError::file(&aside, error)),
+        }
+    }
+    unreachable!("a folder has fewer files than numbers")
 }
 
 /// Opens a file that nobody else writes; it is made when it is not there.
@@ -314,9 +365,8 @@ mod tests {
         // Nobody else may write meanwhile.
         assert!(Kept::open(folder.path(), experiment.as_ref(), &quick, true).is_err());
         drop(kept);
-        // What another build kept is taken if that is asked for, and set aside otherwise.
+        // What another build kept is set aside unless it is asked for.
         let other = Head { build: "00".into(), ..quick.clone() };
-        assert!(Kept::open(folder.path(), experiment.as_ref(), &other, true).unwrap().has("one"));
         assert!(!open(&other).has("one"));
         let aside = path.with_extension("cells.old");
         assert!(whole.starts_with(&std::fs::read(&aside).unwrap()));
@@ -326,5 +376,76 @@ mod tests {
             assert!(!open(&other).has("one"));
             open(&quick).keep("one", vec![]).unwrap();
         }
+    }
+
+    #[test]
+    fn what_another_build_kept_is_taken_under_a_head_that_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let experiment = experiment();
+        let own = Head::new(experiment.as_ref(), Scale::Quick, 1);
+        let other = Head { build: "00".into(), ..own.clone() };
+        let open = |head: &Head, reuse| Kept::open(folder.path(), experiment.as_ref(), head, reuse).unwrap();
+        let path = path_of(folder.path(), experiment.as_ref());
+        let found = || read(std::fs::read(&path).unwrap().as_slice(), experiment.columns().len()).unwrap();
+        // No cell is taken where there is none.
+        drop(open(&other, true));
+        drop(open(&own, true));
+        assert_eq!(found().0, Some(own.clone()));
+        open(&own, false).keep("one", vec![]).unwrap();
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"torn").unwrap();
+        let mut kept = open(&other, true);
+        assert!(kept.has("one"));
+        // Nobody else may write meanwhile, under the new head neither.
+        assert!(Kept::open(folder.path(), experiment.as_ref(), &other, true).is_err());
+        kept.keep("two", vec![]).unwrap();
+        drop(kept);
+        let (head, cells, length) = found();
+        assert_eq!(head, Some(Head { reused: true, ..other.clone() }));
+        assert_eq!((cells.len(), length), (2, std::fs::metadata(&path).unwrap().len()));
+        // What was taken stays taken, and said.
+        assert!(open(&other, false).has("two"));
+        assert!(found().0.unwrap().reused);
+        assert!(open(&own, true).has("two"));
+        assert_eq!(found().0.unwrap().build, own.build);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        // What the page says of it.
+        let taken = |head: &Head| head.builds().is_some_and(|said| said.contains("--reuse"));
+        let another = |head: &Head| head.builds().is_some_and(|said| said.contains("another build than the one"));
+        let both = found().0.unwrap();
+        assert_eq!(own.builds(), None);
+        assert!(taken(&both) && !another(&both));
+        assert!(!taken(&other) && another(&other));
+        assert!(taken(&Head { reused: true, ..other }));
+    }
+
+    #[test]
+    fn nothing_that_was_kept_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let experiment = experiment();
+        let path = path_of(folder.path(), experiment.as_ref());
+        let keep = |seed, cell: &str| {
+            let head = Head::new(experiment.as_ref(), Scale::Quick, seed);
+            let mut kept = Kept::open(folder.path(), experiment.as_ref(), &head, false).unwrap();
+            assert!(kept.cells.is_empty());
+            kept.keep(cell, vec![]).unwrap();
+            drop(kept);
+            std::fs::read(&path).unwrap()
+        };
+        let aside = |ending: &str| std::fs::read(path.with_extension(ending)).unwrap();
+        let first = keep(1, "one");
+        let second = keep(2, "two");
+        let mut third = keep(3, "three");
+        assert_eq!([aside("cells.old"), aside("cells.old2")], [first, second]);
+        // One byte of the head is another.
+        third[0] = b'[';
+        std::fs::write(&path, &third).unwrap();
+        keep(3, "four");
+        assert_eq!(aside("cells.old3"), third);
+        // A head alone is nothing to keep, and neither is an empty file.
+        let head = Head::new(experiment.as_ref(), Scale::Quick, 4);
+        std::fs::write(&path, "").unwrap();
+        drop(Kept::open(folder.path(), experiment.as_ref(), &head, false).unwrap());
+        keep(5, "five");
+        assert!(!path.with_extension("cells.old4").exists());
     }
 }

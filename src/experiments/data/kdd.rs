@@ -56,14 +56,15 @@ impl Connections {
         let mut text = String::new();
         for line in 1.. {
             text.clear();
-            if reader.by_ref().take(LONGEST_LINE + 1).read_line(&mut text)? == 0 {
+            // Two bytes more for the end of the line.
+            if reader.by_ref().take(LONGEST_LINE as u64 + 2).read_line(&mut text)? == 0 {
                 break;
             }
-            if text.len() as u64 > LONGEST_LINE {
+            let connection = text.trim_end_matches(['\r', '\n']);
+            if connection.len() > LONGEST_LINE || text.len() > LONGEST_LINE && !text.ends_with('\n') {
                 let what = format!("it has over {LONGEST_LINE} bytes, which no connection has");
                 return Err(DataError::Line { line, what });
             }
-            let connection = text.trim_end_matches(['\r', '\n']);
             if !connection.is_empty() {
                 raw.push(line, connection)?;
             }
@@ -253,7 +254,7 @@ impl Raw {
 const MAX_VALUES: usize = 1000;
 
 /// Far above what the data set has (some 170 bytes): memory is not for a file without ends of lines to fill.
-const LONGEST_LINE: u64 = 4096;
+const LONGEST_LINE: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -296,5 +297,15 @@ mod tests {
         assert!(message(good.clone() + &good.replacen("1,", "one,", 1)).contains("line 2: column 1 is \"one\""));
         assert!(message(good.replacen("1,", "inf,", 1)).contains("line 1"));
         assert!(message(good.clone() + &good.replace("http", &"h".repeat(5000))).contains("line 2: it has over 4096"));
+        // The ends of lines do not count.
+        let longest = |more: usize, end: &str| {
+            let rest = good.len() - "http\n".len();
+            let line = good.replace("http", &"h".repeat(LONGEST_LINE + more - rest));
+            line.replace('\n', end) + &good
+        };
+        for end in ["\n", "\r\n"] {
+            assert_eq!(Connections::read(longest(0, end).as_bytes()).unwrap().records(), 2);
+            assert!(message(longest(1, end)).contains("line 1: it has over 4096"));
+        }
     }
 }

@@ -342,6 +342,11 @@ fn missing_empty_and_wrong_files_are_refused_by_name() {
     folder.run("randomize cut.csv.gz -t task.json -o out").refused(1, &["cut.csv.gz"]);
 }
 
+/// An NPY file of a header alone.
+fn headed(header: &str) -> Vec<u8> {
+    [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat()
+}
+
 #[test]
 fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
     let folder = Folder::new();
@@ -351,7 +356,11 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
     let zeros = [0u8; 64];
     let whole = npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]);
     let deep = [&b"\x93NUMPY\x01\x00\x88\x13"[..], &[b'('; 5000]].concat();
-    let cases: [(&str, Vec<u8>, &str); 16] = [
+    // What stands in texts is no bracket, but as deep for a parser that tries again.
+    let texts = "(')',".repeat(20);
+    let escaped = r"{'descr': '<f8', 'fortran_order': False, 'sha\x70e': (4294967296, 4294967296), }";
+    let ones = format!("(288230376151711744, {}1)", "1+".repeat(63));
+    let cases: [(&str, Vec<u8>, &str); 20] = [
         ("strings", npy("<U4", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
         ("complex", npy("<c16", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
         ("objects", npy("|O", false, "(1, 2)", &zeros), ""),
@@ -367,7 +376,11 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         ("overflowing", npy("<f8", false, &format!("({0}, {0})", i64::MAX), &zeros), "the header is wrong"),
         ("hexadecimal", npy("<f8", false, "(0x7fffffffffffffff, 0x7fffffffffffffff)", &zeros), "the header is wrong"),
         ("claims-gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "4294967295 bytes"),
-        ("deep", deep, "brackets 5000 deep"),
+        ("deep", deep, "5000 opening brackets"),
+        ("texts", headed(&texts), "20 opening brackets"),
+        ("escaped", headed(escaped), "a backslash"),
+        ("sums", npy("<f8", false, &ones, &zeros), "the header is wrong"),
+        ("many-sums", npy("<f8", false, &format!("({})", "1+1,".repeat(64)), &zeros), "the header is wrong"),
     ];
     for (name, content, part) in cases {
         folder.write(&format!("{name}.npy"), content);
