@@ -26,8 +26,7 @@
 //! D need not be positive off W: where X has taken up large exponents it is not, but only the m first entries can be
 //! negative (interlacing). With m Householder reflections W becomes the last q coordinates, where D is a positive
 //! diagonal and a matrix of rank 2 m: its inverse root is a diagonal and a matrix of rank 2 m too. O(d m^2) per trial
-//! of mu, O(d m) per proposal, nothing of order d^2. Memory is O(d m), with a factor of up to 32
-//! for the products of few columns.
+//! of mu, O(d m) per proposal, nothing of order d^2. Memory is O(d m).
 
 use core::f64::consts::SQRT_2;
 
@@ -93,9 +92,6 @@ struct Complement<'a> {
     reflections: DMatrix<f64>,
     /// X.
     columns: &'a DMatrix<f64>,
-    /// The entrywise products of columns i <= j of X, d × m (m + 1) / 2: column 0 with itself, 1 with 0, 1 with itself, …
-    /// `None` where there are so many that they would fill the memory.
-    products: Option<DMatrix<f64>>,
     /// The triangle T with `(I - y_1 y_1^T) (I - y_2 y_2^T) ... = I - Y T Y^T`.
     triangle: DMatrix<f64>,
 }
@@ -123,8 +119,7 @@ impl<'a> Complement<'a> {
             triangle[(j, j)] = 1.0;
             reflections.set_column(j, &y);
         }
-        let products = (m <= MOST_PRODUCTS).then(|| products(columns));
-        Self { exponents, columns, products, reflections, triangle }
+        Self { exponents, columns, reflections, triangle }
     }
 
     /// The vector of W with these coordinates.
@@ -188,18 +183,12 @@ impl<'a> Complement<'a> {
     /// [`Complement::envelope`], and less sure where D is nearly singular.
     fn trace(&self, mu: f64) -> Option<f64> {
         let (d, m) = self.reflections.shape();
-        let mut weights = DMatrix::zeros(d, 2);
-        for (index, exponent) in self.exponents.iter().enumerate() {
-            let weight = 1.0 / (mu - 2.0 * exponent);
-            weights[(index, 0)] = weight;
-            weights[(index, 1)] = weight * weight;
-        }
-        let (inverse, sum) = (weights.column(0), weights.column(0).sum());
-        let negative = inverse.iter().filter(|weight| **weight < 0.0).count();
+        let inverse = DVector::from_fn(d, |index, _| 1.0 / (mu - 2.0 * self.exponents[index]));
+        let (sum, negative) = (inverse.sum(), inverse.iter().filter(|weight| **weight < 0.0).count());
         if m == 0 {
             return (negative == 0).then_some(sum);
         }
-        let [inner, outer] = self.weighted_squares(&weights);
+        let (inner, outer) = (self.weighted_square(&inverse), self.weighted_square(&inverse.component_mul(&inverse)));
         if inner.iter().chain(&outer).any(|entry| !entry.is_finite()) {
             return None;
         }
@@ -211,30 +200,33 @@ impl<'a> Complement<'a> {
         Some(sum - pairs.map(|(vector, value)| vector.dot(&(&outer * vector)) / value).sum::<f64>())
     }
 
-    /// `X^T diag(w) X` for the two columns w of `weights`.
-    fn weighted_squares(&self, weights: &DMatrix<f64>) -> [DMatrix<f64>; 2] {
-        let (d, m) = self.columns.shape();
-        let Some(products) = &self.products else {
-            return [0, 1]
-                .map(|w| self.columns.tr_mul(&DMatrix::from_fn(d, m, |i, j| weights[(i, w)] * self.columns[(i, j)])));
-        };
-        let both = products.tr_mul(weights);
-        [0, 1].map(|w| DMatrix::from_fn(m, m, |i, j| both[(i.max(j) * (i.max(j) + 1) / 2 + i.min(j), w)]))
+    /// `X^T diag(weights) X`.
+    fn weighted_square(&self, weights: &DVector<f64>) -> DMatrix<f64> {
+        let m = self.columns.ncols();
+        let mut square = DMatrix::zeros(m, m);
+        for (j, column) in self.columns.column_iter().enumerate() {
+            let weighted = column.component_mul(weights);
+            for i in 0..=j {
+                square[(i, j)] = weighted.dot(&self.columns.column(i));
+                square[(j, i)] = square[(i, j)];
+            }
+        }
+        square
     }
 
     /// The envelope of the mu where the trace is about 1.
     fn best_envelope(&self) -> Option<Envelope> {
         // What was found by the fast trace counts if the envelope says the same.
-        if let Some((envelope, trace)) = self.envelope(self.best(|mu| self.trace(mu)))
+        if let Some((envelope, trace)) = self.envelope(self.best(&|mu| self.trace(mu)))
             && (trace - 1.0).abs() <= 2.0 * TRACE_TOLERANCE
         {
             return Some(envelope);
         }
-        Some(self.envelope(self.best(|mu| Some(self.envelope(mu)?.1)))?.0)
+        Some(self.envelope(self.best(&|mu| Some(self.envelope(mu)?.1)))?.0)
     }
 
     /// The mu where `trace` is about 1, or a little less, by bisection.
-    fn best(&self, trace: impl Fn(f64) -> Option<f64>) -> f64 {
+    fn best(&self, trace: &dyn Fn(f64) -> Option<f64>) -> f64 {
         let (d, m) = self.reflections.shape();
         // On W the eigenvalues of diag(exponents) lie between the last one and the first, and the largest is at least
         // exponent m + 1. At `high` no entry of D is below q, so that it is positive throughout; at `low` the trace is at
@@ -255,20 +247,6 @@ impl<'a> Complement<'a> {
         high
     }
 }
-
-/// The entrywise products of columns i <= j.
-fn products(columns: &DMatrix<f64>) -> DMatrix<f64> {
-    let (d, m) = columns.shape();
-    let pairs = (0..m).flat_map(|j| (0..=j).map(move |i| (i, j)));
-    let mut products = DMatrix::zeros(d, m * (m + 1) / 2);
-    for (mut product, (i, j)) in products.column_iter_mut().zip(pairs) {
-        product.cmpy(1.0, &columns.column(i), &columns.column(j), 0.0);
-    }
-    products
-}
-
-/// Columns whose products are kept, at the most: 32 times the columns themselves.
-const MOST_PRODUCTS: usize = 64;
 
 /// Eigenvalues of D on W, relative to its diagonal part, that count as positive.
 const POSITIVE: f64 = 1e-12;
@@ -345,22 +323,14 @@ mod tests {
         }
     }
 
-    /// Many columns take no more memory than they have themselves, and the same envelope is found.
     #[test]
-    fn products_are_kept_of_few_columns_only() {
+    fn the_fast_trace_is_that_of_the_envelope_for_many_columns_too() {
         let exponents: Vec<f64> = (0..90).map(|i| 400.0 / (1.0 + f64::from(i))).collect();
-        for (m, kept) in [(MOST_PRODUCTS, true), (MOST_PRODUCTS + 1, false)] {
-            let columns = columns(90, m, 8);
-            let complement = Complement::new(&exponents, &columns);
-            assert_eq!(complement.products.is_some(), kept);
-            let other =
-                Complement { products: (!kept).then(|| products(&columns)), ..Complement::new(&exponents, &columns) };
-            let best = complement.best(|mu| complement.trace(mu));
-            assert_eq!(best, other.best(|mu| other.trace(mu)));
-            let trace = complement.trace(best).unwrap();
-            assert!((trace / other.trace(best).unwrap() - 1.0).abs() < 1e-9);
-            assert!((trace / complement.envelope(best).unwrap().1 - 1.0).abs() < 1e-9);
-        }
+        let columns = columns(90, 65, 8);
+        let complement = Complement::new(&exponents, &columns);
+        let best = complement.best(&|mu| complement.trace(mu));
+        let trace = complement.trace(best).unwrap();
+        assert!((trace / complement.envelope(best).unwrap().1 - 1.0).abs() < 1e-9);
     }
 
     /// One dimension left: one direction, both signs.
