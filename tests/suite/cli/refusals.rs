@@ -359,8 +359,9 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
     // What stands in texts is no bracket, but as deep for a parser that tries again.
     let texts = "(')',".repeat(20);
     let escaped = r"{'descr': '<f8', 'fortran_order': False, 'sha\x70e': (4294967296, 4294967296), }";
+    let fields = "{'descr': [('a', '<f8'), ('b', '<u1')], 'fortran_order': False, 'shape': (1, 2), }";
     let ones = format!("(288230376151711744, {}1)", "1+".repeat(63));
-    let cases: [(&str, Vec<u8>, &str); 20] = [
+    let cases: [(&str, Vec<u8>, &str); 21] = [
         ("strings", npy("<U4", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
         ("complex", npy("<c16", false, "(1, 2)", &zeros[..32]), "save it as numbers"),
         ("objects", npy("|O", false, "(1, 2)", &zeros), ""),
@@ -378,6 +379,7 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         ("claims-gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "4294967295 bytes"),
         ("deep", deep, "5000 opening brackets"),
         ("texts", headed(&texts), "20 opening brackets"),
+        ("fields", headed(fields), "save it as numbers, without fields"),
         ("escaped", headed(escaped), "a backslash"),
         ("sums", npy("<f8", false, &ones, &zeros), "the header is wrong"),
         ("many-sums", npy("<f8", false, &format!("({})", "1+1,".repeat(64)), &zeros), "the header is wrong"),
