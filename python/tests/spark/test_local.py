@@ -166,7 +166,7 @@ def test_bad_rows_are_told_with_their_place(spark: Any, made: Make) -> None:
     for bad, problem in [
         (None, "null instead of a report"),
         (good[0][:-1], "the report has 34 bytes where reports of this task have 35"),
-        (b"", "the report has 0 bytes where"),
+        (b"", "no bytes instead of a report"),
         (flipped, "checksum"),
         (other, "the report answers task"),
         (with_checksum(good[0][:5] + bytes(8) + good[0][13:-4]), "the report answers task 0000"),

@@ -105,9 +105,6 @@ struct Setting {
     seed: u64,
 }
 
-/// Methods that are not run, by name, and why.
-type LeftOut<'a> = &'a [(&'static str, &'static str)];
-
 impl Compare {
     pub(super) fn run(self) -> Result<()> {
         if let Some(path) = &self.plot {
@@ -133,7 +130,7 @@ impl Compare {
         note("note: these figures are computed from the records themselves, and are not private");
         let (sample, counts) = self.sample(path)?;
         rank.check(sample.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
-        let mut result = self.setting.compare(&sample, rank, &self.epsilon, &[])?;
+        let mut result = self.setting.compare(&sample, rank, &self.epsilon)?;
         result.records = RecordsResult {
             bounding: Some(self.bounding),
             records: counts.records,
@@ -198,13 +195,7 @@ impl Setting {
     }
 
     /// Runs all methods at every epsilon, with progress on a terminal.
-    fn compare(
-        &self,
-        sample: &Sample,
-        rank: Rank,
-        epsilons: &[Epsilon],
-        left_out: LeftOut<'_>,
-    ) -> Result<CompareResult> {
+    fn compare(&self, sample: &Sample, rank: Rank, epsilons: &[Epsilon]) -> Result<CompareResult> {
         let started = Instant::now();
         let spinner = spinner("second moments");
         let comparison = Comparison::new(sample, rank, self.seed);
@@ -217,7 +208,7 @@ impl Setting {
         let progress = bar("comparing", estimates);
         let jobs: Vec<&dyn SubspaceEstimator> =
             all.iter().flat_map(|(_, methods)| methods.iter().map(AsRef::as_ref)).collect();
-        let mut rows = self.rows(&comparison, &jobs, left_out, &progress).into_iter();
+        let mut rows = self.rows(&comparison, &jobs, &progress).into_iter();
         for (epsilon, methods) in &all {
             result.epsilons.push(AtEpsilon { epsilon: *epsilon, rows: rows.by_ref().take(methods.len()).collect() });
         }
@@ -230,7 +221,6 @@ impl Setting {
         &self,
         comparison: &Comparison<'_>,
         methods: &[&dyn SubspaceEstimator],
-        left_out: LeftOut<'_>,
         progress: &ProgressBar,
     ) -> Vec<RowResult> {
         let next = AtomicUsize::new(0);
@@ -240,8 +230,7 @@ impl Setting {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(method) = methods.get(index) else { return rows };
                 progress.set_message(method.name());
-                let reason = left_out.iter().find(|(name, _)| *name == method.name()).map(|(_, reason)| *reason);
-                rows.push((index, self.row(comparison, *method, reason, progress)));
+                rows.push((index, self.row(comparison, *method, progress)));
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(methods.len());
@@ -256,23 +245,14 @@ impl Setting {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    fn row(
-        &self,
-        comparison: &Comparison<'_>,
-        method: &dyn SubspaceEstimator,
-        left_out: Option<&str>,
-        progress: &ProgressBar,
-    ) -> RowResult {
+    fn row(&self, comparison: &Comparison<'_>, method: &dyn SubspaceEstimator, progress: &ProgressBar) -> RowResult {
         let started = Instant::now();
-        let trials = if left_out.is_some() { 0 } else { self.trials };
         let in_time =
             |stream: &u64| *stream == 0 || self.time_limit.is_none_or(|limit| started.elapsed().as_secs_f64() < limit);
-        let streams = (0..trials).take_while(in_time);
+        let streams = (0..self.trials).take_while(in_time);
         let row = comparison.row(method, streams, &mut || started.elapsed().as_secs_f64());
         progress.inc(self.trials);
-        let result = RowResult::new(row, comparison.most_captured());
-        let reason = left_out.map(|reason| format!("{}: {reason}", method.name()));
-        RowResult { refusal: result.refusal.or(reason), ..result }
+        RowResult::new(row, comparison.most_captured())
     }
 }
 

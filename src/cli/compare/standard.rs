@@ -34,13 +34,8 @@ struct StandardSet {
     name: &'static str,
     what: &'static str,
     rank: usize,
-    /// Methods that are not run, and why.
-    left_out: &'static [(&'static str, &'static str)],
     load: fn(&Path) -> Result<Sample>,
 }
-
-const SOLVER: &str =
-    "not run here: its solver takes minutes an estimate with so many features, and all of its input is noise";
 
 const SETS: [StandardSet; 3] = [
     StandardSet {
@@ -48,7 +43,6 @@ const SETS: [StandardSet; 3] = [
         what: "the ten per cent of UCI, coded as Chaudhuri et al. (2013) do: categories as columns of 0 and 1, each feature divided by its largest value, \
                all records by the largest norm. Most records are shorter than 1",
         rank: 4,
-        left_out: &[],
         load: connections,
     },
     StandardSet {
@@ -56,7 +50,6 @@ const SETS: [StandardSet; 3] = [
         what: "part 5 of UCI's ISOLET, each record divided by its norm. With so few records of so many features no local method can find \
                anything, at any of these epsilons",
         rank: 10,
-        left_out: &[("double-cap + Fantope", SOLVER), ("Wang & Xu, Algorithm 2", SOLVER)],
         load: isolet,
     },
     StandardSet {
@@ -64,7 +57,6 @@ const SETS: [StandardSet; 3] = [
         what: "synthetic: `x = y / |y|`, `y = g + sqrt(20) V f` with standard normal g and f and a uniformly random orthonormal V of 40 × 3, all drawn from \
                ChaCha12 with seed 1",
         rank: 3,
-        left_out: &[],
         load: spiked,
     },
 ];
@@ -82,10 +74,10 @@ pub(super) struct SetResult {
 /// Compares on all three, whose files are in `folder`.
 pub(super) fn compare(folder: &Path, setting: &Setting) -> Result<Vec<SetResult>> {
     let epsilons = EPSILONS.iter().map(|&epsilon| Ok(Epsilon::new(epsilon)?)).collect::<Result<Vec<_>>>()?;
-    let run = |StandardSet { name, what, rank, left_out, load }: &StandardSet| {
+    let run = |StandardSet { name, what, rank, load }: &StandardSet| {
         note(format_args!("{name}"));
         let sample = load(folder)?;
-        Ok(SetResult { name, what, result: setting.compare(&sample, Rank::new(*rank)?, &epsilons, left_out)? })
+        Ok(SetResult { name, what, result: setting.compare(&sample, Rank::new(*rank)?, &epsilons)? })
     };
     SETS.iter().map(run).collect()
 }
