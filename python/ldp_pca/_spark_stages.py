@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from . import Aggregate, LdpPcaError, ReportError, Task
+from .errors import problem_of
 
 STATE, PRINTS, REPEATED, SUSPECTS, NOTE = range(5)
 SCHEMA_NAMES = ("key", "kind", "part", "data")
@@ -408,9 +409,8 @@ def _batch(rows: list[Row]) -> pa.RecordBatch:
 
 def _located(error: ReportError, first: int) -> ReportError:
     """The same error about a row of the partition, of which the batch's first one is row ``first``."""
-    row = error.row or 0
-    located = ReportError(str(error).replace(f"row {row}: ", "", 1))
-    located.row = first + row
+    located = ReportError(problem_of(error))
+    located.row = first + (error.row or 0)
     return located
 
 

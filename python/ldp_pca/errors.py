@@ -68,8 +68,13 @@ class SkippedReportsWarning(UserWarning):
     """Bytes that are no reports were left out, as was asked for."""
 
 
+def problem_of(error: LdpPcaError) -> str:
+    """Tell what is wrong, without the row that it is wrong with."""
+    return str(error).removeprefix(f"row {error.row}: ")
+
+
 def placed(error: LdpPcaError, place: str, row: int) -> LdpPcaError:
     """Give the same error about a row where the caller has it: ``place`` is for the message."""
-    moved = type(error)(f"{place}: {str(error).split(': ', 1)[1]}")
+    moved = type(error)(f"{place}: {problem_of(error)}")
     moved.row = row
     return moved

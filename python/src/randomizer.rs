@@ -3,14 +3,12 @@
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-use chacha20::ChaCha20Rng;
 use ldp_pca::error::Error;
 use ldp_pca::report::report_bytes;
-use ldp_pca::sampling::system_rng;
+use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task as Parameters;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::{intern, prelude::*};
-use rand::SeedableRng;
 
 use crate::error::{RecordError, in_row};
 use crate::records::{Records, View};
@@ -180,10 +178,7 @@ impl Work<'_> {
                 let Some(seed) = self.insecure_seed else {
                     return Ok(self.task.randomize_with_rng(&record, &mut system)?);
                 };
-                // A stream per record, as on the command line: the result does not depend on the number of threads.
-                let mut rng = ChaCha20Rng::seed_from_u64(seed);
-                rng.set_stream(self.first + row as u64);
-                Ok(self.task.randomize_with_rng(&record, &mut rng)?)
+                Ok(self.task.randomize_with_rng(&record, &mut insecure_rng(seed, self.first + row as u64))?)
             })();
             out.copy_from_slice(&report.map_err(|error| (row, error))?.to_bytes());
         }

@@ -254,7 +254,7 @@ fn describe_sparse<'py>(
     noise_edge: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    result.set_item("status", status_name(solution.status))?;
+    result.set_item("status", solution.status.name())?;
     result.set_item("penalty", selection.penalty.value())?;
     result.set_item("penalty_choice", penalty)?;
     result.set_item("objective", solution.objective)?;
@@ -324,17 +324,6 @@ fn describe_bootstrap<'py>(py: Python<'py>, outcome: &Bootstrap) -> PyResult<Bou
     result.set_item("support_stability", array(py, outcome.support_stability.iter().copied()))?;
     result.set_item("loading_errors", rows(py, &outcome.loading_errors)?)?;
     Ok(result)
-}
-
-/// The status as it is called everywhere.
-fn status_name(status: SolverStatus) -> &'static str {
-    match status {
-        SolverStatus::Optimal => "optimal",
-        SolverStatus::Stalled => "stalled",
-        SolverStatus::BudgetExhausted => "budget-exhausted",
-        SolverStatus::Cancelled => "cancelled",
-        _ => "unknown",
-    }
 }
 
 fn array<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyArray1<f64>> {

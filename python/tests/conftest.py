@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ import pytest
 from ldp_pca import Aggregate, Randomizer, Reports, Task
 
 Command = Callable[..., dict[str, Any]]
+Collected = Callable[[Path, Path, bytes], None]
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +36,36 @@ def command() -> Command:
         return answer
 
     return run
+
+
+@pytest.fixture(scope="session")
+def collected() -> Collected:
+    """Have an aggregator of its own take reports into the folder ``data``: the real one, over HTTP, ended afterwards."""
+
+    def collect(data: Path, task_file: Path, reports: bytes) -> None:
+        log, digest = data.with_suffix(".log"), Task.from_file(task_file).digest
+        words = [os.environ["LDP_PCA_BIN"], "serve", "--data", data, "--task", task_file, "--listen", "127.0.0.1:0"]
+        with log.open("wb") as output, subprocess.Popen(words, stdout=output, stderr=output) as server:
+            try:
+                url = f"{address(log, server)}/tasks/{digest}/reports"
+                headers = {"Content-Type": "application/octet-stream"}
+                with urllib.request.urlopen(urllib.request.Request(url, reports, headers)) as answer:
+                    assert answer.status == 200
+            finally:
+                server.terminate()
+
+    return collect
+
+
+def address(log: Path, server: subprocess.Popen[bytes]) -> str:
+    """Where the server says that it listens."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and server.poll() is None:
+        found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
+        if found:
+            return found[0]
+        time.sleep(0.05)
+    pytest.fail(f"the aggregator did not start: {log.read_text()}")
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import time
-import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -222,30 +218,13 @@ def test_only_reports_are_streamed_from_a_dataset_with_other_columns(task: Task,
     assert aggregate([dataset, folder / "a"], task).records == 8000
 
 
-def test_what_the_aggregator_seals_and_exports_is_read(command, tmp_path: Path) -> None:
+def test_what_the_aggregator_seals_and_exports_is_read(command, collected, tmp_path: Path) -> None:
     # More reports than one segment takes, so that one is sealed.
     task = Task(2, epsilon=0.5)
     task.save(tmp_path / "task.json")
     reports = Randomizer(task).randomize(np.random.default_rng(1).normal(size=(140_000, 2)))
-    data, log = tmp_path / "data", tmp_path / "log"
-    words = [
-        os.environ["LDP_PCA_BIN"],
-        "serve",
-        "--data",
-        data,
-        "-t",
-        tmp_path / "task.json",
-        "--listen",
-        "127.0.0.1:0",
-    ]
-    with log.open("wb") as output, subprocess.Popen(words, stdout=output, stderr=output) as server:
-        try:
-            url = f"{address(log, server)}/tasks/{task.digest}/reports"
-            headers = {"Content-Type": "application/octet-stream"}
-            with urllib.request.urlopen(urllib.request.Request(url, reports.to_bytes(), headers)) as answer:
-                assert answer.status == 200
-        finally:
-            server.terminate()
+    data = tmp_path / "data"
+    collected(data, tmp_path / "task.json", reports.to_bytes())
     command("store", "export", data, "-o", tmp_path / "plain")
     command("store", "export", data, "--parquet", "-o", tmp_path / "parquet")
     whole = Aggregate(task)
@@ -258,14 +237,3 @@ def test_what_the_aggregator_seals_and_exports_is_read(command, tmp_path: Path) 
         collection.merge(aggregate(segment, task))
     assert 131_072 <= collection.records <= 140_000
     assert aggregate([*segments, tmp_path / "parquet", tmp_path / "plain"], task) == whole
-
-
-def address(log: Path, server: subprocess.Popen[bytes]) -> str:
-    """Where the server says that it listens."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and server.poll() is None:
-        found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
-        if found:
-            return found[0]
-        time.sleep(0.05)
-    pytest.fail(f"the aggregator did not start: {log.read_text()}")

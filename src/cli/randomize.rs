@@ -4,15 +4,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use chacha20::ChaCha20Rng;
 use clap::Args;
 use ldp_pca::mechanism::RandomizeError;
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::report::{Report, report_bytes};
-use ldp_pca::sampling::system_rng;
+use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task;
-use rand::SeedableRng;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -115,14 +113,9 @@ fn randomize_part(
             let mut rng = system_rng()?;
             records.iter().map(|record| task.randomize_with_rng(record, &mut rng)).collect()
         }
-        // A stream per record, so that the result does not depend on the number of cores.
         Some(seed) => (start..)
             .zip(records)
-            .map(|(position, record)| {
-                let mut rng = ChaCha20Rng::seed_from_u64(seed);
-                rng.set_stream(position);
-                task.randomize_with_rng(record, &mut rng)
-            })
+            .map(|(position, record)| task.randomize_with_rng(record, &mut insecure_rng(seed, position)))
             .collect(),
     }
 }

@@ -160,17 +160,6 @@ impl SolverArguments {
     }
 }
 
-/// The status as programs see it.
-pub(super) fn status_name(status: SolverStatus) -> &'static str {
-    match status {
-        SolverStatus::Optimal => "optimal",
-        SolverStatus::Stalled => "stalled",
-        SolverStatus::BudgetExhausted => "budget-exhausted",
-        SolverStatus::Cancelled => "cancelled",
-        _ => "unknown",
-    }
-}
-
 impl Solve {
     pub(super) fn run(self) -> Result<()> {
         let estimate = files::read_symmetric(&self.matrix)?;
@@ -183,7 +172,7 @@ impl Solve {
             files::write_matrix(output, &solution.feasible())?;
         }
         let result = SolveResult {
-            status: status_name(solution.status),
+            status: solution.status.name(),
             objective: solution.objective,
             dual_bound: solution.dual_bound,
             relative_gap: solution.relative_gap,

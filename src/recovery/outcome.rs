@@ -20,6 +20,19 @@ pub enum SolverStatus {
     Cancelled,
 }
 
+impl SolverStatus {
+    /// As programs see it, on every face.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Optimal => "optimal",
+            Self::Stalled => "stalled",
+            Self::BudgetExhausted => "budget-exhausted",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// What the dual bound rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

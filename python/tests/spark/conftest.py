@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +16,9 @@ from pyarrow import parquet
 
 from ldp_pca import Task
 
+Command = Callable[..., dict[str, Any]]
+
 FILES = 4
-
-
-def run_command(*arguments: object) -> None:
-    binary = os.environ.get("LDP_PCA_BIN")
-    if not binary:
-        pytest.fail("LDP_PCA_BIN is not set: it must name the ldp-pca command, such as target/release/ldp-pca")
-    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 #: Of Spark itself: sockets that the collector of garbage closes, and how version 3.5 compares versions.
@@ -46,17 +39,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Reports:
     """Reports of one task in a plain sequence and in Parquet files, and the state that the command line makes of them."""
 
-    def __init__(self, folder: Path, mechanism: str, dimension: int, count: int, *options: str) -> None:
+    def __init__(
+        self, command: Command, folder: Path, mechanism: str, dimension: int, count: int, *options: str
+    ) -> None:
         self.folder, self.count = folder, count
         columns = [{"name": f"x{i}", "type": "numeric", "offset": 0, "scale": 1} for i in range(dimension)]
         (folder / "schema.json").write_text(json.dumps({"columns": columns}))
         self.task_file, self.plain, state = folder / "task.json", folder / "reports.ldpr", folder / "sums.ldpa"
         choice = ("--mechanism", mechanism, "--epsilon", "4", *options)
-        run_command("task", "new", "--schema", folder / "schema.json", *choice, "--output", self.task_file)
+        command("task", "new", "--schema", folder / "schema.json", *choice, "--output", self.task_file)
         np.save(folder / "records.npy", np.random.default_rng(7).standard_normal((count, dimension)))
         from_records = ("--insecure-seed", "7", "--output", self.plain, folder / "records.npy")
-        run_command("randomize", "--task", self.task_file, *from_records)
-        run_command("aggregate", "--task", self.task_file, "--output", state, self.plain)
+        command("randomize", "--task", self.task_file, *from_records)
+        command("aggregate", "--task", self.task_file, "--output", state, self.plain)
         self.state = state.read_bytes()
         self.task = Task.from_json(self.task_file.read_text())
         self.parquet = folder / "parquet"
@@ -79,19 +74,13 @@ MADE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="session")
-def ldp_pca_command() -> Callable[..., None]:
-    """The command line, which must succeed."""
-    return run_command
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reports]:
+def made(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reports]:
     """The reports of a name in ``MADE``, made when they are first asked for."""
     there: dict[str, Reports] = {}
 
     def make(name: str) -> Reports:
         if name not in there:
-            there[name] = Reports(tmp_path_factory.mktemp("reports"), *MADE[name])
+            there[name] = Reports(command, tmp_path_factory.mktemp("reports"), *MADE[name])
         return there[name]
 
     return make

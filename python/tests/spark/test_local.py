@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable
@@ -23,6 +19,8 @@ from ldp_pca.spark import Counts, aggregate
 MASTER = "local[2]"
 
 Make = Callable[[str], Any]
+Command = Callable[..., dict[str, Any]]
+Collected = Callable[[Path, Path, bytes], None]
 
 
 def frame(spark: Any, rows: Sequence[bytes | None], partitions: int) -> Any:
@@ -105,23 +103,16 @@ def with_checksum(bytes_: bytes) -> bytes:
 
 
 def test_sealed_segments_and_exports_are_read(
-    spark: Any, made: Make, ldp_pca_command: Callable[..., None], tmp_path: Path
+    spark: Any, made: Make, command: Command, collected: Collected, tmp_path: Path
 ) -> None:
     reports = made("compact")
     sent = reports.rows()[:150_000]
-    data, config = tmp_path / "data", tmp_path / "aggregator.log"
-    with open(config, "wb") as log:
-        command = [os.environ["LDP_PCA_BIN"], "serve", "--data", data, "--task", reports.task_file]
-        server = subprocess.Popen([*command, "--listen", "127.0.0.1:0"], stderr=log, stdout=log)
-        try:
-            post(address(config, server), reports.task.digest, sent.tobytes())
-        finally:
-            server.terminate()
-            server.wait()
+    data = tmp_path / "data"
+    collected(data, reports.task_file, sent.tobytes())
     exported, state = tmp_path / "export.ldpr", tmp_path / "sums.ldpa"
-    ldp_pca_command("store", "export", data, "--output", exported)
-    ldp_pca_command("store", "export", data, "--parquet", "--output", tmp_path / "export.parquet")
-    ldp_pca_command("aggregate", "--task", reports.task_file, "--output", state, exported)
+    command("store", "export", data, "--output", exported)
+    command("store", "export", data, "--parquet", "--output", tmp_path / "export.parquet")
+    command("aggregate", "--task", reports.task_file, "--output", state, exported)
     export = aggregate(spark.read.parquet(str(tmp_path / "export.parquet")), reports.task)
     assert (export.records, export.to_bytes()) == (150_000, state.read_bytes())
 
@@ -137,26 +128,6 @@ def test_sealed_segments_and_exports_are_read(
     total, counts = aggregate(both, reports.task, with_counts=True)
     assert total == export
     assert counts.duplicates == sealed.records
-
-
-def address(log: Path, server: subprocess.Popen[bytes]) -> str:
-    """Where the server says that it listens."""
-    import re
-
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and server.poll() is None:
-        found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
-        if found:
-            return found[0]
-        time.sleep(0.05)
-    pytest.fail(f"the aggregator did not start: {log.read_text()}")
-
-
-def post(url: str, digest: str, body: bytes) -> None:
-    headers = {"Content-Type": "application/octet-stream"}
-    request = urllib.request.Request(f"{url}/tasks/{digest}/reports", body, headers)
-    with urllib.request.urlopen(request) as answer:
-        assert answer.status == 200
 
 
 def test_bad_rows_are_told_with_their_place(spark: Any, made: Make) -> None:

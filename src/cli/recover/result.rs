@@ -13,7 +13,6 @@ use serde::Serialize;
 use super::confidence::{ConfidenceResult, PredictionResult};
 use super::denoising::CovarianceResult;
 use crate::cli::error::{CliError, Result};
-use crate::cli::solve::status_name;
 
 /// Empty by default: each source of components fills in what it knows.
 #[derive(Default, Serialize)]
@@ -243,7 +242,7 @@ impl PathResult {
     pub(super) fn of(point: &PathPoint) -> Self {
         Self {
             penalty: point.penalty.value(),
-            status: status_name(point.status),
+            status: point.status.name(),
             support_size: point.support.len(),
             objective: point.objective,
             relative_gap: point.relative_gap,

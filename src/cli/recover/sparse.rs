@@ -91,7 +91,7 @@ impl SparseArguments {
         let mut result = RecoverResult::new(covariance, task, &solution.components, &solution.variances);
         result.method = "fantope";
         result.sparse = Some(SparseResult {
-            status: solve::status_name(solution.status),
+            status: solution.status.name(),
             penalty: penalty.value(),
             penalty_choice: match self.penalty {
                 PenaltyChoice::Auto { .. } => "auto",

@@ -13,7 +13,7 @@ use crate::js::crossing::{json, matrix};
 use crate::prediction::{Prediction, predict_from_estimate};
 use crate::recovery::{
     CROSS_VALIDATION_FACTORS, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice,
-    PenaltyPath, Progress, Rank, SolverSettings, SolverStatus, default_penalty, principal_components,
+    PenaltyPath, Progress, Rank, SolverSettings, default_penalty, principal_components,
 };
 use crate::simulation::SupportCounts;
 
@@ -215,7 +215,7 @@ pub(super) fn solve_path(
     let points = path.map_err(thrown)?;
     let points = points.points().iter().map(|point| PathPoint {
         penalty: point.penalty.value(),
-        status: status_name(point.status),
+        status: point.status.name(),
         support: point.support.clone(),
         objective: point.objective,
         relative_gap: point.relative_gap,
@@ -300,7 +300,7 @@ fn recover(
             let found = found.map_err(thrown)?;
             let facts = Facts {
                 method: "fantope",
-                status: status_name(found.status),
+                status: found.status.name(),
                 support: found.support,
                 sparse: Some(Sparse {
                     penalty: penalty.value(),
@@ -327,15 +327,6 @@ impl Options {
             max_iterations: self.max_iterations.unwrap_or(default.max_iterations),
             ..default
         }
-    }
-}
-
-fn status_name(status: SolverStatus) -> &'static str {
-    match status {
-        SolverStatus::Optimal => "optimal",
-        SolverStatus::Stalled => "stalled",
-        SolverStatus::BudgetExhausted => "budget-exhausted",
-        SolverStatus::Cancelled => "cancelled",
     }
 }
 
