@@ -30,7 +30,7 @@
 
 use core::f64::consts::SQRT_2;
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 use rand::RngExt;
 use rand::rand_core::CryptoRng;
 
@@ -160,7 +160,7 @@ impl<'a> Complement<'a> {
         middle.view_mut((m, 0), (m, m)).copy_from(&-self.triangle.transpose());
         middle.view_mut((m, m), (m, m)).copy_from(&square);
         let (basis, triangle) = wide.qr().unpack();
-        let inner = (&triangle * middle * triangle.transpose()).symmetric_eigen();
+        let inner = eigen(&triangle * middle * triangle.transpose())?;
         if inner.eigenvalues.min() <= -1.0 + POSITIVE {
             return None;
         }
@@ -192,7 +192,7 @@ impl<'a> Complement<'a> {
         if inner.iter().chain(&outer).any(|entry| !entry.is_finite()) {
             return None;
         }
-        let inner = inner.symmetric_eigen();
+        let inner = eigen(inner)?;
         if inner.eigenvalues.iter().filter(|value| **value < 0.0).count() != negative {
             return None;
         }
@@ -247,6 +247,14 @@ impl<'a> Complement<'a> {
         high
     }
 }
+
+/// `None` where it does not converge: the iteration itself would go on for ever.
+fn eigen(matrix: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
+    let steps = STEPS_PER_EIGENVALUE * matrix.nrows();
+    SymmetricEigen::try_new(matrix, f64::EPSILON, steps)
+}
+
+const STEPS_PER_EIGENVALUE: usize = 100;
 
 /// Eigenvalues of D on W, relative to its diagonal part, that count as positive.
 const POSITIVE: f64 = 1e-12;
