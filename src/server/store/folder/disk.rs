@@ -4,6 +4,8 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -32,7 +34,7 @@ pub(super) trait Disk: Send + Sync + 'static {
     /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all,
     /// and for good once they are committed.
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection>;
-    /// Holds a lock until it is dropped.
+    /// Holds a lock until it is dropped. Waits a moment for one that is held.
     fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
 }
 
@@ -102,13 +104,21 @@ impl Disk for SystemDisk {
     fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
         let file = File::options().create(true).truncate(false).write(true).open(path);
         let file = file.map_err(|error| StoreError::io("open", path, error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Box::new(file)),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }),
-            Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path, error)),
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Box::new(file)),
+                Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path: path.to_owned() }),
+                Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path, error)),
+            }
         }
     }
 }
+
+/// A server that ends has its lock a moment longer; so has a process that this one starts, until it is another program.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A file of the machine.
 struct SystemFile {
