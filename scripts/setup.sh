@@ -2,7 +2,7 @@
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
 # usage: scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]...
-#   native     compiler, rustfmt, clippy
+#   native     compiler, rustfmt, clippy, and nextest, which runs the tests
 #   demo       compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
 #   wasm       the same and a Chromium with its driver
 #   browser    the same and a Firefox
@@ -12,7 +12,7 @@
 #   test       all of it (the default)
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's packages
-# in python/requirements, wasm-pack and Java here.
+# in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -22,10 +22,10 @@ PYTHON_VERSION=3.11
 JAVA_VERSION=17
 
 main() {
-    local need_wasm=false need_chromium=false need_firefox=false need_consumers=false need_python=false need_spark=false part
+    local need_nextest=false need_wasm=false need_chromium=false need_firefox=false need_consumers=false need_python=false need_spark=false part
     for part in "${@:-test}"; do
         case $part in
-            native) ;;
+            native) need_nextest=true ;;
             demo) need_wasm=true ;;
             wasm) need_wasm=true need_chromium=true ;;
             browser) need_wasm=true need_chromium=true need_firefox=true ;;
@@ -33,7 +33,7 @@ main() {
             python) need_python=true ;;
             spark) need_python=true need_spark=true ;;
             test)
-                need_wasm=true need_chromium=true need_firefox=true need_consumers=true
+                need_nextest=true need_wasm=true need_chromium=true need_firefox=true need_consumers=true
                 need_python=true need_spark=true
                 ;;
             *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]..." ;;
@@ -41,6 +41,9 @@ main() {
     done
 
     rust
+    if $need_nextest; then
+        nextest
+    fi
     if $need_wasm; then
         node_js
         wasm_target
@@ -78,6 +81,20 @@ rust() {
     cargo clippy --version >/dev/null 2>&1 || rustup_add "clippy" component clippy
     ok "Rust $found with rustfmt and clippy"
 }
+
+nextest() {
+    local required found
+    required=$(sed -nE 's/^nextest-version = "(.+)"$/\1/p' .config/nextest.toml)
+    found=$(nextest_version || true)
+    if [ -z "$found" ] || ! at_least "${found#0.}" "${required#0.}"; then
+        run "building cargo-nextest $required into .tools (some minutes)" \
+            cargo install cargo-nextest --version "=$required" --locked --root .tools --force
+        found=$(nextest_version)
+    fi
+    ok "nextest $found"
+}
+
+nextest_version() { cargo nextest --version 2>/dev/null | sed -nE '1s/^cargo-nextest ([0-9.]+).*/\1/p'; }
 
 wasm_target() {
     local target=wasm32-unknown-unknown

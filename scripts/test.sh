@@ -38,14 +38,15 @@ main() {
     step native "features inert off their target" dependency_trees
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
-    step native "Rust tests" cargo test
+    step native "Rust tests" cargo nextest run
+    step native "doctests" cargo test --doc
     step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
     step browser "types of the npm package" npm run --silent test:types
-    step browser "JavaScript tests in Node" node --test --test-reporter=spec tests/js/*.test.js
+    step browser "JavaScript tests in Node" node_tests tests/js/*.test.js
     step browser "page" npm run --silent build:page
-    step browser "JavaScript tests in browsers" node --test --test-reporter=spec tests/browser/*.test.js
-    step consumers "the packed package" node --test --test-reporter=spec tests/consumers/*.test.js
+    step browser "JavaScript tests in browsers" node_tests tests/browser/*.test.js
+    step consumers "the packed package" node_tests tests/consumers/*.test.js
     step python "lints for Python" lints_for_python
     step "python spark" "the wheel" scripts/build-wheel.sh
     step python "Python tests" python_tests python python/tests --ignore python/tests/spark
@@ -53,6 +54,9 @@ main() {
     step spark "tests in Spark 3.5" python_tests spark3 python/tests/spark
     passed=true
 }
+
+# A file that hangs fails, with its name.
+node_tests() { node --test --test-timeout=1200000 --test-reporter=spec "$@"; }
 
 lints_for_python() {
     local bin=$ROOT/.tools/python/bin

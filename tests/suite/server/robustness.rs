@@ -80,7 +80,9 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
         }
         crowd.push(wire);
     }
-    // Below that, the limit of open files here is too low to show anything.
+    // What is still to be opened here must not fail for the limit of open files.
+    crowd.truncate(crowd.len().saturating_sub(20));
+    // Below that, the limit is too low to show anything.
     assert!(crowd.len() >= 500, "only {} connections", crowd.len());
     let body = bytes_of(&reports(&task(), 1, 100));
     let mut client = Wire::connect(server.address);
@@ -219,10 +221,11 @@ fn kill(rounds: u64, filled: usize) {
         let begin = Barrier::new(WORKERS + 1);
         thread::scope(|scope| {
             for worker in 0..WORKERS {
-                let (acknowledged, sent, begin, address) = (&acknowledged, &sent, &begin, server.address);
+                let (acknowledged, sent, begin) = (&acknowledged, &sent, &begin);
+                // Whoever does not come to the barrier would keep the others waiting for ever: what may fail comes before.
+                let mut wire = Wire::connect(server.address);
+                let own = reports(&task(), 1_000_000 + 10 * round + worker as u64, 4000);
                 scope.spawn(move || {
-                    let mut wire = Wire::connect(address);
-                    let own = reports(&task(), 1_000_000 + 10 * round + worker as u64, 4000);
                     begin.wait();
                     for share in own.chunks(1 + 7 * worker) {
                         let body = bytes_of(share);
