@@ -193,7 +193,6 @@ test("an epsilon that cannot be is compared at no other", async () => {
   const input = page.locator("#trust-epsilon");
   await input.fill("99");
   await input.press("Enter");
-  // A busy page says so when it comes to it.
   await page.locator('#trust-epsilon[aria-invalid="true"]').waitFor();
   await page.locator("#trust-every-run").click();
   assert.equal(await page.evaluate(() => document.activeElement.id), "trust-epsilon");

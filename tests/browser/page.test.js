@@ -155,3 +155,26 @@ test("without JavaScript the page says that it takes it", async () => {
   assert.equal(await page.locator("noscript p").isVisible(), true);
   await page.close();
 });
+
+test("what is typed before the page answers counts, and Enter does not load the page anew", async () => {
+  const { page, trouble } = await open();
+  const loads = [];
+  page.on("request", (request) => request.isNavigationRequest() && loads.push(request.url()));
+  let answer;
+  const asked = new Promise((resolve) => (answer = resolve));
+  await page.route("**/*.js", async (route) => {
+    await asked;
+    await route.continue();
+  });
+  await page.reload({ waitUntil: "commit" });
+  const epsilon = page.locator("#trust-epsilon");
+  await epsilon.fill("99");
+  await epsilon.press("Enter");
+  await page.locator("#trust-records").fill("4321");
+  answer();
+  await page.locator('#trust-epsilon[aria-invalid="true"]').waitFor();
+  assert.equal(await epsilon.inputValue(), "99");
+  await page.waitForURL(/trust\.records=4321/);
+  assert.equal(loads.length, 1);
+  assert.deepEqual(trouble, []);
+});

@@ -75,7 +75,20 @@ export function bindControls<F extends Fields>(
     fill();
     changed(section.values);
   });
+  // On a slow line somebody types before the page answers.
+  const early = typed(form);
   fill();
+  for (const [input, text] of early) {
+    input.value = text;
+    pause = setTimeout(take, PAUSE_MS);
+  }
+}
+
+/** The texts that are not those that the form came with. */
+function typed(form: HTMLFormElement): [HTMLInputElement, string][] {
+  return ([...form.elements] as HTMLInputElement[])
+    .filter(({ type, value, defaultValue }) => type.startsWith("text") && value !== defaultValue)
+    .map((input) => [input, input.value]);
 }
 
 function read(inputs: readonly Input[]): string {

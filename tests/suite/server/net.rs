@@ -216,7 +216,7 @@ fn reports_come_over_tls() {
     fs::write(&upload, bytes_of(&reports(&task(), 1, 3))).unwrap();
     let curl = || {
         let sent = Command::new("curl")
-            .args(["--silent", "--show-error", "--cacert"])
+            .args(["--silent", "--show-error", "--max-time", "20", "--cacert"])
             .arg(&certificate)
             .args(["--header", &format!("content-type: {REPORTS}"), "--data-binary"])
             .arg(format!("@{}", upload.display()))

@@ -104,10 +104,17 @@ export class Pool {
       return;
     }
     while (this.#line.length > 0) {
-      const thread = this.#idle.pop() ?? this.#spawn(module);
+      const thread = this.#rested() ?? this.#spawn(module);
       if (!thread) return;
       void this.#perform(thread, this.#line.shift()!);
     }
+  }
+
+  /** One that has nothing to do. Those that broke meanwhile are let go: what is asked of them fails. */
+  #rested(): Thread | undefined {
+    let thread;
+    while ((thread = this.#idle.pop())?.broken) this.#threads -= 1;
+    return thread;
   }
 
   #spawn(module: WebAssembly.Module): Thread | undefined {

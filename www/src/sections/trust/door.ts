@@ -62,6 +62,7 @@ export function everyMethod(
   }
 
   run.addEventListener("click", () => void ask());
+  run.disabled = false;
   cancel.addEventListener("click", () => stop.abort());
   element<HTMLFormElement>("trust-every-form").addEventListener("submit", () => void ask());
 }
