@@ -149,13 +149,12 @@ test("when a worker breaks the comparison ends, and what was known stays", async
   await page.locator("#trust-status").getByText(/^Done\./).waitFor();
   await page.locator("#trust-every-run").click();
   await eventually(() => rows(page), ({ length }) => length > 0);
-  const fail = () => {
-    setTimeout(() => {
+  // One, at its next job: it has one, while there is a line.
+  await page.workers()[0].evaluate(() =>
+    addEventListener("message", () => {
       throw new Error("no memory is left");
-    });
-  };
-  // Those that the page ends meanwhile are not asked any more.
-  await Promise.allSettled(page.workers().map((worker) => worker.evaluate(fail)));
+    }),
+  );
   const failure = page.locator("#trust-every-failure");
   await failure.getByText(/^No answer: .*no memory is left\. The table has what was known before\.$/).waitFor();
   const shown = () => page.locator("#trust-every-status, #trust-every").allTextContents();
@@ -171,6 +170,27 @@ test("when a worker breaks the comparison ends, and what was known stays", async
   assert.equal(await failure.isVisible(), false);
   await says(page, /^Done\./);
   assert.equal((await rows(page)).length, 24);
+});
+
+test("workers that break while they have nothing to do are replaced", async () => {
+  const { page } = await open({ hash: `#trust&${QUIET}` });
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  const resting = page.workers();
+  assert.ok(resting.length > 0);
+  const gone = resting.map((worker) => new Promise((resolve) => worker.on("close", resolve)));
+  const fail = () => {
+    setTimeout(() => {
+      throw new Error("no memory is left");
+    });
+  };
+  await Promise.all(resting.map((worker) => worker.evaluate(fail)));
+  // The page has heard of it when it has ended them.
+  await Promise.all(gone);
+  await page.locator("#trust-records").fill("50000");
+  await page.locator("#trust-records").press("Enter");
+  await page.locator("#trust-caption").getByText("50,000 users").waitFor();
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  assert.equal(await page.locator("#trust-failure").isVisible(), false);
 });
 
 test("a first refusal speaks of no table, and goes when the next comparison begins", async () => {
