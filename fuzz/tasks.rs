@@ -12,7 +12,7 @@ pub(crate) fn tasks() -> Vec<Task> {
     const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},{"name":"y","type":"numeric","offset":0,"scale":1}]}"#;
     let task = |mechanism, bounding| {
         let json =
-            format!(r#"{{"version":1,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);
+            format!(r#"{{"version":2,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);
         Task::from_json(&json).expect("a valid task")
     };
     let pairs = MECHANISMS.iter().flat_map(|mechanism| BOUNDINGS.iter().map(move |bounding| (mechanism, bounding)));

@@ -1,5 +1,5 @@
 import type { Report } from "./report.js";
-import type { Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";
+import type { Detection, Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";
 
 /** The version of the library, for instance `0.1.0`. */
 export function version(): string;
@@ -54,10 +54,12 @@ export class Task<const S extends Schema = Schema> {
   readonly featureNames: string[];
   /** What one report promises. */
   readonly guarantee: Guarantee;
-  /** `exp(epsilon)`: the most by which one report can change anybody's odds between two records, delta aside. */
-  readonly oddsFactor: number;
+  /** What one report lets anybody tell, whoever sees it. */
+  readonly detection: Detection;
   /** The length of every report in bytes. */
   readonly reportBytes: number;
+  /** How many random numbers a report takes: the same for every record, and what it costs in time. */
+  readonly draws: number;
 
   /** The task's JSON; `Task.parse` of it is the same task. */
   toJSON(): TaskDocument<S>;
@@ -77,25 +79,30 @@ export interface RandomizerOptions {
    * not theirs to say. `Infinity` allows whatever the task asks for.
    */
   readonly maxEpsilon: number;
-  /** The largest delta, 1e-5 by default: the probability with which the bound epsilon may fail. */
+  /** The largest delta, 1e-5 by default: what the guarantee adds to every probability. */
   readonly maxDelta?: number;
+  /** The longest report, in bytes; 1 MiB by default. Whoever makes it holds a few times as much. */
+  readonly maxReportBytes?: number;
+  /** The most {@link Task.draws}; 2^26 by default, some tenths of a second. */
+  readonly maxDraws?: number;
 }
 
 /** How one report is made. */
 export interface RandomizeOptions {
   /**
-   * The report's id, for a task whose aggregator issues them (`POST /tasks/<digest>/seeds`): 32 hexadecimal digits. Use
-   * each for one report. The guarantee is the same; whoever issued the id can recognize the report. By default the
-   * report makes its own.
+   * The report's id, 32 hexadecimal digits: one that the task's aggregator issued ({@link issuedId}), which takes no others
+   * unless it is told to. Use each for one report. The guarantee is the same; whoever issued the id can recognize the
+   * report. By default the report makes its own.
    */
-  readonly id?: string;
+  readonly id?: string | undefined;
 }
 
 /** Turns records into reports of one task. */
 export class Randomizer<const S extends Schema = Schema> {
   /**
    * @param task - May be freed as soon as the randomizer exists.
-   * @throws {@link TaskError} with code `max-epsilon` or `max-delta` when the task asks for more than `options` allow;
+   * @throws {@link TaskError} with code `max-epsilon`, `max-delta`, `max-report-bytes` or `max-draws` when the task asks for
+   *   more than `options` allow;
    *   {@link ArgumentError} with code `argument` when it is not a task, or a freed one, or `maxEpsilon` is missing.
    */
   constructor(task: Task<S>, options: RandomizerOptions);
@@ -111,19 +118,13 @@ export class Randomizer<const S extends Schema = Schema> {
    * Randomness comes straight from `crypto.getRandomValues`. Every call makes a new report and spends the guarantee
    * once more, so keep the report when a delivery has to be repeated; {@link PrivacyLedger.report} sees to that.
    *
-   * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit; {@link EntropyError}
+   * Every record of the task's names and types has a report: a missing value (`null`, `undefined`, NaN) contributes
+   * nothing, and so does a text that its column does not list.
+   *
+   * @throws {@link RecordError} with code `schema` or `record` for a record of other names or types; {@link EntropyError}
    *   with code `entropy` without randomness; {@link ArgumentError} for an `id` that is none.
    */
   randomize(record: RecordOf<S>, options?: RandomizeOptions): Report;
-
-  /**
-   * For tests and test vectors only: the report follows from the record and the seed. It is NOT private towards anyone
-   * who knows or guesses the seed.
-   *
-   * @param seed - 32 bytes.
-   * @throws As {@link Randomizer.randomize}, and {@link ArgumentError} for a seed of another length.
-   */
-  randomizeSeeded(record: RecordOf<S>, seed: Uint8Array): Report;
 
   /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
   free(): void;

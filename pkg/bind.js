@@ -1,8 +1,8 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { checkedSeed, idBytes, recordParts, taskText } from "./boundary.js";
-import { allowed, expectDigest, fetchTask } from "./checks.js";
+import { idBytes, recordParts, taskText } from "./boundary.js";
+import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import { reportOf } from "./report.js";
@@ -64,20 +64,14 @@ export function bind(wasm) {
     constructor(task, limits) {
       const inner = call(() => generated(task));
       this.guarantee = allowed(task.guarantee, limits);
+      affordable(task, limits);
       this.taskDigest = task.digest;
       this.#task = inner.share();
     }
 
     randomize(record, { id } = {}) {
-      return this.#report(record, undefined, id === undefined ? id : idBytes(id));
-    }
-
-    randomizeSeeded(record, seed) {
-      return this.#report(record, checkedSeed(seed));
-    }
-
-    #report(record, seed, id) {
-      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(record), seed, id));
+      const issued = id === undefined ? id : idBytes(id);
+      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(record), issued));
       return reportOf(bytes, this.taskDigest, this.guarantee);
     }
 

@@ -11,7 +11,7 @@ export function translated(error) {
 
 /** What a value is, in the words of an error message. */
 function kind(value) {
-  if (value === null || value === undefined) return String(value);
+  if (missing(value)) return String(value);
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
@@ -29,11 +29,17 @@ export function taskText(json) {
   }
 }
 
+/** Whether a question was skipped. (So it was where a number is NaN.) */
+function missing(value) {
+  return value === null || value === undefined;
+}
+
 /** A record as the module takes it, `[names, numbers]`: without names the numbers are in the order of the columns. */
 export function recordParts(record) {
   if (record instanceof Float64Array) return [undefined, record];
   if (Array.isArray(record)) {
     const numbers = Float64Array.from(record, (value, index) => {
+      if (missing(value)) return NaN;
       if (typeof value === "number") return value;
       throw failure("schema", `position ${index + 1} of the record holds ${kind(value)}: give a number`);
     });
@@ -46,6 +52,7 @@ export function recordParts(record) {
   const numbers = [];
   // Own enumerable properties only: what an object inherits is not part of the record.
   const names = Object.entries(record).map(([name, value]) => {
+    if (missing(value)) return [name];
     if (typeof value === "string") return [name, value];
     if (typeof value !== "number") {
       throw failure("schema", `column '${name}' holds ${kind(value)}: give a number or a text`);
@@ -60,10 +67,4 @@ export function recordParts(record) {
 export function idBytes(id) {
   if (/^[\da-f]{32}$/.test(id)) return Uint8Array.from(id.match(/../g), (pair) => parseInt(pair, 16));
   throw failure("argument", `the id is ${id}: give 32 hexadecimal digits, as the aggregator issued them`);
-}
-
-/** 32 bytes, or an error. */
-export function checkedSeed(seed) {
-  if (seed instanceof Uint8Array && seed.length === 32) return seed;
-  throw failure("argument", "the seed must be a Uint8Array of 32 bytes");
 }

@@ -44,14 +44,20 @@ export function expectDigest(task, digest = task.digest) {
 }
 
 /** The guarantee, if it is within the page's limits. `what` asks for it. */
-export function allowed(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}, what = "the task asks for", code) {
-  for (const [name, limit] of Object.entries({ epsilon: maxEpsilon, delta: maxDelta })) {
-    if (!(typeof limit === "number" && limit >= 0)) {
-      throw failure("argument", `the largest ${name} is ${limit}: give a number as maxEpsilon (and maxDelta)`);
-    }
-    if (!(guarantee[name] <= limit)) {
-      throw failure(code ?? `max-${name}`, `${what} ${name} ${guarantee[name]}, and this page allows ${limit}`);
-    }
-  }
+export function allowed(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}, what, code) {
+  within("maxEpsilon", guarantee.epsilon, maxEpsilon, what, code);
+  within("maxDelta", guarantee.delta, maxDelta, what, code);
   return Object.freeze(guarantee);
+}
+
+/** Whether making a report takes no more memory and time than the page allows. */
+export function affordable({ reportBytes, draws }, { maxReportBytes = 2 ** 20, maxDraws = 2 ** 26 }) {
+  within("maxReportBytes", reportBytes, maxReportBytes);
+  within("maxDraws", draws, maxDraws);
+}
+
+function within(option, found, limit, what = "the task asks for", code) {
+  const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  if (!(typeof limit === "number" && limit >= 0)) throw failure("argument", `${option} is ${limit}: give a number`);
+  if (!(found <= limit)) throw failure(code ?? name, `${what} ${name.slice(4)} ${found}, and this page allows ${limit}`);
 }

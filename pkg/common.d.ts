@@ -16,6 +16,6 @@ export { PrivacyLedger } from "./ledger.js";
 export type { FlushOutcome, LedgerOptions, LedgerStatus } from "./ledger.js";
 export { Report } from "./report.js";
 export type { ReportDocument } from "./report.js";
-export { submit } from "./submit.js";
+export { issuedId, submit } from "./submit.js";
 export type { Submission, SubmitOptions } from "./submit.js";
 export type { Column, Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";

@@ -14,4 +14,4 @@ export {
 } from "./errors.js";
 export { PrivacyLedger } from "./ledger.js";
 export { Report } from "./report.js";
-export { submit } from "./submit.js";
+export { issuedId, submit } from "./submit.js";

@@ -1,5 +1,5 @@
 import type { Task } from "./api.js";
-import type { Guarantee } from "./task.js";
+import type { Detection, Guarantee } from "./task.js";
 
 /**
  * What leaves the device, to be shown before it does. The sentences are English text, not markup: names in them come
@@ -12,7 +12,7 @@ export interface ConsentStatement {
   readonly leaves: string;
   /** What does not. */
   readonly stays: string;
-  /** The guarantee in words, with {@link Task.oddsFactor} rounded up to three digits. */
+  /** The guarantee in words: {@link Task.detection}, with its power rounded up to three digits. */
   readonly promise: string;
   /** What the guarantee covers. */
   readonly scope: string;
@@ -22,11 +22,11 @@ export interface ConsentStatement {
   readonly features: string[];
   readonly reportBytes: number;
   readonly guarantee: Guarantee;
-  readonly oddsFactor: number;
+  readonly detection: Detection;
   readonly taskDigest: string;
 }
 
 /** What a task asks for, in words and in numbers. Throws what the task's properties throw, when it was freed. */
 export function consent(
-  task: Pick<Task, "digest" | "featureNames" | "guarantee" | "oddsFactor" | "reportBytes" | "toJSON">,
+  task: Pick<Task, "detection" | "digest" | "featureNames" | "guarantee" | "reportBytes" | "toJSON">,
 ): ConsentStatement;

@@ -1,20 +1,22 @@
 // What a page can tell its visitor before anything leaves the device. Plain data: how it is shown is up to the page.
 
 export function consent(task) {
-  const { digest, featureNames, guarantee, oddsFactor, reportBytes } = task;
+  const { detection, digest, featureNames, guarantee, reportBytes } = task;
   const columns = task
     .toJSON()
     .schema.columns.filter(({ type }) => type !== "ignored")
     .map(({ name }) => name);
   // Never less than it is.
-  const factor = oddsFactor.toLocaleString("en", { maximumSignificantDigits: 3, roundingMode: "ceil" });
-  const exception = guarantee.delta ? `, except with a probability of at most ${guarantee.delta}` : "";
+  const rounded = { maximumSignificantDigits: 3, roundingMode: "ceil" };
+  const percent = (share) => `${(100 * share).toLocaleString("en", rounded)} %`;
+  const others = percent(detection.falseAlarms);
   const statement = {
     leaves: `One report of ${reportBytes} bytes leaves this device. It is randomized here from: ${columns.join(", ")}.`,
     stays: "The values themselves stay on this device.",
     promise:
-      "For anyone who sees the report, its receiver included, the odds of your values against any others change by a " +
-      `factor of at most ${factor}${exception}.`,
+      "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely " +
+      `accuses ${others} of those who have others finds at most ${percent(detection.power)} of those who have them; ` +
+      `without the report, ${others}.`,
     scope: "This holds for one report. What several reports reveal adds up.",
   };
   return {
@@ -24,7 +26,7 @@ export function consent(task) {
     features: featureNames,
     reportBytes,
     guarantee,
-    oddsFactor,
+    detection,
     taskDigest: digest,
   };
 }

@@ -10,8 +10,10 @@
  * | `digest` | {@link TaskError} | it is another task than the one expected |
  * | `max-epsilon` | {@link TaskError} | the task asks for a larger epsilon than the page allows |
  * | `max-delta` | {@link TaskError} | the task asks for a larger delta than the page allows |
- * | `schema` | {@link RecordError} | unknown or missing column, wrong type, NaN or infinity, unseen value |
- * | `record` | {@link RecordError} | there is no record, or it is the zero vector where only its direction counts |
+ * | `max-report-bytes` | {@link TaskError} | the task asks for longer reports than the page allows |
+ * | `max-draws` | {@link TaskError} | the task asks for more work per report than the page allows |
+ * | `schema` | {@link RecordError} | unknown or missing column, or a value of the wrong type; never what a value is |
+ * | `record` | {@link RecordError} | there is no record |
  * | `entropy` | {@link EntropyError} | `crypto.getRandomValues` is missing or failed; there is no fallback |
  * | `report` | {@link ReportError} | the bytes are not a report of this task |
  * | `network` | {@link SubmitError} | no answer: no connection, too slow, or forbidden by CORS or the page's policy |
@@ -39,6 +41,8 @@ export type LdpPcaErrorCode =
   | "digest"
   | "max-epsilon"
   | "max-delta"
+  | "max-report-bytes"
+  | "max-draws"
   | "schema"
   | "record"
   | "entropy"

@@ -13,7 +13,7 @@ const classes = {};
 
 export const InitError = family("InitError", "init");
 export const ArgumentError = family("ArgumentError", "argument");
-export const TaskError = family("TaskError", "task", "fetch", "digest", "max-epsilon", "max-delta");
+export const TaskError = family("TaskError", "task", "fetch", "digest", "max-epsilon", "max-delta", "max-report-bytes", "max-draws");
 export const RecordError = family("RecordError", "schema", "record");
 export const EntropyError = family("EntropyError", "entropy");
 export const ReportError = family("ReportError", "report");

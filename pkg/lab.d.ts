@@ -616,7 +616,7 @@ export interface ComparedPopulation {
   readonly drawn?: "moments" | "records";
 }
 
-/** Epsilon, and the probability with which it may fail, 0 where it never does. */
+/** Epsilon, and delta, which is 0 where there is none. */
 export interface Budget {
   readonly epsilon: number;
   readonly delta: number;

@@ -38,6 +38,8 @@ export interface LedgerStatus {
     readonly guarantee: Guarantee;
     /** Whether it waits to be sent. */
     readonly pending: boolean;
+    /** Whether its budget is spent and no report was made yet: randomizing failed, or the page was closed meanwhile. */
+    readonly booked: boolean;
   }[];
 }
 
@@ -63,21 +65,26 @@ export class PrivacyLedger {
   readonly persistent: boolean;
 
   /**
-   * The one report of this device for the randomizer's task. It is on the disk, and its budget spent, when the promise
-   * resolves; {@link PrivacyLedger.flush} sends it. Nothing is spent when it rejects.
+   * The one report of this device for the randomizer's task. It is on the disk when the promise resolves;
+   * {@link PrivacyLedger.flush} sends it.
+   *
+   * The budget is spent, on the disk, before the record is looked at, and stays spent whatever happens then. If
+   * randomizing fails (a column is missing, say), call it again: the task's one report can still be made, at no further
+   * cost.
    *
    * A report that waits already is the answer again, in every tab and whatever the record is now; it will go to the new
    * `url`. The record itself is not stored.
    *
    * @param randomizer - Of this package or of `ldp-pca/worker`.
-   * @param options - `url` is the aggregator's, as for {@link submit}; a relative one is made absolute now.
+   * @param options - `url` is the aggregator's, as for {@link submit}; a relative one is made absolute now. `id` is one that the
+   *   aggregator issued ({@link issuedId}), as for {@link Randomizer.randomize}.
    * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent, `budget` when it does
    *   not fit, `storage` when the storage fails; what {@link Randomizer.randomize} throws.
    */
   report<R>(
     randomizer: LedgerRandomizer<R>,
     record: R,
-    options: { readonly url: string | URL },
+    options: { readonly url: string | URL; readonly id?: string | undefined },
   ): Promise<Report>;
 
   /**
@@ -102,5 +109,5 @@ export class PrivacyLedger {
 export interface LedgerRandomizer<R> {
   readonly taskDigest: string;
   readonly guarantee: Guarantee;
-  randomize(record: R): Report | Promise<Report>;
+  randomize(record: R, options?: { readonly id?: string | undefined }): Report | Promise<Report>;
 }

@@ -1,9 +1,9 @@
 // What this device has promised and sent: one report per task, a budget over all tasks, and the reports that wait to be
-// sent. It is kept in IndexedDB, which all tabs of an origin share. The raw record never gets here.
+// sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent. It is kept in IndexedDB, which all tabs of an origin share. The raw record never gets here.
 
 import { allowed } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
-import { reportOf } from "./report.js";
+import { promising, reportOf } from "./report.js";
 import { absolute, submit } from "./submit.js";
 
 export class PrivacyLedger {
@@ -37,24 +37,34 @@ export class PrivacyLedger {
     return ledger;
   }
 
-  async report(randomizer, record, { url } = {}) {
+  async report(randomizer, record, { url, id } = {}) {
     if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
     const target = absolute(url).href;
     const { taskDigest, guarantee } = randomizer;
-    const grant = (report) =>
+    /** The report that waits already, at its new address; else what `change` makes of the booking, if there is one. */
+    const waiting = (change) =>
       this.#change((entries, write) => {
         const earlier = entries.find((entry) => entry.taskDigest === taskDigest);
-        if (earlier?.bytes) {
-          write.put({ ...earlier, url: target });
-          return reportOf(earlier.bytes, taskDigest, earlier.guarantee);
+        if (earlier && !earlier.bytes && !earlier.booked) {
+          throw failure("spent", `this device has sent its one report of task ${taskDigest}`);
         }
-        if (earlier) throw failure("spent", `this device has sent its one report of task ${taskDigest}`);
-        allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
-        if (report) write.add({ taskDigest, guarantee, url: target, bytes: report.bytes });
-        return report;
+        const entry = earlier?.bytes ? { ...earlier, url: target } : change(entries, earlier);
+        write.put(entry);
+        return entry.bytes && reportOf(entry.bytes, taskDigest, entry.guarantee);
       });
+    // The budget is spent, on the disk, before a value of the record is looked at, and nothing gives it back. Without a
+    // report the booking still stands for the task's one report.
+    const book = (entries, earlier) => {
+      if (!earlier) allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
+      return earlier ?? { taskDigest, guarantee, url: target, booked: true };
+    };
     // The transaction alone keeps a second tab from committing; the lock, from randomizing in vain.
-    return this.#alone(taskDigest, async () => (await grant()) ?? grant(await randomizer.randomize(record)));
+    return this.#alone(taskDigest, async () => {
+      const made = await waiting(book);
+      if (made) return made;
+      const { bytes } = promising(await randomizer.randomize(record, { id }));
+      return waiting(() => ({ taskDigest, guarantee, url: target, bytes }));
+    });
   }
 
   flush(options) {
@@ -79,7 +89,7 @@ export class PrivacyLedger {
   status() {
     return this.#change((entries) => ({
       ...total(entries),
-      reports: entries.map(({ url, bytes, ...report }) => ({ ...report, pending: isPending({ bytes }) })),
+      reports: entries.map(({ url, bytes, booked = false, ...report }) => ({ ...report, booked, pending: isPending({ bytes }) })),
     }));
   }
 
@@ -164,5 +174,5 @@ function transactions(database) {
 function memory() {
   const entries = new Map();
   const put = (entry) => entries.set(entry.taskDigest, entry);
-  return async (change) => change([...entries.values()], { add: put, put });
+  return async (change) => change([...entries.values()], { put });
 }

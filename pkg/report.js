@@ -37,9 +37,15 @@ export class Report {
   }
 }
 
-/** A report of bytes that are one. Keeps them. */
+/** A report of bytes that are one, with what it promises: `null` for nothing. Keeps the bytes. */
 export function reportOf(bytes, taskDigest, guarantee) {
   return new Report(KEY, bytes, taskDigest, guarantee);
+}
+
+/** The report, if it promises anything. */
+export function promising(report) {
+  if (report instanceof Report && report.guarantee) return report;
+  throw failure("argument", "give a Report, made by a Randomizer (and not from a seed)");
 }
 
 function hex(bytes) {

@@ -37,3 +37,15 @@ export interface Submission {
  *   {@link ArgumentError} for options that make no sense; the signal's reason when that aborts.
  */
 export function submit(report: Report, options: SubmitOptions): Promise<Submission>;
+
+/**
+ * An id for one report of the task, issued by its aggregator: `randomize(record, { id })` makes the report that has it. Aggregators
+ * take no others unless they are told to; one that takes any gives `undefined`, with which a report makes its own.
+ *
+ * It says nothing of a record, and can be asked for when the page starts. The aggregator can recognize the report by it.
+ *
+ * @param task - The task, or its `digest`.
+ * @param options - As for {@link submit}.
+ * @throws What {@link submit} throws.
+ */
+export function issuedId(task: { readonly digest: string }, options: SubmitOptions): Promise<string | undefined>;

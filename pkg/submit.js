@@ -1,7 +1,7 @@
-// Sends a report: the same bytes however often it takes, so that it counts once.
+// Sends a report: the same bytes however often it takes, so that it counts once. Before it is made, asks for its id.
 
 import { failure } from "./errors.js";
-import { Report } from "./report.js";
+import { promising } from "./report.js";
 
 const CODES = {
   404: "not-found",
@@ -11,11 +11,29 @@ const CODES = {
   422: "rejected",
   429: "rate-limit",
 };
+const REPORTS = "application/vnd.ldp-pca.reports";
 const PASSING = ["network", "rate-limit", "unavailable"];
 
-export async function submit(report, options = {}) {
+export async function submit(report, options) {
+  promising(report);
+  const status = ({ accepted, duplicate }) => accepted + duplicate === 1 && (accepted ? "accepted" : "duplicate");
+  const [found, attempts] = await send(report.taskDigest, "reports", report.bytes, REPORTS, options, status);
+  return { status: found, attempts };
+}
+
+export async function issuedId(task, options) {
+  try {
+    const first = ({ ids }) => ids?.[0];
+    return (await send(task.digest, "seeds", '{"count":1}', "application/json", options, first))[0];
+  } catch (error) {
+    // Reports of this task make their own.
+    if (error.status !== 409) throw error;
+  }
+}
+
+/** What `read` makes of the answer, and how many attempts it took. */
+async function send(task, what, body, type, options = {}, read) {
   const { url, signal, retries = 4, timeout = 30_000, delay = 500, maxDelay = 60_000 } = options;
-  if (!(report instanceof Report)) throw failure("argument", "give a Report, made by a Randomizer");
   for (const value of [retries, timeout, delay, maxDelay]) {
     // Timers count no further.
     if (typeof value !== "number" || !(value >= 0 && value < 2 ** 31)) {
@@ -23,11 +41,10 @@ export async function submit(report, options = {}) {
     }
   }
   const target = absolute(url);
-  target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${report.taskDigest}/reports`;
-  const body = report.bytes;
+  target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${task}/${what}`;
   for (let attempts = 1; ; attempts += 1) {
     try {
-      return { status: await post(target, body, signal, timeout), attempts };
+      return [await post(target, body, type, signal, timeout, read), attempts];
     } catch (error) {
       // An order to wait longer than we would is one to give up for now.
       const ordered = (error.retryAfter ?? 0) * 1000;
@@ -47,15 +64,15 @@ export function absolute(url) {
   }
 }
 
-/** One attempt: `accepted` or `duplicate`, or an error. */
-async function post(target, body, signal, timeout) {
+/** One attempt: what `read` makes of the answer, or an error. */
+async function post(target, body, type, signal, timeout, read) {
   let response;
   let text;
   try {
     const limit = AbortSignal.timeout(timeout);
     response = await fetch(target, {
       method: "POST",
-      headers: { "content-type": "application/vnd.ldp-pca.reports" },
+      headers: { "content-type": type },
       body,
       cache: "no-store",
       // Nothing beside the report says who sent it.
@@ -82,11 +99,9 @@ async function post(target, body, signal, timeout) {
       { status, retryAfter: seconds(headers.get("retry-after")) },
     );
   }
-  const { accepted, duplicate } = answer ?? {};
-  if (!headers.get("content-type")?.startsWith("application/json") || accepted + duplicate !== 1) {
-    throw failure("answer", `${target} answers ${status}, but not as an aggregator`, { status });
-  }
-  return accepted ? "accepted" : "duplicate";
+  const found = headers.get("content-type")?.startsWith("application/json") && read(answer ?? {});
+  if (!found) throw failure("answer", `${target} answers ${status}, but not as an aggregator`, { status });
+  return found;
 }
 
 /** The seconds that a Retry-After header asks for, as a number or as a date. */

@@ -3,16 +3,24 @@
 /** What one report promises. Without its relation and its unit a privacy parameter means nothing. */
 export interface Guarantee {
   /**
-   * The bound on the privacy loss. Whatever the record is, the probability of any report changes by a factor of at most
-   * `exp(epsilon)`.
+   * The bound on the privacy loss. With another record, the probability that the report is in any set of reports is
+   * larger by a factor of at most `exp(epsilon)`, and by `delta` besides.
    */
   readonly epsilon: number;
-  /** The probability with which the bound may fail; 0 where it never does. */
+  /** What is added; 0 for nothing. It is not the probability that the privacy loss exceeds epsilon. */
   readonly delta: number;
   /** What is hidden: any record in place of any other. */
   readonly neighbouring: "any-two-records";
   /** What is covered once: one report. Who sends two reports spends twice the budget. */
   readonly unit: "one-report";
+}
+
+/** How well the best test of one report does that tells any record from any other, the mechanism's noise and all. */
+export interface Detection {
+  /** The share of those with the other record whom it accuses falsely: 0.01. */
+  readonly falseAlarms: number;
+  /** The largest share of those with the record whom it then finds. Without a report that is `falseAlarms`. */
+  readonly power: number;
 }
 
 /** A column as the task's JSON states it. */
@@ -22,7 +30,7 @@ export type Column =
       readonly type: "categorical";
       readonly name: string;
       readonly values: readonly string[];
-      readonly unseen: "zero" | "error";
+      readonly unseen: "zero" | "other";
     }
   | { readonly type: "ignored"; readonly name: string };
 
@@ -33,7 +41,7 @@ export interface Schema {
 
 /** The task's JSON. */
 export interface TaskDocument<S extends Schema = Schema> {
-  readonly version: 1;
+  readonly version: 2;
   readonly schema: S;
   readonly bounding: { readonly type: "unit-norm" } | { readonly type: "clip"; readonly radius: number };
   /**
@@ -56,12 +64,13 @@ export interface TaskDocument<S extends Schema = Schema> {
  * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns,
  * strings for categorical ones), or one number per column in the order of the columns, ignored ones included.
  *
- * Only an object's own properties count. Unknown and missing columns, wrong types, NaN and infinity are errors.
+ * A question that was skipped is `null`, `undefined` or NaN (and an infinite number is none): its column contributes
+ * nothing. Only an object's own properties count. Unknown and missing columns and wrong types are errors.
  */
-export type RecordInput = Readonly<Record<string, number | string>> | RecordNumbers;
+export type RecordInput = Readonly<Record<string, number | string | null | undefined>> | RecordNumbers;
 
 /** One number per column, in the order of the columns, ignored ones included. */
-export type RecordNumbers = readonly number[] | Float64Array;
+export type RecordNumbers = readonly (number | null | undefined)[] | Float64Array;
 
 /**
  * The records of a task whose columns TypeScript knows: exactly the columns that are not ignored, each with its type.
@@ -75,8 +84,12 @@ export type RecordOf<S extends Schema> = string extends S["columns"][number]["na
           readonly [C in S["columns"][number] as C extends { type: "ignored" } ? never : C["name"]]: ValueOf<C>;
         };
 
-type ValueOf<C extends Column> = C extends { type: "categorical"; unseen: "error" }
-  ? C["values"][number]
-  : C extends { type: "categorical" }
-    ? string
-    : number;
+// Any other text of a column that gives unseen values nothing is most likely a mistake.
+type ValueOf<C extends Column> =
+  | (C extends { type: "categorical"; unseen: "zero" }
+      ? C["values"][number]
+      : C extends { type: "categorical" }
+        ? string
+        : number)
+  | null
+  | undefined;

@@ -3,6 +3,8 @@
 import { init, LdpPcaError, Randomizer, Task, version } from "./index.js";
 import { failure } from "./errors.js";
 
+const NO_LIMITS = { maxEpsilon: Infinity, maxDelta: 1, maxReportBytes: Infinity, maxDraws: Infinity };
+
 const objects = new Map();
 
 const methods = {
@@ -12,18 +14,16 @@ const methods = {
   parse(handle, json) {
     const task = Task.parse(json);
     objects.set(handle, task);
-    const { digest, dimension, featureNames, guarantee, oddsFactor, reportBytes } = task;
-    return { digest, dimension, featureNames, guarantee, oddsFactor, reportBytes, text: String(task) };
+    return { ...task, text: String(task) };
   },
 
   randomizer(handle, task) {
     // The page has compared what the task asks for with its limits.
-    objects.set(handle, new Randomizer(held(task), { maxEpsilon: Infinity, maxDelta: 1 }));
+    objects.set(handle, new Randomizer(held(task), NO_LIMITS));
   },
 
-  randomize(handle, record, seeded, issued) {
-    const randomizer = held(handle);
-    return (seeded ? randomizer.randomizeSeeded(record, seeded.seed) : randomizer.randomize(record, issued)).bytes;
+  randomize(handle, record, options) {
+    return held(handle).randomize(record, options).bytes;
   },
 
   free(handle) {

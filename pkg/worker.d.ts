@@ -2,7 +2,7 @@
 
 import type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 import type { Report } from "./report.js";
-import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
+import type { Detection, Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
 export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 export * from "./common.js";
@@ -35,8 +35,9 @@ export class Task<const S extends Schema = Schema> {
   readonly dimension: number;
   readonly featureNames: string[];
   readonly guarantee: Guarantee;
-  readonly oddsFactor: number;
+  readonly detection: Detection;
   readonly reportBytes: number;
+  readonly draws: number;
   toJSON(): TaskDocument<S>;
   toString(): string;
   free(): void;
@@ -53,7 +54,6 @@ export class Randomizer<const S extends Schema = Schema> {
   readonly taskDigest: string;
   readonly guarantee: Guarantee;
   randomize(record: RecordOf<S>, options?: RandomizeOptions): Promise<Report>;
-  randomizeSeeded(record: RecordOf<S>, seed: Uint8Array): Promise<Report>;
   free(): void;
   [Symbol.dispose](): void;
 }

@@ -1,7 +1,7 @@
 // The client with its work in a worker: the same API, with promises where there is something to compute, and the
 // page's own thread stays free.
 
-import { allowed, expectDigest, fetchTask } from "./checks.js";
+import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { reportOf } from "./report.js";
 
@@ -108,22 +108,15 @@ export class Randomizer {
   constructor(task, limits) {
     const from = handleOf(task);
     this.guarantee = allowed({ ...task.guarantee }, limits);
+    affordable(task, limits);
     this.taskDigest = task.digest;
     // If this fails, so does what is asked of the randomizer.
     call("randomizer", this.#handle, from).catch(() => {});
     dropped.register(this, this.#handle, this);
   }
 
-  randomize(record, { id } = {}) {
-    return this.#report(record, undefined, { id });
-  }
-
-  randomizeSeeded(record, seed) {
-    return this.#report(record, { seed });
-  }
-
-  async #report(record, seeded, issued) {
-    const bytes = await call("randomize", alive(this.#handle, "randomizer"), record, seeded, issued);
+  async randomize(record, { id } = {}) {
+    const bytes = await call("randomize", alive(this.#handle, "randomizer"), record, { id });
     return reportOf(bytes, this.taskDigest, this.guarantee);
   }
 

@@ -129,58 +129,60 @@ def write_conversions():
     write("gaussian.json", about, 2e-6, cases)
 
 
-def shuffled_delta(clone, seen, e0, n, epsilon):
-    """The hockey-stick divergence of the two laws, one number of clones after the other, without buckets.
+def shuffled_delta(counted, idle, costs, factor, n):
+    """The statement of src/privacy/amplification/blanket.rs, (f / n) E[(gain a - loss b - cost c)_+], by summation.
 
-    For each number t of counted draws the law of the number k of the first kind is summed over its upper tail with
-    scipy's binomial survival functions; the threshold is searched, not solved for.
+    Over every number t = a + b of counted draws and, given it, every number c of idle ones; a is binomial given t, and
+    its part above the threshold is a difference of two of scipy's survival functions.
     """
-    e, likelier = math.exp(epsilon), math.exp(e0) / (1 + math.exp(e0))
-    mean, deviation = (n - 1) * clone, math.sqrt((n - 1) * clone * (1 - clone))
-    low, high = max(0, int(mean - 12 * deviation - 40)), min(n - 1, int(mean + 12 * deviation + 40))
-    t = numpy.arange(low, high + 2)
-    before, now = stats.binom.pmf(t - 1, n - 1, clone), stats.binom.pmf(t, n - 1, clone)
+    gain, loss, cost = costs
+    total = 0.0
+    for t in around(n, 2 * counted):
+        if t == 0:
+            continue
+        idles = around(n - t, idle / (1 - 2 * counted)) if idle > 0 else numpy.array([0])
+        masses = stats.binom.pmf(idles, n - t, idle / (1 - 2 * counted)) if idle > 0 else numpy.array([1.0])
+        threshold = (loss * t + cost * idles) / (gain + loss)
+        first = numpy.floor(threshold) + 1
+        upper = t / 2 * stats.binom.sf(first - 2, t - 1, 0.5) - threshold * stats.binom.sf(first - 1, t, 0.5)
+        total += stats.binom.pmf(t, n, 2 * counted) * float(masses @ numpy.maximum(upper, 0))
+    return factor * (gain + loss) * total / n
 
-    def mass(k, own, counted_law, other_law):
-        counted = own * counted_law(k - 1) + (1 - own) * counted_law(k)
-        return seen * before * numpy.where(t > 0, counted, 0) + (1 - seen) * now * other_law(k)
 
-    def excess(k, of):
-        laws = (lambda j: of(j, t - 1, 0.5)), (lambda j: of(j, t, 0.5))
-        return mass(k, likelier, *laws) - e * mass(k, 1 - likelier, *laws)
-
-    # Single probabilities are in excess from some k on, above t / 2: bisect for it.
-    lower, upper = t // 2, t + 1
-    while (lower < upper).any():
-        middle = (lower + upper) // 2
-        below = (excess(middle, stats.binom.pmf) < 0) & (lower < upper)
-        lower, upper = numpy.where(below, middle + 1, lower), numpy.where(below, upper, numpy.maximum(middle, lower))
-    tails = excess(lower, lambda j, n, p: stats.binom.sf(j - 1, n, p))
-    return float(numpy.maximum(tails, 0).sum())
+def around(n, p):
+    """All counts but those beyond 11 standard deviations."""
+    mean, width = n * p, 11 * math.sqrt(n * p * (1 - p)) + 40
+    return numpy.arange(max(0, int(mean - width)), min(n, int(mean + width)) + 1)
 
 
 def write_shuffle():
     cases = []
-    caps = {0.5: (64, 17), 1.0: (64, 13), 2.0: (128, 16), 4.0: (256, 9), 6.0: (1024, 8)}
-    batches = [(0.5, 10**3), (1.0, 10**3), (1.0, 10**5), (2.0, 10**4), (4.0, 10**5), (4.0, 10**6), (6.0, 10**6)]
+    caps = {0.5: (64, 17), 1.0: (64, 13), 2.0: (128, 16), 4.0: (256, 9), 6.0: (1024, 8), 8.0: (4096, 7)}
+    batches = [
+        (0.5, 10**3), (1.0, 10**3), (1.0, 10**5), (2.0, 10**4), (4.0, 10**2), (4.0, 10**5), (6.0, 10**3), (6.0, 10**6),
+        (8.0, 30), (8.0, 10**4),
+    ]  # fmt: skip
     for e0, n in batches:
         candidates, cap = caps[e0]
-        total = cap * math.exp(e0) + candidates - cap
-        p = min(cap, candidates - cap) / total
-        for bound, clone, seen in [
-            ("any", math.exp(-e0), 1.0),
-            ("two-level", 2 / (math.exp(e0) + 1), 1.0),
-            ("cap", 2 * p, (math.exp(e0) + 1) * p),
-        ]:
-            for part in (0.02, 0.05, 0.1, 0.2, 0.4):
-                delta = shuffled_delta(clone, min(seen, 1.0), e0, n, part * e0)
+        up = math.exp(e0)
+        for bound, cap in [("any", cap), ("cap", candidates // 2), ("cap", cap), ("cap", candidates - cap)]:
+            total = cap * up + candidates - cap
+            for part in (0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8):
+                growth = math.expm1(part * e0)
+                gain, loss = up - growth - 1, up * (growth + 1) - 1
+                if bound == "any":
+                    delta = shuffled_delta(1 / (2 * up), 0, (gain, loss, 0), 2 * up / (up + 1), n)
+                else:
+                    counted, idle = min(cap, candidates - cap) / total, abs(candidates - 2 * cap) / total
+                    cost = growth if 2 * cap <= candidates else up * growth
+                    delta = shuffled_delta(counted, idle, (gain, loss, cost), 1, n)
                 if delta > 1e-13:
                     cases.append({
                         "bound": bound, "epsilon0": e0, "candidates": candidates, "cap": cap, "reports": n,
                         "epsilon": part * e0, "delta": delta,
                     })  # fmt: skip
     about = (
-        "delta of n shuffled reports: the laws of Feldman, McMillan & Talwar summed over every number of clones with "
+        "delta of n shuffled reports: the privacy blanket (Balle, Bell, Gascon & Nissim 2019) summed over all counts with "
         "scipy's binomial functions; reference_error is relative"
     )
     write("shuffle.json", about, 1e-7, cases)

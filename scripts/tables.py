@@ -45,24 +45,63 @@ def normal_quantile(p):
     return sqrt(mpf(2)) * erfinv(2 * p - 1)
 
 
-def write_quantile_table(scale=30, bits=12):
-    """Values round(scale Phi^-1((i + 1/2) / 2^bits)); only the upper half, as how often each value 0, 1, 2, … occurs."""
-    half = 2 ** (bits - 1)
-    values = [int(floor(scale * normal_quantile((half + i + mpf(1) / 2) / 2**bits) + mpf(1) / 2)) for i in range(half)]
-    counts = [values.count(v) for v in range(max(values) + 1)]
-    assert sum(counts) == half and max(values) <= 127
-    rows = [counts[i : i + 20] for i in range(0, len(counts), 20)]
+def tail_energy(x):
+    """E[G^2; G > x] for a standard normal G."""
+    return x * exp(-x * x / 2) / sqrt(2 * mp.pi) + upper_tail(x)
+
+
+def candidate_table(scale=29, bits=12, split=4, extra=4, largest=127):
+    """The entries of positive numbers from the largest down, as (magnitude, weight in 2^-(bits + extra)).
+
+    Each of the `split` outermost cells of a 2^-bits quantile grid is cut into 2^extra. Every cell, from the outermost in, gets
+    the integer that brings the sum of squares so far closest to that of scale x G beyond the cell's inner edge; no
+    integer exceeds `largest` or the one before.
+    """
+    parts = 2**extra
+    widths = [1] * (split * parts) + [parts] * (2 ** (bits - 1) - split)
+    whole = 2 ** (bits + extra)
+    entries, outside, energy, magnitude = [], 0, mpf(0), largest
+    for width in widths:
+        outside += width
+        edge = normal_quantile(1 - mpf(outside) / whole)
+        wanted = whole * scale**2 * tail_energy(edge)
+        magnitude = min(range(magnitude + 1), key=lambda m: abs(energy + width * m * m - wanted))
+        energy += width * magnitude**2
+        entries.append((magnitude, width))
+    return entries
+
+
+def write_quantile_table():
+    entries = candidate_table()
+    counts = [sum(width for magnitude, width in entries if magnitude == m) for m in range(entries[0][0] + 1)]
+    assert sum(counts) == 2**15 and len(counts) <= 128
+    # The tail is looked up by 16-bit numbers, the rest by their upper 12 bits.
+    assert all(width == 1 for _, width in entries[:64]) and all(width == 16 for _, width in entries[64:])
     lines = [
-        "//! Frozen quantile table of the candidate coordinates. Written by scripts/tables.py; do not edit.",
+        "//! Frozen table of the candidate coordinates. Written by scripts/tables.py; do not edit.",
         "",
-        f"/// How often each magnitude 0, 1, 2, … occurs among the {half} values round({scale} Phi^-1((i + 1/2) / {2**bits})), i >= {half}.",
+        "/// How often each magnitude 0, 1, 2, … occurs among the entries of the 16-bit numbers from 32768 on, which ascend.",
+        "#[rustfmt::skip]",
         f"pub(super) const MAGNITUDE_COUNTS: [u16; {len(counts)}] = [",
-        *["    " + " ".join(f"{c}," for c in row) for row in rows],
+        *["    " + " ".join(f"{c}," for c in counts[i : i + 20]) for i in range(0, len(counts), 20)],
         "];",
         "",
     ]
     (root / "src/mechanism/double_cap/quantiles.rs").write_text("\n".join(lines))
-    print("second moment of the candidate table:", 2 * sum(v * v for v in values), "/", 2**bits)
+    print("second moment of the candidate table:", 2 * sum(m * m * width for m, width in entries), "/", 2**16)
+
+
+# Multiples of ln 2 are where 2^32 e^epsilon is next to an integer.
+WEIGHTS_AT = sorted(
+    [1e-6, 1e-5, 2.0**-10, 0.01, 0.1, 0.25, 0.3, 0.5, 0.6931471805599454, 0.7, 1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 4.0, 4.5, 5.0, 6.0, 6.5, 7.3, 8.0, 10.0]
+    + [11.090354888959126, 12.0, 16.0, 20.0, 21.48]
+    + [k * 0.6931471805599453 for k in (1, 2, 3, 5, 8, 16, 20)]
+)
+
+
+def cap_weight(epsilon):
+    """floor(2^32 e^epsilon) of the 64-bit floating-point number."""
+    return int(floor(mpf(2) ** 32 * exp(mpf(epsilon))))
 
 
 def analytic_variance(epsilon, delta=mpf(10) ** -6, sensitivity=sqrt(mpf(2))):
@@ -76,8 +115,23 @@ def analytic_variance(epsilon, delta=mpf(10) ** -6, sensitivity=sqrt(mpf(2))):
     return high**2
 
 
+def print_tradeoff(alpha=mpf(1) / 100):
+    """The largest power at 1 % false alarms: of Gaussian noise by its rho, and calibrated with how often its loss exceeds epsilon."""
+    def power(shift, alpha):
+        return upper_tail(-normal_quantile(alpha) - shift)
+    for rho in ("0.001", "0.1", "1", "10"):
+        for share in ("1e-6", "0.01", "0.3", "0.999"):
+            print("power at rho", rho, "alpha", share, mp.nstr(power(sqrt(2 * mpf(rho)), mpf(share)), 17))
+    for e in map(mpf, ("0.5", "1", "2", "4", "6", "8")):
+        shift = sqrt(2 / analytic_variance(e))
+        print("epsilon", e, "power", mp.nstr(power(shift, alpha), 17), "P[loss > epsilon]", mp.nstr(upper_tail(e / shift - shift / 2), 17))
+
+
 if __name__ == "__main__":
     write_gaussian_table()
     write_quantile_table()
     for e in ("0.1", "0.5", "1", "2", "4", "8", "16"):
         print("sigma^2 at epsilon", e, mp.nstr(analytic_variance(mpf(e)), 17))
+    print_tradeoff()
+    for e in WEIGHTS_AT:
+        print("double-cap's weight at epsilon", repr(e), "is", cap_weight(e))

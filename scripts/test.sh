@@ -6,7 +6,7 @@
 #   wasm       lints for wasm, Rust tests in a headless Chromium
 #   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 #   consumers  the packed package in bundlers, browsers and other runtimes
-#   python     the wheel: lints, types, tests
+#   python     the formats in a second implementation; the wheel: lints, types, tests
 #   spark      the wheel in Spark, on executors in processes of their own
 set -euo pipefail
 # shellcheck source=scripts/env.sh
@@ -48,6 +48,7 @@ main() {
     step browser "JavaScript tests in browsers" node_tests tests/browser/*.test.js
     step consumers "the packed package" node_tests tests/consumers/*.test.js
     step python "lints for Python" lints_for_python
+    step python "a second implementation of the formats" python3 tests/independent/test_format.py
     step "python spark" "the wheel" scripts/build-wheel.sh
     step python "Python tests" python_tests python python/tests --ignore python/tests/spark
     step spark "tests in Spark 4" python_tests spark4 python/tests/spark

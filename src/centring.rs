@@ -13,7 +13,8 @@
 //! ```
 //!
 //! and the covariance is `S - mu mu^T`. Under unit norm the record is normalised first: S and mu are then those of the
-//! directions, which is allowed and means just that.
+//! directions, which is allowed and means just that. A record without a direction (all values 0 or missing) has x = 0:
+//! both averages count it with 0. Under unit norm its y is 0 too.
 //!
 //! # Privacy
 //! *Statement.* A report of a centred task has the guarantee of the same mechanism without centring: the same epsilon,
@@ -118,10 +119,13 @@ impl Centring {
         self.covariance_factor() * outlier
     }
 
-    /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding).
+    /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding). A record without direction under
+    /// unit norm stays the zero vector: the constant beside it would have to be a direction of its own.
     pub(crate) fn augment(self, record: &BoundedRecord) -> BoundedRecord {
         let share = (1.0 - self.weight).sqrt();
-        let coordinates = record.coordinates().iter().map(|&x| share * without_dust(x)).chain([self.weight.sqrt()]);
+        // Nothing tells the time which it was: the constant is multiplied by 0 or 1.
+        let constant = self.weight.sqrt() * f64::from(u8::from(record.has_direction()));
+        let coordinates = record.coordinates().iter().map(|&x| share * without_dust(x)).chain([constant]);
         BoundedRecord::from_parts(coordinates.collect(), record.bounding())
     }
 }
@@ -196,6 +200,16 @@ mod tests {
                 assert!((augmented.coordinates()[3].powi(2) - weight).abs() < 1e-15);
             }
         }
+    }
+
+    #[test]
+    fn a_record_without_direction_stays_the_zero_vector() {
+        let augmented = |bounding| {
+            let record = BoundedRecord::new(vec![0.0, -0.0], bounding).unwrap();
+            Centring::default().augment(&record).coordinates().to_vec()
+        };
+        assert_eq!(augmented(Bounding::UnitNorm), [0.0; 3]);
+        assert_eq!(augmented(Bounding::Clip { radius: Radius::new(1.0).unwrap() }), [0.0, 0.0, 0.5]);
     }
 
     #[test]

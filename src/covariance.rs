@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::Centring;
-use crate::mechanism::{LocalRandomizer, Mechanism};
+use crate::mechanism::{LocalRandomizer, Mechanism, Pull};
 use crate::noise::NoiseLaw;
 use crate::record::Bounding;
 use crate::report::Report;
@@ -19,6 +19,10 @@ use crate::task::Task;
 /// would make `mean mean^T` too large by its variance, which is known and added back. That makes the centred covariance
 /// unbiased with Gaussian noise. With double-cap, whose noise depends on the record, a bias of the order of `E[x x^T] /
 /// (gain w n)` stays, where the noise is of the order of `1 / (gain sqrt(n))`.
+///
+/// Of double-cap reports "unbiased" is meant to 1e-3: the expectation is off by a matrix of spectral norm below that, where
+/// a record (with its lift, under clip) has length one ([`double_cap`](crate::mechanism::double_cap)). With centring that
+/// is so of the extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
 ///
 /// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
 #[derive(Clone, Debug, PartialEq)]
@@ -227,6 +231,27 @@ impl Covariance {
         self.noise_factor
     }
 
+    /// How far `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the statement of
+    /// [`Pull`], whatever they are.
+    ///
+    /// With centring, the matrix is `c M - mean mean^T` and a multiple of the identity, M being the block of the second moments that the
+    /// statement is about. Where those move by a matrix of norm p, the mean moves by a vector of length q <= f p, and `mean
+    /// mean^T` by no more than `q (2 |mean| + q)` in norm: c and f are the factors of the centring, and the mean is the one that was estimated.
+    #[must_use]
+    pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
+        let (bounding, bounded) = (task.bounding(), task.mechanism().pull().of(hostile, self.records));
+        let Some((centring, mean)) = task.centring().zip(self.mean.as_ref()) else {
+            return bounded.scaled(bounding.covariance_scale());
+        };
+        let squared_length: f64 = mean.values.iter().map(|value| (value / bounding.length_scale()).powi(2)).sum();
+        bounded.map(|pull| {
+            let shift = centring.mean_factor() * pull;
+            let moved = centring.covariance_factor() * pull + shift * (2.0 * squared_length.sqrt() + shift);
+            // For the roundings of this sum and of the mean's length.
+            moved * bounding.covariance_scale() * (1.0 + 1e-9)
+        })
+    }
+
     /// How the estimate scatters about the truth: to predict its error, denoise it, or draw it again. `None` with
     /// centring, where the noise of the mean comes on top.
     #[must_use]
@@ -276,7 +301,7 @@ mod tests {
             r#"{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}"#,
         ] {
             let task = Task::from_json(&format!(
-                r#"{{"version": 1, "schema": {{"columns": [
+                r#"{{"version": 2, "schema": {{"columns": [
                     {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
                     {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
                 ]}}, "bounding": {{"type": "clip", "radius": 3}}, "mechanism": {mechanism}, "folds": 3}}"#
@@ -294,10 +319,57 @@ mod tests {
         }
     }
 
+    /// Three of 300 reports are replaced by another one: no eigenvalue moves beyond the bound, which is that of any two reports with double-cap, and
+    /// the worst moves some of it. With centring the bound adds up what happens to the moments and to the mean.
+    #[test]
+    fn hostile_reports_move_no_eigenvalue_beyond_the_bound_with_centring_and_radius() {
+        for (centring, nearly) in [("", 0.1), (r#""centring": {"weight": 0.25},"#, 0.02)] {
+            let task = Task::from_json(&format!(
+                r#"{{"version": 2, "schema": {{"columns": [
+                    {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
+                    {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
+                ]}}, "bounding": {{"type": "clip", "radius": 3}}, {centring}
+                "mechanism": {{"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}}, "folds": 1}}"#
+            ))
+            .unwrap();
+            let record = task.bound(vec![1.0, -2.0]).unwrap();
+            let mut rng = ChaCha20Rng::from_seed([9; 32]);
+            let mut reports: Vec<Report> =
+                (0..300).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let estimate = |reports: &[Report]| {
+                let mut aggregate = Aggregate::empty(&task);
+                aggregate.accumulate(&task, reports).unwrap();
+                Covariance::estimate(&aggregate, &task).unwrap()
+            };
+            let honest = estimate(&reports);
+            let values = |covariance: &Covariance| {
+                let mut values: Vec<f64> =
+                    covariance.matrix().clone().symmetric_eigenvalues().iter().copied().collect();
+                values.sort_by(f64::total_cmp);
+                values
+            };
+            // The worst of 500, tried one after the other.
+            let (mut moved, mut bound) = (0.0f64, 0.0);
+            for _ in 0..500 {
+                let hostile = task.randomize_with_rng(&record, &mut rng).unwrap();
+                reports[..3].fill(hostile);
+                let attacked = estimate(&reports);
+                let changes = values(&attacked).into_iter().zip(values(&honest)).map(|(a, b)| (a - b).abs());
+                let change = changes.fold(0.0, f64::max);
+                let allowed = attacked.pull(&task, 3).unchecked;
+                assert!(change <= allowed, "{change} {allowed}");
+                if change > moved {
+                    (moved, bound) = (change, allowed);
+                }
+            }
+            assert!(moved > nearly * bound, "{centring} {moved} {bound}");
+        }
+    }
+
     #[test]
     fn a_fold_and_the_rest_weigh_up_to_the_whole() {
         let task = Task::from_json(
-            r#"{"version": 1, "schema": {"columns": [
+            r#"{"version": 2, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 1},
                 {"name": "b", "type": "numeric", "offset": 0, "scale": 1}
             ]}, "bounding": {"type": "unit-norm"},

@@ -2,36 +2,49 @@
 
 use crate::aggregate::AggregateError;
 use crate::audit::AuditError;
+use crate::centring::CentringError;
 use crate::covariance::CovarianceError;
-use crate::mechanism::{MechanismError, RandomizeError};
+use crate::json::JsonError;
+use crate::linalg::EigenError;
+use crate::mechanism::{MechanismError, PayloadError, RandomizeError, RangeError};
 use crate::noise::NoiseError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
+use crate::privacy::ledger::LedgerError;
 use crate::record::RecordError;
 use crate::recovery::{BootstrapError, PenaltyError, RecoveryError};
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
-use crate::simulation::SimulationError;
+use crate::simulation::{PopulationError, SimulationError};
 use crate::subspace::SubspaceError;
 use crate::task::TaskError;
 
-/// Any error of the pipeline, by stage.
+/// Any error of the library, by stage. The faces (`cli`, `server`, `js`) and the methods of the literature have their own.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A privacy parameter.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
+    /// A person's ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// The schema, or a record under it.
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// A record's numbers.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// Centring.
+    #[error(transparent)]
+    Centring(#[from] CentringError),
     /// A mechanism's parameters.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
+    /// A JSON text.
+    #[error(transparent)]
+    Json(#[from] JsonError),
     /// A task document.
     #[error(transparent)]
     Task(#[from] TaskError),
@@ -44,12 +57,21 @@ pub enum Error {
     /// A report's bytes.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// A report's payload.
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
+    /// A report beyond what honest noise makes.
+    #[error(transparent)]
+    Range(#[from] RangeError),
     /// An aggregate.
     #[error(transparent)]
     Aggregate(#[from] AggregateError),
     /// Debiasing.
     #[error(transparent)]
     Covariance(#[from] CovarianceError),
+    /// An eigendecomposition.
+    #[error(transparent)]
+    Eigen(#[from] EigenError),
     /// Recovering components.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
@@ -68,10 +90,86 @@ pub enum Error {
     /// Comparing subspaces.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
+    /// A population to simulate.
+    #[error(transparent)]
+    Population(#[from] PopulationError),
     /// Simulating a collection.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// Auditing a randomizer.
     #[error(transparent)]
     Audit(#[from] AuditError),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The names of these types, each of which converts into [`Error`].
+    macro_rules! converting {
+        ($($name:ident),+ $(,)?) => {{
+            fn converts<E: Into<Error>>() -> String {
+                core::any::type_name::<E>().rsplit("::").next().unwrap_or_default().to_owned()
+            }
+            vec![$(converts::<$name>()),+]
+        }};
+    }
+
+    /// What is declared as an error under `folder`, but for the faces and the methods of the literature.
+    fn declared(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if ["cli", "server", "js", "baselines", "experiments"].contains(&name) {
+                continue;
+            }
+            if path.is_dir() {
+                declared(&path, found);
+                continue;
+            }
+            for line in fs::read_to_string(&path).unwrap().lines() {
+                let declaration = line.strip_prefix("pub enum ").or_else(|| line.strip_prefix("pub struct "));
+                let name = declaration.and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
+                found.extend(name.filter(|name| name.ends_with("Error") && *name != "Error").map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    fn every_public_error_of_the_library_converts_into_the_one() {
+        let listed = converting![
+            AggregateError,
+            AuditError,
+            BootstrapError,
+            CentringError,
+            CovarianceError,
+            EigenError,
+            EntropyError,
+            JsonError,
+            LedgerError,
+            MechanismError,
+            NoiseError,
+            PayloadError,
+            PenaltyError,
+            PopulationError,
+            PredictionError,
+            PrivacyError,
+            RandomizeError,
+            RangeError,
+            RecordError,
+            RecoveryError,
+            ReportError,
+            SchemaError,
+            SimulationError,
+            SubspaceError,
+            TaskError,
+        ];
+        let mut found = Vec::new();
+        declared(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        found.sort();
+        assert_eq!(found, listed);
+    }
 }

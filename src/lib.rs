@@ -12,11 +12,11 @@
 //!
 //! // The public parameters of a collection, fixed before the first report.
 //! let task = Task::from_json(r#"{
-//!     "version": 1,
+//!     "version": 2,
 //!     "schema": {"columns": [
 //!         {"type": "numeric", "name": "height", "offset": 170, "scale": 30},
 //!         {"type": "numeric", "name": "weight", "offset": 70, "scale": 40},
-//!         {"type": "categorical", "name": "sport", "values": ["none", "some", "much"], "unseen": "error"}
+//!         {"type": "categorical", "name": "sport", "values": ["none", "some", "much"], "unseen": "zero"}
 //!     ]},
 //!     "bounding": {"type": "clip", "radius": 1.5},
 //!     "mechanism": {"type": "double-cap", "epsilon": 4, "candidates": 64, "cap": 3},
@@ -67,7 +67,7 @@
 //! | [`covariance`] | sums | debiased estimate with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
-//! Beside them: [`privacy`] (parameters, guarantees, calibration, composition, ledger, shuffling), [`sampling`] (noise
+//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, ledger, shuffling), [`sampling`] (noise
 //! primitives), [`noise`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
 //! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
 //! with), `baselines` and `experiments` (the methods of the literature, and its tables and figures, run again), [`audit`] (a
@@ -79,7 +79,7 @@
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
 //! nothing of ours. `cfg(target…)` appears only here, in `main.rs`, `js`, `server` and
 //! [`mechanism::double_cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
-//! [`error::Error`] holds them all.
+//! [`error::Error`] holds them all (not those of the faces and of the methods of the literature).
 //!
 //! # Features
 //!

@@ -12,7 +12,8 @@ use crate::json::{Read, Reader};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Bounding {
-    /// The record divided by its Euclidean norm: only its direction is used. The zero vector is an error.
+    /// The record divided by its Euclidean norm: only its direction is used. The zero vector has none and stays the zero
+    /// vector: it contributes nothing.
     UnitNorm,
     /// The record divided by `radius`, and scaled back to the unit sphere if it is longer than `radius`.
     Clip {
@@ -117,42 +118,37 @@ pub struct BoundedRecord {
 }
 
 impl BoundedRecord {
-    /// Bounds `values` (d numbers, in the order of the encoded features) as the task says.
+    /// Bounds `values` (d numbers, in the order of the encoded features) as the task says. Every vector has a bounded
+    /// record, since a refusal would tell something about it: NaN and infinities stand for a value that is missing, and
+    /// count as 0.
     ///
     /// ```
     /// use ldp_pca::record::{BoundedRecord, Bounding};
-    /// let record = BoundedRecord::new(vec![3.0, 4.0], Bounding::UnitNorm)?;
-    /// assert_eq!(record.coordinates(), [0.6, 0.8]);
-    /// assert!(BoundedRecord::new(vec![0.0, 0.0], Bounding::UnitNorm).is_err());
-    /// assert!(BoundedRecord::new(vec![1.0, f64::NAN], Bounding::UnitNorm).is_err());
+    /// let record = BoundedRecord::new(vec![3.0, f64::NAN, 4.0], Bounding::UnitNorm)?;
+    /// assert_eq!(record.coordinates(), [0.6, 0.0, 0.8]);
+    /// assert_eq!(BoundedRecord::new(vec![0.0, 0.0], Bounding::UnitNorm)?.coordinates(), [0.0, 0.0]);
+    /// assert!(BoundedRecord::new(vec![], Bounding::UnitNorm).is_err());
     /// # Ok::<(), ldp_pca::record::RecordError>(())
     /// ```
     ///
     /// # Errors
-    /// [`RecordError`] for an empty or zero vector and for values that are not finite.
+    /// [`RecordError::Empty`] for a vector without coordinates.
     pub fn new(values: Vec<f64>, bounding: Bounding) -> Result<Self, RecordError> {
         if values.is_empty() {
             return Err(RecordError::Empty);
         }
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            return Err(RecordError::NotFinite { index, value: values[index] });
-        }
-        // Dividing by the largest magnitude first keeps the squares inside the range of f64 for every finite record.
-        let largest = values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
-        if largest == 0.0 {
-            return match bounding {
-                Bounding::UnitNorm => Err(RecordError::Zero),
-                Bounding::Clip { .. } => Ok(Self { coordinates: values, bounding }),
-            };
-        }
-        let relative_norm = values.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt();
         let mut coordinates = values;
-        match bounding {
-            Bounding::Clip { radius } if largest / radius.0 * relative_norm <= 1.0 => {
-                coordinates.iter_mut().for_each(|value| *value /= radius.0);
-            }
-            _ => coordinates.iter_mut().for_each(|value| *value = *value / largest / relative_norm),
-        }
+        coordinates.iter_mut().for_each(|value| *value = present_or_zero(*value));
+        // Dividing by the largest magnitude first keeps the squares inside the range of f64. Neither divisor is 0, so that
+        // the zero vector takes the same way as any other.
+        let largest = coordinates.iter().fold(f64::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
+        let relative_norm =
+            coordinates.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+        let divisors = match bounding {
+            Bounding::Clip { radius } if largest / radius.0 * relative_norm <= 1.0 => (radius.0, 1.0),
+            _ => (largest, relative_norm),
+        };
+        coordinates.iter_mut().for_each(|value| *value = *value / divisors.0 / divisors.1);
         Ok(Self { coordinates, bounding })
     }
 
@@ -176,6 +172,13 @@ impl BoundedRecord {
         &column * column.transpose() * self.bounding.covariance_scale()
     }
 
+    /// Whether the record is one to its mechanism: not the zero vector under unit norm, which has no direction. Found
+    /// without a branch that would tell.
+    pub(crate) fn has_direction(&self) -> bool {
+        let magnitudes = self.coordinates.iter().fold(0, |all, x| all | (x.to_bits() << 1));
+        (magnitudes != 0) | (self.bounding != Bounding::UnitNorm)
+    }
+
     /// The number of coordinates, d.
     #[must_use]
     pub fn dimension(&self) -> usize {
@@ -189,28 +192,18 @@ impl BoundedRecord {
     }
 }
 
-/// Why a row of numbers cannot become a record.
+/// The number, or 0 where it is NaN or infinite: a value that is missing contributes nothing.
+pub(crate) fn present_or_zero(value: f64) -> f64 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+/// Why a row of numbers cannot become a record. It depends on how many there are, never on what they are.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// No values at all.
     #[error("the record is empty: give one number per feature")]
     Empty,
-    /// A value is NaN or infinite.
-    #[error(
-        "value {} at position {} is not a finite number: correct it or leave the record out", Decimal(*value), index + 1
-    )]
-    NotFinite {
-        /// Position, from 0.
-        index: usize,
-        /// The value found.
-        value: f64,
-    },
-    /// All values are zero, and the task asks for unit norm.
-    #[error(
-        "the record is the zero vector, which has no direction: leave it out, or use a task with clip bounding, which accepts it"
-    )]
-    Zero,
     /// The record has another length than the task.
     #[error("the record has {found} values but the task has {expected} features")]
     Dimension {
@@ -252,6 +245,7 @@ mod tests {
             vec![-5.0, 1e-300],
             vec![f64::MAX, f64::MAX, -f64::MAX],
             vec![f64::MIN_POSITIVE * 1e-10, 0.0],
+            vec![5e-324, -5e-324, 0.0],
             (0..1000).map(|i| f64::from(i) - 300.5).collect(),
         ];
         for row in rows {
@@ -284,13 +278,16 @@ mod tests {
     }
 
     #[test]
-    fn bad_rows_are_refused_with_the_value() {
-        assert_eq!(BoundedRecord::new(vec![], Bounding::UnitNorm), Err(RecordError::Empty));
-        assert_eq!(BoundedRecord::new(vec![0.0, -0.0], Bounding::UnitNorm), Err(RecordError::Zero));
-        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let error = BoundedRecord::new(vec![1.0, bad], clip(1.0)).unwrap_err();
-            assert!(error.to_string().contains("position 2"), "{error}");
+    fn missing_values_and_the_zero_vector_contribute_nothing() {
+        for missing in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for bounding in [Bounding::UnitNorm, clip(1.0)] {
+                let record = BoundedRecord::new(vec![0.6, missing, -0.8], bounding).unwrap();
+                assert!((record.coordinates()[0] - 0.6).abs() < 1e-15 && record.coordinates()[1] == 0.0);
+                assert_eq!(BoundedRecord::new(vec![missing; 3], bounding).unwrap().coordinates(), [0.0; 3]);
+                assert_eq!(BoundedRecord::new(vec![0.0, -0.0], bounding).unwrap().coordinates(), [0.0; 2]);
+            }
         }
+        assert_eq!(BoundedRecord::new(vec![], Bounding::UnitNorm), Err(RecordError::Empty));
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e200] {
             assert!(Radius::new(bad).is_err());
         }

@@ -17,10 +17,16 @@ use crate::sampling::{EntropyError, system_rng};
 use crate::schema::{MAX_DIMENSION, Schema};
 
 /// The version of the task format that this crate reads and writes.
-pub const TASK_VERSION: u32 = 1;
+pub const TASK_VERSION: u32 = 2;
 
 /// The largest task document that is read, in bytes.
 pub const MAX_TASK_BYTES: usize = 16 << 20;
+
+/// The longest payload that a task may ask of a device, in bytes. (A Gaussian one of 10,000 features has 50 MB.)
+pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
+
+/// The most random numbers that a task may ask of a device for one report ([`LocalRandomizer::draws`]): a second of work.
+pub const MAX_DRAWS: u64 = 1 << 28;
 
 /// A collection's public parameters, checked and ready to use.
 ///
@@ -31,7 +37,7 @@ pub const MAX_TASK_BYTES: usize = 16 << 20;
 /// ```
 /// use ldp_pca::task::Task;
 /// let task = Task::from_json(r#"{
-///     "version": 1,
+///     "version": 2,
 ///     "schema": {"columns": [
 ///         {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
 ///         {"name": "weight", "type": "numeric", "offset": 0, "scale": 100}
@@ -91,8 +97,10 @@ impl Task {
         }
         // The version first: a task of another version is told so, not that its fields are unknown.
         let version = json::read(text, read_version)?;
-        if version != TASK_VERSION {
-            return Err(TaskError::Version(version));
+        match version {
+            TASK_VERSION => {}
+            1 => return Err(TaskError::Refusing),
+            other => return Err(TaskError::Version(other)),
         }
         Self::from_document(json::read(text, TaskDocument::read)?)
     }
@@ -104,6 +112,10 @@ impl Task {
         }
         let coordinates = features + usize::from(document.centring.is_some());
         let mechanism = document.mechanism.build(coordinates, document.bounding)?;
+        let (payload_bytes, draws) = (mechanism.payload_bytes(), mechanism.draws());
+        if payload_bytes > MAX_PAYLOAD_BYTES || draws > MAX_DRAWS {
+            return Err(TaskError::Cost { payload_bytes, draws });
+        }
         let digest = TaskDigest(Sha256::digest(document.to_json()).into());
         Ok(Self { document: Arc::new(document), digest, mechanism })
     }
@@ -168,10 +180,10 @@ impl Task {
         self.mechanism.guarantee()
     }
 
-    /// Bounds encoded features (d numbers) as the task says.
+    /// Bounds encoded features (d numbers) as the task says. Every vector of the right length has a bounded record.
     ///
     /// # Errors
-    /// [`RecordError`] for a wrong dimension and what [`BoundedRecord::new`] refuses.
+    /// [`RecordError::Dimension`] for another length.
     pub fn bound(&self, features: Vec<f64>) -> Result<BoundedRecord, RecordError> {
         if features.len() != self.dimension() {
             return Err(RecordError::Dimension { expected: self.dimension(), found: features.len() });
@@ -406,9 +418,26 @@ pub enum TaskError {
     /// Not JSON, or not the JSON of a task.
     #[error("not a valid task: {0}")]
     Json(#[from] JsonError),
+    /// The version whose randomizer refused some records.
+    #[error(
+        "the task has version 1, whose clients refused records for their values, which told them: make it again, with version \
+         {TASK_VERSION}"
+    )]
+    Refusing,
     /// Another version.
     #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
     Version(u32),
+    /// More than a device can be asked for.
+    #[error(
+        "a report takes {payload_bytes} bytes and {draws} random numbers, of at most {MAX_PAYLOAD_BYTES} and {MAX_DRAWS}: use \
+         fewer features or candidates, or double-cap"
+    )]
+    Cost {
+        /// The length of the payload.
+        payload_bytes: usize,
+        /// The random numbers that one report takes.
+        draws: u64,
+    },
     /// A document beyond the limit.
     #[error("the task document has {0} bytes: at most {MAX_TASK_BYTES} are read")]
     TooLong(usize),
@@ -450,8 +479,9 @@ mod tests {
     fn tasks_that_make_no_sense_are_refused_with_the_value() {
         let canonical = task().to_json();
         let cases = [
-            ("\"version\":1", "\"version\":2", "version 2"),
-            ("\"version\":1,", "", "version"),
+            ("\"version\":2", "\"version\":3", "version 3"),
+            ("\"version\":2", "\"version\":1", "refused records"),
+            ("\"version\":2,", "", "version"),
             ("\"folds\":1", "\"folds\":0", "0 folds"),
             ("\"folds\":1", "\"folds\":1,\"note\":\"x\"", "note"),
             ("\"epsilon\":2.0", "\"epsilon\":0", "epsilon is 0"),
@@ -499,6 +529,25 @@ mod tests {
         let full = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
         let error = full.with_centring(Centring::default()).unwrap_err();
         assert_eq!(error, TaskError::Centring(CentringError::Dimension(MAX_DIMENSION)));
+    }
+
+    #[test]
+    fn what_no_device_can_be_asked_for_is_refused() {
+        let build = |dimension, mechanism| {
+            Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap())
+        };
+        let epsilon = Epsilon::new(2.0).unwrap();
+        let double_cap = |candidates| MechanismSpec::DoubleCap { epsilon, candidates, cap: candidates / 8 };
+        assert!(build(MAX_DIMENSION, double_cap(8192)).is_ok());
+        let dear = build(MAX_DIMENSION, double_cap(8193)).unwrap_err();
+        assert!(
+            matches!(dear, TaskError::Cost { payload_bytes: 2, .. }) && dear.to_string().contains("268468224"),
+            "{dear}"
+        );
+        let delta = Delta::new(1e-6).unwrap();
+        let gaussian = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic };
+        assert!(build(11_584, gaussian).is_ok());
+        assert!(matches!(build(11_585, gaussian), Err(TaskError::Cost { payload_bytes: 67_111_905, .. })));
     }
 
     #[test]

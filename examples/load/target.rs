@@ -39,11 +39,19 @@ impl Target {
         };
         let path = folder.path().join("task.json");
         fs::write(&path, task.to_json())?;
+        // One address sends everything, and reports of its own making.
+        let config = folder.path().join("config.toml");
+        fs::write(
+            &config,
+            "issued_ids = false\nmax_client_connections = 16384\nmax_client_pending_bytes = 67108864\n",
+        )?;
         let mut child = Command::new(&program)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.path().join("data"))
             .arg("--task")
             .arg(&path)
+            .arg("--config")
+            .arg(&config)
             .args(&arguments.serve)
             .stdout(Stdio::piped())
             .spawn()

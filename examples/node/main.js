@@ -2,9 +2,9 @@
 //
 // usage: node main.js AGGREGATOR TASK   (a URL, and the digest of the task that you looked at)
 //   ldp-pca serve --data collected --task examples/task.json --listen 127.0.0.1:8080
-//   node main.js http://127.0.0.1:8080 f42cbf3be11ffc0248245e011283b370ed4f218f55b75d597d355a160772aaee
+//   node main.js http://127.0.0.1:8080 ff050a77677bb2dde4b06326bf17bdf948712ca8cd9c1ea67493145c7bab23be
 
-import { consent, init, Randomizer, submit, Task } from "ldp-pca";
+import { consent, init, issuedId, Randomizer, submit, Task } from "ldp-pca";
 
 const [url, digest] = process.argv.slice(2);
 const record = { running: 4, cycling: 5, reading: -2, plan: "paid" };
@@ -13,5 +13,7 @@ await init();
 const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
 console.error(consent(task).text);
 
-const report = new Randomizer(task, { maxEpsilon: 2 }).randomize(record);
+// The aggregator takes reports with ids that it issued.
+const id = await issuedId(task, { url });
+const report = new Randomizer(task, { maxEpsilon: 2 }).randomize(record, { id });
 console.log(JSON.stringify(await submit(report, { url })));

@@ -1,4 +1,4 @@
-import { consent, init, LdpPcaError, PrivacyLedger, Randomizer, Task } from "ldp-pca";
+import { consent, init, issuedId, LdpPcaError, PrivacyLedger, Randomizer, Task } from "ldp-pca";
 
 const url = import.meta.env.VITE_AGGREGATOR;
 const digest = import.meta.env.VITE_TASK;
@@ -10,6 +10,8 @@ async function start() {
   await init();
   const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
   const randomizer = new Randomizer(task, { maxEpsilon: 2 });
+  // The aggregator takes reports with ids that it issued. Asked for now, while there is a connection; it says nothing of a record.
+  const id = await issuedId(task, { url });
 
   // One report per device. What an earlier visit could not send goes out now.
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
@@ -19,16 +21,16 @@ async function start() {
   form.querySelector("button").disabled = false;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    participate(ledger, randomizer).catch(show);
+    participate(ledger, randomizer, id).catch(show);
   });
 }
 
-async function participate(ledger, randomizer) {
+async function participate(ledger, randomizer, id) {
   const { running, cycling, reading, plan } = Object.fromEntries(new FormData(form));
   const record = { running: Number(running), cycling: Number(cycling), reading: Number(reading), plan };
 
   // The report is kept before it is sent: a reload or a second click sends the same one, which counts once.
-  await ledger.report(randomizer, record, { url });
+  await ledger.report(randomizer, record, { url, id });
   status.textContent = "Sending …";
   const [outcome] = await ledger.flush();
   status.textContent = outcome?.error ? "Your report is kept, and sent when there is a connection." : "Counted. Thank you!";

@@ -1,7 +1,7 @@
 //! Every query of the accounting ends, with an answer that is a bound or an error, for every number there is.
 #![no_main]
 
-use ldp_pca::privacy::amplification::{Clones, batch_epsilon, local_epsilon};
+use ldp_pca::privacy::amplification::{Blanket, batch_epsilon, local_epsilon};
 use ldp_pca::privacy::calibration::{
     analytic_gaussian_sigma, gaussian_delta, gaussian_epsilon, gaussian_epsilon_of_rho, sigma_of_rho,
 };
@@ -29,7 +29,7 @@ fuzz_target!(|input: (f64, f64, f64, f64, u64)| {
     // batches stay small enough for the fuzzer's clock.
     let reports = reports % 1_000_000;
     if reports.is_multiple_of(64) {
-        let batch = batch_epsilon(Clones::any(epsilon), reports, delta);
+        let batch = batch_epsilon(Blanket::any(epsilon), reports, delta);
         assert!(batch.is_ok_and(|batch| batch <= epsilon) || reports == 0);
     }
     if reports.is_multiple_of(4096) {

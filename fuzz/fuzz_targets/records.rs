@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 mod cli;
 
 const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},
-    {"name":"y","type":"categorical","values":["a","b"],"unseen":"error"},{"name":"z","type":"ignored"}]}"#;
+    {"name":"y","type":"categorical","values":["a","b","other"],"unseen":"other"},{"name":"z","type":"ignored"}]}"#;
 
 static SCHEMAS: LazyLock<[Option<Schema>; 2]> =
     LazyLock::new(|| [None, Some(Schema::from_json(SCHEMA).expect("a schema"))]);

@@ -1,8 +1,13 @@
-"""What callers give as records, brought into one of the forms that the native part reads."""
+"""What callers give as records, brought into one of the forms that the native part reads.
+
+Whether a record is taken depends on its shape and on the types of its values, never on a value, and no message has one. So
+nothing is raised from another library's error, whose words quote what it could not read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -10,11 +15,12 @@ import numpy as np
 from .errors import RecordError, SchemaError
 
 _FORMS = "a two-dimensional array of numbers, a table (pandas, polars, Arrow) or a sequence of mappings"
-_MASKED = "has a masked value, which is none: fill it (numpy.ma.filled), or leave the record out"
 
 
-def records_of(records: Any) -> Any:
-    """Float64 array, Arrow table, or iterable of mappings.
+def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
+    """Float64 array (NaN for what is missing), Arrow table, or iterable of mappings.
+
+    The columns of a pandas frame that are ``ignored`` are not looked at.
 
     Raises
     ------
@@ -24,13 +30,17 @@ def records_of(records: Any) -> Any:
     if isinstance(records, np.ndarray):
         return _numbers(records)
     if is_pandas_frame(records):
-        return arrow_of_pandas(records)
+        names = [str(name) for name in records.columns]
+        unread = frozenset(ignored)
+        frame = records.loc[:, [name not in unread for name in names]]
+        table = arrow_of_pandas(frame)
+        return _mappings(frame) if table is None else table
     if hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__"):
-        return records
+        return _checked(records)
     if isinstance(records, Sequence) and not isinstance(records, (str, bytes)):
         if len(records) == 0 or isinstance(records[0], Mapping):
             return records
-        return _numbers(_stacked(records))
+        return _stacked(records)
     if hasattr(records, "__array__") and not hasattr(records, "tocsr"):
         return _numbers(np.asarray(records))
     raise RecordError(f"records come as {_FORMS}, not as {type(records).__name__}")
@@ -42,15 +52,13 @@ def is_pandas_frame(table: Any) -> bool:
     return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
 
-def arrow_of_pandas(frame: Any) -> Any:
-    """The frame as an Arrow table, without its index.
+def arrow_of_pandas(frame: Any) -> Any | None:
+    """The frame as an Arrow table, without its index; None for columns that Arrow has no type for.
 
     Raises
     ------
     ImportError
         Without pyarrow.
-    SchemaError
-        For columns of mixed or other types.
     """
     try:
         import pyarrow as pa
@@ -58,42 +66,116 @@ def arrow_of_pandas(frame: Any) -> Any:
         raise ImportError("a pandas DataFrame is read by pyarrow: pip install 'ldp-pca[arrow]'") from error
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise SchemaError(f"the frame has a column that is neither of numbers nor of texts: {error}") from error
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
+        return None
 
 
-def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    if array.dtype.kind not in "fiu":
-        raise RecordError(f"an array of {array.dtype} holds no numbers: give floats or integers, or a table with names")
-    if array.ndim != 2:
-        raise RecordError(f"the array has the shape {array.shape}: records are rows of a two-dimensional one")
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        raise _in_row(int(np.nonzero(np.ma.getmaskarray(array))[0][0]), f"the record {_MASKED}")
-    return floats_of(array)
+def _checked(table: Any) -> Any:
+    """What is a table to Arrow, with what does not survive the way to the native part taken care of."""
+    if not hasattr(table, "schema") and not hasattr(table, "__arrow_c_array__"):
+        # A stream of structs, a chunked array or a series of them: that one is null is lost on the way, what lies under it not.
+        nulls = getattr(table, "null_count", 0)
+        if nulls() if callable(nulls) else nulls:
+            raise RecordError("a row is null instead of a record: drop nulls before")
+    # Columns of nulls alone, of no type, leave polars with a buffer that Arrow does not allow: as numbers they do not.
+    if type(table).__module__.partition(".")[0] == "polars" and type(table).__name__ == "DataFrame":
+        for name, kind in table.schema.items():
+            if str(kind) == "Null":
+                table = table.with_columns(table[name].cast(float))
+    return table
+
+
+def plain(value: Any) -> float | str | None:
+    """A value of a record as a number or a text; NaN for one that is missing, and None for what is no value.
+
+    What no float holds is infinite, and so it is missing.
+    """
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = None if np.ma.is_masked(value) else value.item()
+    if isinstance(value, str):
+        return value
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return float("nan")
+    if isinstance(value, (np.datetime64, np.timedelta64)) and np.isnat(value):
+        return float("nan")
+    if not _is_number(type(value)):
+        return None
+    try:
+        return float(value)
+    except (ArithmeticError, ValueError):
+        # Too large, or a decimal that is a signalling NaN.
+        return float("nan")
+    except (RuntimeError, TypeError):
+        return None
+
+
+def _is_number(kind: type) -> bool:
+    """Whether values of this type are numbers: bools, times and complex ones are not."""
+    if issubclass(kind, (np.generic, np.ndarray)):
+        return issubclass(kind, (np.integer, np.floating)) and not issubclass(kind, np.timedelta64)
+    return not issubclass(kind, bool) and (hasattr(kind, "__float__") or hasattr(kind, "__index__"))
 
 
 def floats_of(array: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Float64 as the native part reads it: of any strides, but aligned, which a field of packed records is not."""
-    return np.require(array, dtype=np.float64, requirements=["A", "E"])
+    with np.errstate(all="ignore"):
+        if isinstance(array, np.ma.MaskedArray):
+            array = np.ma.filled(array.astype(np.float64), np.nan)
+        return np.require(array, dtype=np.float64, requirements=["A", "E"])
 
 
-def _stacked(records: Sequence[Any]) -> np.ndarray[Any, Any]:
+def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    if array.dtype.kind not in "fiuO":
+        kind = array.dtype.type.__name__
+        raise RecordError(f"an array of {kind} holds no numbers: give floats or integers, or a table with names")
+    if array.ndim != 2:
+        raise RecordError(f"the array has the shape {array.shape}: records are rows of a two-dimensional one")
+    return _one_by_one(array) if array.dtype.kind == "O" else floats_of(array)
+
+
+def _stacked(records: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Rows of numbers as an array; what keeps them from being one is named."""
-    width = None
+    width: int | None = None
+    kinds: set[type] = set()
     for row, record in enumerate(records):
-        try:
-            length = len(record)
-        except TypeError:
-            raise _in_row(row, f"{record!r} is no record: records come as {_FORMS}") from None
+        if not hasattr(record, "__len__") or isinstance(record, (str, bytes, Mapping, AbstractSet)):
+            raise _in_row(row, f"{type(record).__name__} is no record: records come as {_FORMS}")
+        length = len(record)
         width = length if width is None else width
         if length != width:
             raise _in_row(row, f"the record has {length} values where the first has {width}")
-        if np.ma.is_masked(record):
-            raise _in_row(row, f"the record {_MASKED}")
-    try:
-        return np.asarray(records, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise RecordError(f"the records hold something else than numbers: {error}") from error
+        kinds.update(map(type, record))
+    if all(_is_number(kind) for kind in kinds):
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(records, dtype=np.float64)
+        except (ArithmeticError, ValueError, TypeError):
+            # An integer that no float holds, for one.
+            pass
+    return _one_by_one(records)
+
+
+def _one_by_one(records: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The same, value by value."""
+    rows = []
+    for row, record in enumerate(records):
+        values = [plain(value) for value in record]
+        for place, (value, given) in enumerate(zip(values, record)):
+            if not isinstance(value, float):
+                kind = type(given).__name__
+                raise _in_row(row, f"position {place + 1} holds {kind}: give a number, or None where there is none")
+        rows.append(values)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
+
+
+def _mappings(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a frame, for columns of several types."""
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise SchemaError("the frame has a column twice: give every column its own name")
+    return [dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)]
 
 
 def _in_row(row: int, problem: str) -> RecordError:

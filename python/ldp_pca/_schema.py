@@ -6,9 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from ._inputs import arrow_of_pandas, floats_of, is_pandas_frame
+from ._inputs import arrow_of_pandas, is_pandas_frame, records_of
 from ._native import _infer_schema
 from .errors import SchemaError
 
@@ -19,7 +17,7 @@ def infer_schema(
     sample: Any,
     *,
     scaling: str = "max-abs",
-    unseen: str = "error",
+    unseen: str = "zero",
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
     max_values: int = 256,
@@ -31,12 +29,14 @@ def infer_schema(
     Parameters
     ----------
     sample : table or array of shape (n, columns)
-        pandas, polars, Arrow, or numbers (whose columns are called ``c1``, ``c2``, …).
+        pandas, polars, Arrow, or numbers (whose columns are called ``c1``, ``c2``, …). Missing values tell nothing of
+        their column, and a column without any other, or of zeros, is ignored.
     scaling : {'max-abs', 'range', 'standard', 'none'}
         How numeric columns are brought to a common size: largest magnitude 1, from 0 to 1, mean 0 and deviation 1, or as
         they are.
-    unseen : {'error', 'zero'}
-        What a categorical value that is not in the sample does to a record: it is refused, or all its features are 0.
+    unseen : {'zero', 'other'}
+        What a categorical value that is not in the sample becomes: all its features are 0, or it counts as the value
+        ``'other'``, which is listed too.
     ignore, categorical : sequence of str
         Columns to leave out, and columns of numbers that are categories. The values of these are texts (``'1'``) in the
         schema, and so must they be in the tables and mappings that are randomized; in arrays they stay numbers.
@@ -50,16 +50,18 @@ def infer_schema(
 
     Raises
     ------
-    SchemaError
-        For columns that no schema fits.
+    SchemaError, RecordError
+        For columns that no schema fits, and for what is no table or array.
     """
-    if is_pandas_frame(sample):
-        sample = arrow_of_pandas(sample)
-    elif not (hasattr(sample, "__arrow_c_stream__") or hasattr(sample, "__arrow_c_array__")):
-        if np.ma.is_masked(sample):
-            raise SchemaError("the sample has masked values: fill them (numpy.ma.filled), or leave them out")
-        sample = floats_of(sample)
+    table = arrow_of_pandas(sample) if is_pandas_frame(sample) else records_of(sample)
+    if table is None:
+        mixed = [str(name) for name in sample.columns if arrow_of_pandas(sample[[name]]) is None]
+        raise SchemaError(f"the frame has columns that are neither of numbers nor of texts: {', '.join(mixed)}")
+    if isinstance(table, Sequence):
+        raise SchemaError(
+            "a sample is a table or a two-dimensional array of numbers, and this is a sequence of mappings"
+        )
     schema: dict[str, Any] = json.loads(
-        _infer_schema(sample, scaling, unseen, list(ignore), list(categorical), max_values)
+        _infer_schema(table, scaling, unseen, list(ignore), list(categorical), max_values)
     )
     return schema

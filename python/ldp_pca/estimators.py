@@ -6,6 +6,8 @@ uses ``fit_aggregate``.
 
 What ``fit`` learns from the records is private, and nothing else is: ``transform`` shows projections of the rows that it is
 given, as they are.
+
+NaN is a missing value, and so is an infinite one. It contributes nothing: it counts as 0, in ``fit`` and in ``transform``.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._inputs import is_pandas_frame, records_of
 from ._native import Aggregate, Randomizer, Task
 from ._recovery import recover
-from .errors import RecordError, RecoveryError, placed
+from .errors import RecordError, RecoveryError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,6 +35,22 @@ __all__ = ["LocalPCA", "LocalSparsePCA"]
 
 # Bytes of reports that are held at a time.
 _BATCH_BYTES = 64 << 20
+
+
+# How messages of scikit-learn and NumPy begin that go on with what they found.
+_QUOTING = ("could not convert string to float", "Complex data not supported", "Expected 2D array", "Unable to convert")
+
+
+def _missing_as_nan(X: Any) -> Any:  # noqa: N803
+    """Missing values of every kind as NaN, which scikit-learn knows; what are no rows of numbers is left to it."""
+    try:
+        if is_pandas_frame(X) and (X.dtypes == object).any():
+            return type(X)(records_of(X.to_numpy(dtype=object)), index=X.index, columns=X.columns)
+        if isinstance(X, (list, tuple, np.ma.MaskedArray)) or (isinstance(X, np.ndarray) and X.dtype == object):
+            return records_of(X)
+    except RecordError:
+        pass
+    return X
 
 
 class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,7 +68,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         How rows are randomized. 'double-cap' has pure epsilon and the least noise.
     radius : float or None
         The largest norm that a row keeps, in its own units: longer ones are shortened to it. None: every row is divided by
-        its norm, and zero rows are refused. It is part of the public task: choose it from what is publicly known, not from
+        its norm, and a row of zeros contributes nothing. It is part of the public task: choose it from what is publicly known, not from
         the rows. Noise grows with its square.
     centring : bool or float
         Estimate the mean too and the covariance about it, with this weight (0.25 for True), as `sklearn.decomposition.PCA`
@@ -129,20 +148,15 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            The rows. NaN, infinities, None and masked values are missing.
         y : None
             Ignored.
 
         Returns
         -------
         self
-
-        Raises
-        ------
-        RecordError
-            For a row that cannot be randomized, with its ``row`` in ``X``.
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)  # noqa: N806
+        X = self._validated(X, ensure_min_samples=2)  # noqa: N806
         task = Task(
             X.shape[1],
             epsilon=self.epsilon,
@@ -160,12 +174,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         size = max(_BATCH_BYTES // task.report_bytes, 1)
         for first in range(0, X.shape[0], size):
             part = X[first : first + size]
-            try:
-                reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=first)
-            except RecordError as error:
-                if error.row is None:
-                    raise
-                raise placed(error, f"row {first + error.row}", first + error.row) from None
+            reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=first)
             aggregate.update(reports, threads=threads)
         return self._recovered(aggregate)
 
@@ -214,15 +223,15 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            The rows. What is missing counts as 0, as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806
-        projected: Floats = (X - self.mean_) @ self.components_.T
+        X = self._validated(X, reset=False)  # noqa: N806
+        projected: Floats = (np.where(np.isfinite(X), X, 0.0) - self.mean_) @ self.components_.T
         return projected
 
     def inverse_transform(self, X: Any) -> Floats:  # noqa: N803
@@ -247,6 +256,27 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
         check_is_fitted(self)
         return covariance(self.aggregate_).matrix
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that NaN is a value."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _validated(self, X: Any, **options: Any) -> Floats:  # noqa: N803
+        """Give the rows as scikit-learn takes them, with NaN and infinities. No message has a value of theirs."""
+        X = _missing_as_nan(X)  # noqa: N806
+        try:
+            rows: Floats = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options)
+        except ValueError as error:
+            words = str(error)
+            quoting = next((start for start in _QUOTING if words.startswith(start)), None)
+            if quoting is None:
+                raise
+        else:
+            return rows
+        # Outside the handler: what was caught would be this one's context.
+        raise RecordError(f"{quoting}: give numbers in rows of the same length. Reshape your data, or leave texts out")
 
     @property
     def _n_features_out(self) -> int:

@@ -32,9 +32,9 @@ pub(crate) fn _infer_schema(
         },
         unseen: match unseen {
             "zero" => Unseen::Zero,
-            "error" => Unseen::Error,
+            "other" => Unseen::Other,
             other => {
-                return Err(SchemaError::new_err(format!("'{other}' is not a rule: use 'zero' or 'error'")));
+                return Err(SchemaError::new_err(format!("'{other}' is not a rule: use 'zero' or 'other'")));
             }
         },
         ignore,

@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::{intern, prelude::*};
 
 use crate::error::{RecordError, in_row};
-use crate::records::{Records, View};
+use crate::records::{Records, View, ignored};
 use crate::reports::Reports;
 use crate::signals::Signals;
 use crate::task::Task;
@@ -52,7 +52,8 @@ impl Randomizer {
     /// records : array of shape (n, columns), table, or sequence of mappings
     ///     Numbers by position, in the order of the task's columns (any integer or floating-point dtype); a pandas,
     ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
-    ///     mappings a numeric column holds numbers, and a categorical one texts.
+    ///     mappings a numeric column holds numbers, and a categorical one texts. NaN, infinities, None, nulls and masked
+    ///     values are missing: their column contributes nothing to the report, and no report tells that they are.
     /// threads : int, optional
     ///     How many threads to use; as many as the machine has when not given.
     /// insecure_seed : int, optional
@@ -69,7 +70,8 @@ impl Randomizer {
     /// Raises
     /// ------
     /// RecordError
-    ///     For a record that does not fit the task (NaN, a wrong number of columns, an unlisted value), with its ``row``.
+    ///     For a record of another shape than the task's (a wrong number of columns, a text for a number), with its
+    ///     ``row``. It never depends on a value, and does not hold one.
     /// SchemaError
     ///     For a table without the task's columns.
     #[pyo3(signature = (records, *, threads=None, insecure_seed=None, first=0))]
@@ -84,7 +86,9 @@ impl Randomizer {
         let threads = threads_of(threads)?;
         let task = self.task.get().inner();
         // What Python's libraries do better: dtypes, and tables that need pyarrow to be shared.
-        let records = py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "records_of"), (records,))?;
+        let names: Vec<&str> = ignored(task.schema()).collect();
+        let records =
+            py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "records_of"), (records, names))?;
         let records = Records::of(&records, task.schema())?;
         let (rows, width, view) = (records.len(), report_bytes(task), records.view());
         let work = Work { task, view, insecure_seed, first, width };

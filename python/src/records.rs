@@ -1,21 +1,25 @@
 //! Records as they come from Python: numbers by position, tables and mappings by name.
+//!
+//! Whether a record is taken depends on its names, its length and the types of its values. It never depends on a value,
+//! and no message has one: both would tell the caller's environment something about the record.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, Float16Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_data::ArrayData;
 use arrow_pyarrow::{FromPyArrow, Table};
 use arrow_schema::DataType;
-use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Refusal, Value};
+use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::types::{PyBool, PyMapping, PyString};
+use pyo3::exceptions::PyTypeError;
+use pyo3::types::{PyFloat, PyMapping, PyString};
 use pyo3::{intern, prelude::*};
 
 use crate::error::{RecordError, in_row, raised};
@@ -42,10 +46,10 @@ impl<'py> Records<'py> {
         if stream || records.hasattr(intern!(py, "__arrow_c_array__"))? {
             return Ok(Self::Tables(Tables::new(&batches(records, stream)?, schema)?));
         }
+        let ignored = ignored(schema).collect();
         let rows = records.try_iter()?.enumerate().map(|(row, record)| {
-            let record = record?;
-            encode_mapping(&record, schema).map_err(|problem| match problem {
-                Unusable::Refused(error) => in_row(py, row, RecordError::new_err, error),
+            encode_mapping(&record?, schema, &ignored).map_err(|problem| match problem {
+                Unusable::Refused(problem) => in_row(py, row, RecordError::new_err, problem),
                 Unusable::Python(error) => error,
             })
         });
@@ -68,6 +72,11 @@ impl<'py> Records<'py> {
             Self::Encoded(rows) => View::Encoded(rows),
         }
     }
+}
+
+/// The names of the columns that are not read.
+pub(crate) fn ignored(schema: &Schema) -> impl Iterator<Item = &str> {
+    schema.columns().iter().filter(|column| column.kind == ColumnKind::Ignored).map(|column| column.name.as_str())
 }
 
 /// Records as kernels read them.
@@ -109,8 +118,8 @@ impl Tables {
             let header: Vec<&str> = batch_schema.fields().iter().map(|field| field.name().as_str()).collect();
             let places = schema.match_header(&header).map_err(raised)?;
             let cells = schema.columns().iter().zip(places).map(|(column, place)| match (&column.kind, place) {
-                (ColumnKind::Ignored, _) | (_, None) => Ok(Cells::Ignored),
-                (_, Some(place)) => Cells::new(batch.column(place), column),
+                (ColumnKind::Ignored, _) | (_, None) => Ok(Cells::Nothing),
+                (_, Some(place)) => Cells::new(batch.column(place), &column.name),
             });
             taken.push((rows, cells.collect::<PyResult<_>>()?));
             rows += batch.num_rows();
@@ -121,18 +130,16 @@ impl Tables {
     fn features(&self, row: usize, schema: &Schema) -> Result<Vec<f64>, Refusal> {
         // The last batch that begins at or before the row; empty ones before it begin there too.
         let (first, columns) = &self.batches[self.batches.partition_point(|(first, _)| *first <= row) - 1];
-        let mut values = Vec::with_capacity(columns.len());
-        for (cells, column) in columns.iter().zip(schema.columns()) {
-            values.push(cells.value(row - first, column)?);
-        }
+        let values: Vec<Value<'_>> = columns.iter().map(|cells| cells.value(row - first)).collect();
         schema.encode_values(&values)
     }
 }
 
 /// The values of a column of one batch.
 enum Cells {
-    Ignored,
-    /// With NaN in place of null, which is refused all the same.
+    /// Of a column that is ignored, or has no value at all, whatever its type.
+    Nothing,
+    /// With NaN in place of null.
     Numbers(Vec<f64>),
     Texts(ArrayRef),
     /// Positions in texts; none for null.
@@ -140,51 +147,67 @@ enum Cells {
 }
 
 impl Cells {
-    fn new(array: &ArrayRef, column: &Column) -> PyResult<Self> {
+    fn new(array: &ArrayRef, name: &str) -> PyResult<Self> {
         if let Some(numbers) = numbers(array) {
             return Ok(Self::Numbers(numbers));
         }
         if is_text(array.data_type()) {
             return Ok(Self::Texts(Arc::clone(array)));
         }
-        if let Some(coded) = array.as_any_dictionary_opt()
-            && is_text(coded.values().data_type())
-        {
-            let keys = if coded.values().is_empty() { vec![0; array.len()] } else { coded.normalized_keys() };
-            let keys = keys.into_iter().enumerate().map(|(row, key)| (!coded.keys().is_null(row)).then_some(key));
-            return Ok(Self::Coded(keys.collect(), Arc::clone(coded.values())));
+        if array.logical_null_count() == array.len() {
+            return Ok(Self::Nothing);
         }
-        let (name, kind) = (&column.name, array.data_type());
+        if let Some(coded) = array.as_any_dictionary_opt() {
+            let keys = coded
+                .normalized_keys()
+                .into_iter()
+                .enumerate()
+                .map(|(row, key)| (!coded.keys().is_null(row)).then_some(key));
+            if is_text(coded.values().data_type()) {
+                return Ok(Self::Coded(keys.collect(), Arc::clone(coded.values())));
+            }
+            if let Some(numbers) = numbers(coded.values()) {
+                return Ok(Self::Numbers(keys.map(|key| key.map_or(f64::NAN, |key| numbers[key])).collect()));
+            }
+        }
+        let kind = name_of(array.data_type());
         Err(RecordError::new_err(format!("column '{name}' is {kind}: give numbers, or texts for a categorical column")))
     }
 
-    fn value(&self, row: usize, column: &Column) -> Result<Value<'_>, Refusal> {
-        let missing = || Refusal::MissingColumn(column.name.clone());
+    fn value(&self, row: usize) -> Value<'_> {
         match self {
-            Self::Ignored => Ok(Value::Number(0.0)),
-            Self::Numbers(numbers) => Ok(Value::Number(numbers[row])),
-            Self::Texts(texts) => text(texts, row).map(Value::Text).ok_or_else(missing),
-            Self::Coded(keys, texts) => keys[row].and_then(|key| text(texts, key)).map(Value::Text).ok_or_else(missing),
+            Self::Nothing => Value::Missing,
+            Self::Numbers(numbers) => Value::Number(numbers[row]),
+            Self::Texts(texts) => text(texts, row),
+            Self::Coded(keys, texts) => keys[row].map_or(Value::Missing, |key| text(texts, key)),
         }
     }
+}
+
+/// What Arrow calls a type, without its parameters: names of fields and a precision can be read out of the values.
+fn name_of(kind: &DataType) -> String {
+    let whole = kind.to_string();
+    whole.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
 fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-fn text(array: &ArrayRef, row: usize) -> Option<&str> {
-    (!array.is_null(row)).then(|| match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().value(row),
-        DataType::LargeUtf8 => array.as_string::<i64>().value(row),
-        _ => array.as_string_view().value(row),
-    })
+fn text(array: &ArrayRef, row: usize) -> Value<'_> {
+    match array.data_type() {
+        _ if array.is_null(row) => Value::Missing,
+        DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row)),
+        DataType::LargeUtf8 => Value::Text(array.as_string::<i64>().value(row)),
+        _ => Value::Text(array.as_string_view().value(row)),
+    }
 }
 
-/// The numbers of a numeric array.
+/// The numbers of a numeric array, with NaN in place of null.
 fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
     Some(match array.data_type() {
         DataType::Float64 => widened::<Float64Type>(array),
+        DataType::Float16 => widened::<Float16Type>(array),
         DataType::Float32 => widened::<Float32Type>(array),
         DataType::Int8 => widened::<Int8Type>(array),
         DataType::Int16 => widened::<Int16Type>(array),
@@ -194,6 +217,10 @@ fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
         DataType::UInt16 => widened::<UInt16Type>(array),
         DataType::UInt32 => widened::<UInt32Type>(array),
         DataType::UInt64 => widened::<UInt64Type>(array),
+        DataType::Decimal32(_, scale) => decimal::<Decimal32Type>(array, *scale),
+        DataType::Decimal64(_, scale) => decimal::<Decimal64Type>(array, *scale),
+        DataType::Decimal128(_, scale) => decimal::<Decimal128Type>(array, *scale),
+        DataType::Decimal256(_, scale) => decimal::<Decimal256Type>(array, *scale),
         _ => return None,
     })
 }
@@ -202,15 +229,19 @@ fn widened<T: ArrowPrimitiveType<Native: AsPrimitive<f64>>>(array: &ArrayRef) ->
     array.as_primitive::<T>().iter().map(|value| value.map_or(f64::NAN, AsPrimitive::as_)).collect()
 }
 
-/// The cells of a column as texts, as a file would have them; empty for null.
+/// By way of their digits, which gives the nearest numbers, as Python's `float` does.
+fn decimal<T: DecimalType>(array: &ArrayRef, scale: i8) -> Vec<f64> {
+    let number = |value| T::format_decimal(value, T::MAX_PRECISION, scale).parse().unwrap_or(f64::NAN);
+    array.as_primitive::<T>().iter().map(|value| value.map_or(f64::NAN, number)).collect()
+}
+
+/// The cells of a column as texts, as a file would have them; empty for what is missing.
 pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>> {
-    let kind = ColumnKind::Numeric { offset: 0.0, scale: 1.0 };
-    let column = Column { name: name.to_owned(), kind };
-    let cells = Cells::new(array, &column)?;
+    let cells = Cells::new(array, name)?;
     Ok((0..array.len())
-        .map(|row| match cells.value(row, &column) {
-            Ok(Value::Number(number)) if !array.is_null(row) => number.to_string(),
-            Ok(Value::Text(text)) => text.to_owned(),
+        .map(|row| match cells.value(row) {
+            Value::Number(number) if number.is_finite() => number.to_string(),
+            Value::Text(text) => text.to_owned(),
             _ => String::new(),
         })
         .collect())
@@ -225,12 +256,16 @@ pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<Re
     match array.as_struct_opt() {
         Some(batch) if batch.null_count() > 0 => Err(null_row(batch, RecordError::new_err)),
         Some(batch) => Ok(vec![batch.into()]),
-        None => Err(PyTypeError::new_err(format!("records come as a table, not as an array of {}", array.data_type()))),
+        None => {
+            let kind = name_of(array.data_type());
+            Err(PyTypeError::new_err(format!("records come as a table, not as an array of {kind}")))
+        }
     }
 }
 
 enum Unusable {
-    Refused(Refusal),
+    /// What is wrong with the record.
+    Refused(String),
     Python(PyErr),
 }
 
@@ -240,14 +275,37 @@ impl From<PyErr> for Unusable {
     }
 }
 
-/// A record by name: numbers for numeric columns, texts for categorical ones.
-fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>, Unusable> {
-    enum Cell {
-        Number(f64),
-        Text(String),
+/// A value of a record by name.
+enum Cell {
+    Missing,
+    Number(f64),
+    Text(String),
+}
+
+impl Cell {
+    /// Reads what Python has: a float, a text and None here, and all else in Python. Nothing for what can be none of them.
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if value.is_none() {
+            return Ok(Some(Self::Missing));
+        }
+        if let Ok(number) = value.cast_exact::<PyFloat>() {
+            return Ok(Some(Self::Number(number.extract()?)));
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            // A lone surrogate is a character that no schema lists.
+            return Ok(Some(Self::Text(text.to_string_lossy().into_owned())));
+        }
+        let py = value.py();
+        let plain = py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "plain"), (value,))?;
+        if plain.is_none() { Ok(None) } else { Self::of(&plain) }
     }
+}
+
+/// A record by name: numbers for numeric columns, texts for categorical ones. The values of `ignored` columns are not
+/// looked at.
+fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema, ignored: &BTreeSet<&str>) -> Result<Vec<f64>, Unusable> {
     let mapping = record.cast::<PyMapping>().map_err(|_| {
-        let name = record.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        let name = type_name(record);
         PyTypeError::new_err(format!(
             "records come as a two-dimensional array of numbers, a table (pandas, polars, Arrow) or a sequence of \
              mappings, not of {name}"
@@ -256,26 +314,22 @@ fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>
     let mut cells = Vec::with_capacity(schema.columns().len());
     for item in mapping.items()? {
         let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
-        let cell = match value.cast_into::<PyString>() {
-            Ok(text) => Cell::Text(text.extract()?),
-            Err(other) => {
-                let value = other.into_inner();
-                let number = if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
-                Cell::Number(number.ok_or_else(|| {
-                    let shown = value.repr().map_or_else(|_| String::new(), |text| text.to_string());
-                    PyValueError::new_err(format!("column '{name}' holds {shown}: give a number or a text"))
-                })?)
-            }
+        let cell = if ignored.contains(name.as_str()) { Some(Cell::Missing) } else { Cell::of(&value)? };
+        let Some(cell) = cell else {
+            let kind = type_name(&value);
+            return Err(Unusable::Refused(format!("column '{name}' holds {kind}: give a number, a text or None")));
         };
         cells.push((name, cell));
     }
-    let mut values = Vec::with_capacity(cells.len());
-    for (name, cell) in &cells {
-        let value = match cell {
-            Cell::Number(number) => Value::Number(*number),
-            Cell::Text(text) => Value::Text(text),
-        };
-        values.push((name.as_str(), value));
-    }
-    schema.encode_named(values).map_err(Unusable::Refused)
+    let values = cells.iter().map(|(name, cell)| match cell {
+        Cell::Missing => (name.as_str(), Value::Missing),
+        Cell::Number(number) => (name.as_str(), Value::Number(*number)),
+        Cell::Text(text) => (name.as_str(), Value::Text(text)),
+    });
+    schema.encode_named(values).map_err(|error| Unusable::Refused(error.to_string()))
+}
+
+/// The name of a value's type.
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
 }

@@ -1,6 +1,7 @@
 //! The public parameters of a collection.
 
 use ldp_pca::centring::Centring;
+use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
 use ldp_pca::prediction::MechanismFamily;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -17,7 +18,7 @@ use crate::error::{SchemaError, TaskError, raised};
 pub(crate) const DEFAULT_DELTA: f64 = 1e-6;
 
 /// Numbers of candidates that a cap is looked for among.
-const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=65_536;
+const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
 
 /// The public parameters of a collection: columns, bounding, mechanism and its privacy. Fixed before the first report.
 ///
@@ -297,7 +298,7 @@ pub(crate) fn family(
                 return Err(TaskError::new_err("delta does not go with double-cap: its delta is 0"));
             }
             if let Some(count) = candidates.filter(|count| !CANDIDATES.contains(count)) {
-                return Err(TaskError::new_err(format!("{count} candidates: use 2 to 65536")));
+                return Err(TaskError::new_err(format!("{count} candidates: use 2 to {MAX_CANDIDATES}")));
             }
             Ok(MechanismFamily::DoubleCap { candidates, cap })
         }

@@ -14,7 +14,7 @@ from ldp_pca import LdpPcaError, SchemaError, Task, TaskError
 SCHEMA = {
     "columns": [
         {"name": "age", "type": "numeric", "offset": 20, "scale": 100},
-        {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "error"},
+        {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "zero"},
         {"name": "comment", "type": "ignored"},
     ]
 }
@@ -99,7 +99,7 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         (2, {"mechanism": "gaussian", "cap": 3}, TaskError, "go with double-cap only"),
         (2, {"mechanism": "gaussian", "delta": 2.0}, TaskError, "delta"),
         (2, {"mechanism": "gaussian-paper", "epsilon": 2}, TaskError, "epsilon"),
-        (2, {"candidates": 1}, TaskError, "1 candidates: use 2 to 65536"),
+        (2, {"candidates": 1}, TaskError, "1 candidates: use 2 to 16384"),
         (2, {"candidates": 4, "cap": 4}, TaskError, "cap"),
         (2, {"bounding": "sphere"}, TaskError, "'sphere' is not a bounding"),
         (2, {"bounding": "clip:x"}, TaskError, "'clip:x' is not a bounding"),
@@ -114,6 +114,6 @@ def test_what_makes_no_sense_is_refused_with_the_remedy(columns, parameters, err
 
 
 def test_json_that_is_no_task_is_refused() -> None:
-    for text, words in [("{", "not a valid task"), ('{"version": 2}', "version 2"), ("[]", "not a valid task")]:
+    for text, words in [("{", "not a valid task"), ('{"version": 1}', "version 1"), ("[]", "not a valid task")]:
         with pytest.raises(TaskError, match=words):
             Task.from_json(text)

@@ -21,7 +21,9 @@
 //!
 //! # What is tried
 //! Pairs whose contributions are as far apart as any two can be: `e_1` and `e_2`; two dense records that are
-//! orthogonal; and under clip the zero record against `e_1`. An event uses the report and public things alone:
+//! orthogonal; and `e_1` against a record in which nothing is present. An event uses the report and public things alone,
+//! among them whether there is a report at all: a randomizer that refuses one record of a pair and not the other has no
+//! epsilon, whatever its reports are.
 //!
 //! - double-cap: the rank of the reported candidate by its score for x and for y, and which of the two has more large
 //!   scores under this id. With caps A and B, "in A and not in B" has `p / q = W / 2^32` exactly, so the whole claim
@@ -63,7 +65,7 @@ use crate::sampling::EntropyError;
 
 /// Anything that turns a record into a payload, correct or not: a [`Mechanism`], or a closure.
 pub trait Randomizer {
-    /// The payload of `record` under a task and a report id.
+    /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others see.
     ///
     /// # Errors
     /// [`EntropyError`] when `rng` fails.
@@ -73,7 +75,7 @@ pub trait Randomizer {
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut ChaCha12Rng,
-    ) -> Result<Vec<u8>, EntropyError>;
+    ) -> Result<Option<Vec<u8>>, EntropyError>;
 }
 
 impl Randomizer for Mechanism {
@@ -83,14 +85,14 @@ impl Randomizer for Mechanism {
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut ChaCha12Rng,
-    ) -> Result<Vec<u8>, EntropyError> {
-        self.randomize_with_rng(record, task_key, id, rng)
+    ) -> Result<Option<Vec<u8>>, EntropyError> {
+        self.randomize_with_rng(record, task_key, id, rng).map(Some)
     }
 }
 
 impl<F> Randomizer for F
 where
-    F: Fn(&BoundedRecord, &[u8; 16], ReportId, &mut ChaCha12Rng) -> Result<Vec<u8>, EntropyError>,
+    F: Fn(&BoundedRecord, &[u8; 16], ReportId, &mut ChaCha12Rng) -> Result<Option<Vec<u8>>, EntropyError>,
 {
     fn payload(
         &self,
@@ -98,7 +100,7 @@ where
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut ChaCha12Rng,
-    ) -> Result<Vec<u8>, EntropyError> {
+    ) -> Result<Option<Vec<u8>>, EntropyError> {
         self(record, task_key, id, rng)
     }
 }
@@ -150,7 +152,7 @@ impl Audit {
     /// The audit of randomizers that claim to be `mechanism`, for records made with `bounding`.
     ///
     /// # Errors
-    /// [`AuditError::Dimension`] below two dimensions under unit norm, where all records are the same to covariance.
+    /// [`AuditError::Record`] for a mechanism without dimensions.
     pub fn new(mechanism: &Mechanism, bounding: Bounding) -> Result<Self, AuditError> {
         let d = mechanism.dimension();
         let mut pairs = vec![];
@@ -167,15 +169,10 @@ impl Audit {
             pairs.push(("one coordinate each", [unit(0)?, unit(1)?]));
             pairs.push(("dense and orthogonal", [dense, alternating]));
         }
-        if let Bounding::Clip { radius } = bounding {
-            let mut values = vec![0.0; d];
-            let zero = BoundedRecord::new(values.clone(), bounding)?;
-            values[0] = radius.value();
-            pairs.push(("one coordinate and zero", [BoundedRecord::new(values, bounding)?, zero]));
-        }
-        if pairs.is_empty() {
-            return Err(AuditError::Dimension(d));
-        }
+        let mut values = vec![0.0; d];
+        let nothing = BoundedRecord::new(values.clone(), bounding)?;
+        values[0] = bounding.length_scale();
+        pairs.push(("one coordinate and nothing", [BoundedRecord::new(values, bounding)?, nothing]));
         let comparisons = pairs.into_iter().map(|(name, pair)| {
             let observer = Observer::new(mechanism, &pair);
             Comparison { name, pair, observer }
@@ -224,9 +221,16 @@ impl Audit {
                 rng.fill_bytes(&mut id);
                 let id = ReportId::new(id);
                 let payload = randomizer.payload(record, &TASK_KEY, id, &mut rng)?;
-                let well_formed =
-                    payload.len() == self.mechanism.payload_bytes() && self.mechanism.check(&payload).is_ok();
-                let kind = if well_formed { observer.kind(&TASK_KEY, id, &payload) } else { observer.kinds() - 1 };
+                let kind = match payload {
+                    None => observer.kinds() - 1,
+                    Some(payload)
+                        if payload.len() != self.mechanism.payload_bytes()
+                            || self.mechanism.check(&payload).is_err() =>
+                    {
+                        observer.kinds() - 2
+                    }
+                    Some(payload) => observer.kind(&TASK_KEY, id, &payload),
+                };
                 counts[kind] += 1;
             }
         }
@@ -323,11 +327,6 @@ impl From<Confidence> for f64 {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditError {
-    /// No two records differ to the mechanism.
-    #[error(
-        "an audit in {0} dimension under unit norm compares nothing: every record has the same covariance; use 2 or more"
-    )]
-    Dimension(usize),
     /// Too few trials, or too many.
     #[error("{0} trials: use 2 to 2^40 (100000 or more to see most of a claim)")]
     Trials(u64),

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use crate::mechanism::double_cap::candidates::{self, Candidates, TABLE_SECOND_MOMENT};
+use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
 use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
@@ -22,15 +22,15 @@ impl Observer {
         }
     }
 
-    /// The number of kinds, one for malformed payloads included: it is the last.
+    /// The number of kinds. The last two are malformed payloads, and no report at all.
     pub(super) fn kinds(&self) -> usize {
-        1 + match self {
+        2 + match self {
             Self::Ranks(_) => RANK_KINDS * RANK_KINDS * BALANCE_KINDS,
             Self::Projection(_) => PROJECTION_KINDS,
         }
     }
 
-    /// Whether later kinds speak for the first record of the pair.
+    /// Whether later kinds, but for the last two, speak for the first record of the pair.
     pub(super) fn ordered(&self) -> bool {
         matches!(self, Self::Projection(_))
     }
@@ -49,7 +49,7 @@ impl Observer {
 /// always the same size, makes no difference to).
 #[derive(Debug)]
 pub(super) struct Ranks {
-    directions: [Vec<i16>; 2],
+    directions: [Vec<f64>; 2],
     candidates: u32,
     cap: u32,
     /// The score that L of J candidates exceed on average.
@@ -67,7 +67,7 @@ impl Ranks {
         let (candidates, cap) = (mechanism.candidates(), mechanism.cap());
         let share = f64::from(cap) / f64::from(candidates);
         Self {
-            directions: [0, 1].map(|record| candidates::quantise(&mechanism.direction(&pair[record]))),
+            directions: [0, 1].map(|record| mechanism.direction(&pair[record])),
             candidates,
             cap,
             large: two_sided_quantile(share) * TABLE_SECOND_MOMENT.sqrt() * f64::from(i16::MAX),

@@ -28,17 +28,23 @@ impl Tally {
     }
 
     /// The event (a set of kinds) that separates record `likelier` from the other best, as far as the choosing trials
-    /// tell: kinds are taken in the order of their likelihood ratio (`ordered`: in the order they have, from the last
-    /// down if `likelier` is 0) up to where a normal approximation of the bound is largest. The choice needs no
+    /// tell: kinds are taken in the order of their likelihood ratio (`ordered`: all but the last two in the order they
+    /// have, from the last down if `likelier` is 0) up to where a normal approximation of the bound is largest. The choice needs no
     /// rigour: whatever is chosen, other trials judge it.
     pub(super) fn choose(&self, likelier: usize, ordered: bool, delta: f64, alpha: f64) -> Vec<usize> {
         let [more, less] = [&self.choosing[likelier], &self.choosing[1 - likelier]];
         let mut order: Vec<usize> = (0..more.len()).collect();
-        if !ordered {
-            let ratio = |kind: usize| (more[kind] as f64 + 1.0) / (less[kind] as f64 + 1.0);
+        let ratio = |kind: usize| (more[kind] as f64 + 1.0) / (less[kind] as f64 + 1.0);
+        if ordered {
+            let no_payload = order.split_off(more.len().saturating_sub(2));
+            if likelier == 0 {
+                order.reverse();
+            }
+            for kind in no_payload {
+                order.insert(if ratio(kind) > 1.0 { 0 } else { order.len() }, kind);
+            }
+        } else {
             order.sort_by(|&a, &b| ratio(b).total_cmp(&ratio(a)));
-        } else if likelier == 0 {
-            order.reverse();
         }
         let totals = [more, less].map(|counts| counts.iter().sum::<u64>() as f64);
         let deviations = two_sided_quantile(2.0 * alpha);

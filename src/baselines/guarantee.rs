@@ -69,12 +69,12 @@ impl fmt::Display for Adjacency {
     }
 }
 
-/// An epsilon, and the delta with which it may fail (`None`: never).
+/// An epsilon and a delta (`None`: 0).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Budget {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
-    /// The probability with which the bound may fail.
+    /// What is added to every probability.
     pub delta: Option<Delta>,
 }
 

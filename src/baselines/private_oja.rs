@@ -84,7 +84,7 @@ pub enum Multiplier {
 pub struct PrivateOja {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
-    /// The probability with which it may fail.
+    /// What is added to every probability.
     pub delta: Delta,
     /// Where the guarantee comes from.
     pub amplification: Amplification,

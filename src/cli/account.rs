@@ -6,6 +6,7 @@ use clap::Args;
 use ldp_pca::mechanism::LocalRandomizer;
 use ldp_pca::privacy::amplification::{BatchGuarantee, amplify};
 use ldp_pca::privacy::composition::{Composed, Composition, Method, PrivacyLoss};
+use ldp_pca::privacy::tradeoff::Detection;
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use serde::Serialize;
 
@@ -36,6 +37,8 @@ pub(super) struct Account {
 #[derive(Serialize)]
 struct Accounted {
     guarantee: Guarantee,
+    /// Of one report.
+    detection: Detection,
     loss: PrivacyLoss,
     reports: u64,
     delta: Delta,
@@ -72,6 +75,7 @@ impl Account {
         let by = |method| MethodEpsilon { method, epsilon: composition.epsilon_by(method, Some(target)) };
         let accounted = Accounted {
             guarantee,
+            detection: Detection::of(loss),
             loss,
             reports: self.reports,
             delta: target,
@@ -87,8 +91,9 @@ impl Account {
 impl Accounted {
     fn text(&self) -> String {
         let mut text = format!(
-            "one report   {}\n{} of one person, any records in place of any others, delta {}:\n",
+            "one report   {}\n             {}\n{} of one person, any records in place of any others, delta {}:\n",
             self.guarantee,
+            self.detection,
             match self.reports {
                 1 => "1 report".to_owned(),
                 reports => format!("{} reports", grouped(reports)),

@@ -1,7 +1,7 @@
 //! `demo`.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
@@ -11,7 +11,7 @@ use ldp_pca::mechanism::{DoubleCap, MechanismSpec};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
-use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::server::{Server, ServerConfig};
 use ldp_pca::simulation::LeisureSurvey;
@@ -20,10 +20,10 @@ use rand::SeedableRng;
 use serde::Deserialize;
 
 use super::error::{CliError, Result};
-use super::files::ScratchFolder;
+use super::files::{self, ScratchFolder};
 use super::output::{bar, grouped};
 use super::parameters;
-use super::randomize::{BATCH, BatchRandomizer};
+use super::randomize::{BATCH, BatchRandomizer, IssuedIds};
 use super::records::{self, Header};
 use super::recover::{RecoverResult, Reference, leverages};
 use super::schema::infer;
@@ -96,6 +96,7 @@ impl Demo {
         let scratch = if self.data.is_none() { Some(ScratchFolder::create("ldp-pca-demo")?) } else { None };
         let folder = self.data.clone().or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned()));
         let mut config = ServerConfig::new(folder.unwrap_or_default());
+        let admin = config.data.join("admin.token");
         config.listen = self.listen;
         config.next_free_port = true;
         config.www = self.www.clone();
@@ -115,7 +116,7 @@ impl Demo {
         println!("task        {}", task.digest());
         println!("guarantee   {}", task.guarantee());
 
-        let mut collection = Collection::new(&task, &address);
+        let mut collection = Collection::new(&task, &address, &admin)?;
         self.collect(&mut collection)?;
         collection.send()?;
         println!(
@@ -167,20 +168,25 @@ struct Collection<'a> {
     randomizer: BatchRandomizer<'a>,
     reference: SecondMoment,
     waiting: Vec<BoundedRecord>,
+    /// Where the task is.
     address: String,
+    /// For more ids at once than a visitor gets.
+    authorization: String,
     sent: u64,
 }
 
 impl<'a> Collection<'a> {
-    fn new(task: &'a Task, address: &str) -> Self {
-        Self {
+    fn new(task: &'a Task, address: &str, admin: &Path) -> Result<Self> {
+        let token = files::text(admin)?;
+        Ok(Self {
             task,
             randomizer: BatchRandomizer::new(task, None),
             reference: SecondMoment::of_task(task),
             waiting: Vec::with_capacity(BATCH),
-            address: format!("{address}/tasks/{}/reports", task.digest()),
+            address: format!("{address}/tasks/{}", task.digest()),
+            authorization: format!("Bearer {}", token.lines().next().unwrap_or_default().trim()),
             sent: 0,
-        }
+        })
     }
 
     fn add(&mut self, record: BoundedRecord) -> Result<()> {
@@ -191,17 +197,38 @@ impl<'a> Collection<'a> {
 
     /// Randomizes what waits and posts it.
     fn send(&mut self) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        if let Some(ids) = self.ids(self.waiting.len())? {
+            self.randomizer.add_ids(ids);
+        }
         let reports = self.randomizer.randomize(&self.waiting)?;
         self.waiting.clear();
+        let url = format!("{}/reports", self.address);
         for reports in reports.chunks(PER_REQUEST) {
             let body: Vec<u8> = reports.iter().flat_map(Report::to_bytes).collect();
-            ureq::post(&self.address)
+            ureq::post(&url)
                 .header("content-type", "application/vnd.ldp-pca.reports")
                 .send(&body[..])
-                .map_err(|error| CliError::Failed(format!("{}: {error}", self.address)))?;
+                .map_err(|error| CliError::Failed(format!("{url}: {error}")))?;
             self.sent += reports.len() as u64;
         }
         Ok(())
+    }
+
+    /// Ids for the next reports, where the aggregator takes no others; a folder of before may have a task that does.
+    fn ids(&self, count: usize) -> Result<Option<Vec<ReportId>>> {
+        let url = format!("{}/seeds", self.address);
+        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
+        let request = ureq::post(&url).header("authorization", &self.authorization);
+        let answer = request.send_json(serde_json::json!({"count": count}));
+        if matches!(answer, Err(ureq::Error::StatusCode(409))) {
+            return Ok(None);
+        }
+        let mut answer = answer.map_err(failed)?;
+        let IssuedIds { ids } = answer.body_mut().read_json().map_err(failed)?;
+        Ok(Some(ids))
     }
 
     /// Asks the aggregator for the components and compares them with the non-private ones.

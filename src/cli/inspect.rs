@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::Task;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::files;
+use super::hostile::HostileResult;
 use super::output::{Format, grouped};
 use super::task::TaskSummary;
 
@@ -31,10 +33,26 @@ pub(super) struct Inspect {
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Content {
-    Schema { columns: usize, features: usize, feature_names: Vec<String> },
+    Schema {
+        columns: usize,
+        features: usize,
+        feature_names: Vec<String>,
+    },
     Task(TaskSummary),
-    Reports { reports: u64, report_bytes: usize, first_id: Option<String>, invalid: u64, first_invalid: Option<String> },
-    Aggregate { task: String, records: u64, fold_records: Vec<u64> },
+    Reports {
+        reports: u64,
+        report_bytes: usize,
+        first_id: Option<String>,
+        invalid: u64,
+        first_invalid: Option<String>,
+    },
+    Aggregate {
+        task: String,
+        records: u64,
+        fold_records: Vec<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hostile: Option<HostileResult>,
+    },
 }
 
 impl Inspect {
@@ -88,6 +106,10 @@ impl Inspect {
             task: aggregate.task().to_string(),
             records: aggregate.records(),
             fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
+            // Of no reports nothing is estimated.
+            hostile: Covariance::estimate(&aggregate, task).ok().map(|covariance| {
+                HostileResult::of_one(covariance.records(), |hostile| covariance.pull(task, hostile))
+            }),
         })
     }
 
@@ -132,12 +154,13 @@ impl Content {
                 }
                 text
             }
-            Self::Aggregate { task, records, fold_records } => {
+            Self::Aggregate { task, records, fold_records, hostile } => {
                 let folds: Vec<String> = fold_records.iter().map(|&records| grouped(records)).collect();
                 format!(
-                    "aggregate\ntask       {task}\nreports    {}\nper fold   {}\n",
+                    "aggregate\ntask       {task}\nreports    {}\nper fold   {}\n{}",
                     grouped(*records),
-                    folds.join(", ")
+                    folds.join(", "),
+                    hostile.as_ref().map(HostileResult::text).unwrap_or_default()
                 )
             }
         }

@@ -13,6 +13,7 @@ mod dps_pca;
 mod error;
 mod experiment;
 mod files;
+mod hostile;
 mod inspect;
 mod output;
 mod parameters;

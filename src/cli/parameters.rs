@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use ldp_pca::centring::Centring;
+use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::prediction::MechanismFamily;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -49,7 +50,7 @@ pub(super) fn eigenvalues(text: &str) -> core::result::Result<Eigenvalues, Strin
 
 /// Parses a number of candidates. (Finding the best cap for billions of them would take long, only to be refused.)
 pub(super) fn candidates() -> RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(2..=65_536)
+    clap::value_parser!(u32).range(2..=i64::from(MAX_CANDIDATES))
 }
 
 /// Parses `unit-norm` or `clip:R`.

@@ -1,5 +1,6 @@
 //! `randomize`.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,10 +9,11 @@ use clap::Args;
 use ldp_pca::mechanism::RandomizeError;
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::BoundedRecord;
-use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task;
-use serde::Serialize;
+use rand::rand_core::TryCryptoRng;
+use serde::{Deserialize, Serialize};
 
 use super::error::{CliError, Result};
 use super::files::{self, Output};
@@ -34,6 +36,9 @@ pub(super) struct Randomize {
     /// Leave out rows that are not valid records, and count them, instead of stopping at the first
     #[arg(long)]
     skip_invalid: bool,
+    /// Ids that an aggregator issued, one or more for each record: a file with what POST /tasks/{id}/seeds answers
+    #[arg(long, value_name = "FILE")]
+    ids: Option<PathBuf>,
     /// Draw from a fixed seed, for tests: such reports are NOT private
     #[arg(long, value_name = "SEED")]
     insecure_seed: Option<u64>,
@@ -47,6 +52,7 @@ struct RandomizeResult {
     skipped: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_skipped: Option<String>,
+    missing_values: u64,
     report_bytes: usize,
     guarantee: Guarantee,
     private: bool,
@@ -58,8 +64,17 @@ struct RandomizeResult {
 pub(super) struct BatchRandomizer<'a> {
     task: &'a Task,
     seed: Option<u64>,
+    /// Those of the next reports, where they do not make their own.
+    ids: Option<Vec<ReportId>>,
     threads: usize,
     done: u64,
+}
+
+/// Ids, as an aggregator issues them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IssuedIds {
+    pub(super) ids: Vec<ReportId>,
 }
 
 /// The most records that are randomized together, and the most bytes their reports may take.
@@ -75,20 +90,36 @@ impl<'a> BatchRandomizer<'a> {
     /// With randomness from the system, or (for tests) from `seed` and the record's position.
     pub(super) fn new(task: &'a Task, seed: Option<u64>) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { task, seed, threads, done: 0 }
+        Self { task, seed, ids: None, threads, done: 0 }
+    }
+
+    /// Gives the next reports these ids, in addition to those that are left of earlier ones.
+    pub(super) fn add_ids(&mut self, ids: Vec<ReportId>) {
+        self.ids.get_or_insert_default().extend(ids);
     }
 
     /// One report per record, in their order.
-    pub(super) fn randomize(&mut self, records: &[BoundedRecord]) -> core::result::Result<Vec<Report>, RandomizeError> {
+    pub(super) fn randomize(&mut self, records: &[BoundedRecord]) -> Result<Vec<Report>> {
         let first = self.done;
         self.done += records.len() as u64;
+        let ids: Vec<Option<ReportId>> = match &mut self.ids {
+            None => vec![None; records.len()],
+            Some(ids) if ids.len() < records.len() => {
+                return Err(CliError::Failed(format!(
+                    "there are {} issued ids and more records: ask the aggregator for one for each",
+                    grouped(first + ids.len() as u64)
+                )));
+            }
+            Some(ids) => ids.drain(..records.len()).map(Some).collect(),
+        };
         let per_thread = records.len().div_ceil(self.threads).max(1);
         let (task, seed) = (self.task, self.seed);
         std::thread::scope(|scope| {
             let workers: Vec<_> = records
                 .chunks(per_thread)
+                .zip(ids.chunks(per_thread))
                 .zip((first..).step_by(per_thread))
-                .map(|(part, start)| scope.spawn(move || randomize_part(task, seed, part, start)))
+                .map(|((part, ids), start)| scope.spawn(move || randomize_part(task, seed, part, ids, start)))
                 .collect();
             let mut reports = Vec::with_capacity(records.len());
             for worker in workers {
@@ -106,16 +137,29 @@ fn randomize_part(
     task: &Task,
     seed: Option<u64>,
     records: &[BoundedRecord],
+    ids: &[Option<ReportId>],
     start: u64,
 ) -> core::result::Result<Vec<Report>, RandomizeError> {
+    fn one<R: TryCryptoRng>(
+        task: &Task,
+        record: &BoundedRecord,
+        id: Option<ReportId>,
+        rng: &mut R,
+    ) -> core::result::Result<Report, RandomizeError> {
+        match id {
+            None => task.randomize_with_rng(record, rng),
+            Some(id) => task.randomize_with_id_and_rng(record, id, rng),
+        }
+    }
+    let records = records.iter().zip(ids);
     match seed {
         None => {
             let mut rng = system_rng()?;
-            records.iter().map(|record| task.randomize_with_rng(record, &mut rng)).collect()
+            records.map(|(record, id)| one(task, record, *id, &mut rng)).collect()
         }
         Some(seed) => (start..)
             .zip(records)
-            .map(|(position, record)| task.randomize_with_rng(record, &mut insecure_rng(seed, position)))
+            .map(|(position, (record, id))| one(task, record, *id, &mut insecure_rng(seed, position)))
             .collect(),
     }
 }
@@ -159,7 +203,18 @@ impl Randomize {
             note("warning: --insecure-seed makes reports that anybody can reproduce; they are not private");
         }
         let mut output = Output::create(&self.output)?;
-        let randomizer = BatchRandomizer::new(&task, self.insecure_seed);
+        let mut randomizer = BatchRandomizer::new(&task, self.insecure_seed);
+        if let Some(path) = &self.ids {
+            let IssuedIds { ids } =
+                serde_json::from_str(&files::text(path)?).map_err(|error| CliError::file(path, error))?;
+            if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
+                return Err(CliError::file(
+                    path,
+                    "an id is there twice, and reports of one id count once: ask for others",
+                ));
+            }
+            randomizer.add_ids(ids);
+        }
         let counts = randomize_file(&self.records, &task, self.header, self.skip_invalid, randomizer, |reports| {
             reports
                 .iter()
@@ -174,6 +229,7 @@ impl Randomize {
             records: counts.records,
             skipped: counts.skipped,
             first_skipped: counts.first_skipped,
+            missing_values: counts.missing,
             report_bytes: report_bytes(&task),
             guarantee: task.guarantee(),
             private: self.insecure_seed.is_none(),
@@ -190,6 +246,12 @@ impl Randomize {
             );
             if let Some(first) = &result.first_skipped {
                 text += &format!("left out {} invalid rows, the first at {first}\n", grouped(result.skipped));
+            }
+            if result.missing_values > 0 {
+                text += &format!(
+                    "{} missing values, which contribute nothing (this count is yours alone: no report has it)\n",
+                    grouped(result.missing_values)
+                );
             }
             text + &format!("wrote {}\n", result.output.display())
         })

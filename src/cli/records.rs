@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::schema::{Schema, positional_name};
+use ldp_pca::schema::{Schema, Value, positional_name};
 use ldp_pca::task::Task;
 
 use super::error::{CliError, Result};
@@ -213,6 +213,8 @@ pub(super) struct Counts {
     pub(super) skipped: u64,
     /// Why the first one was.
     pub(super) first_skipped: Option<String>,
+    /// Values of the records handed on that are missing.
+    pub(super) missing: u64,
 }
 
 /// Reads the records of a file as `task` says. A row that is not a valid record is an error with its line, or counted
@@ -251,14 +253,16 @@ pub(super) fn bounded_by(
     file.for_each(|line, row| {
         let features = match row {
             Row::Text(fields) => encode_text(schema, fields, header.as_ref()),
-            Row::Numbers(numbers) => schema.encode_numbers(numbers).map_err(|error| error.to_string()),
+            Row::Numbers(numbers) => encode_numbers(schema, numbers),
             Row::Unreadable(problem) => Err(problem),
         };
-        let record =
-            features.and_then(|features| BoundedRecord::new(features, bounding).map_err(|error| error.to_string()));
+        let record = features.and_then(|(features, missing)| {
+            BoundedRecord::new(features, bounding).map(|record| (record, missing)).map_err(|error| error.to_string())
+        });
         match record {
-            Ok(record) => {
+            Ok((record, missing)) => {
                 counts.records += 1;
+                counts.missing += missing as u64;
                 visit(record)
             }
             Err(problem) if skip_invalid => {
@@ -289,17 +293,30 @@ struct MatchedHeader {
     positions: Vec<Option<usize>>,
 }
 
+/// The features of a row, and how many of its values are missing.
 fn encode_text(
     schema: &Schema,
     fields: &StringRecord,
     header: Option<&MatchedHeader>,
-) -> core::result::Result<Vec<f64>, String> {
-    let Some(header) = header else {
-        return schema.encode_fields(&fields.iter().collect::<Vec<_>>()).map_err(|error| error.to_string());
+) -> core::result::Result<(Vec<f64>, usize), String> {
+    let row: Vec<&str> = match header {
+        None => fields.iter().collect(),
+        Some(header) if fields.len() != header.fields => {
+            return Err(format!("found {} fields where the header has {}", fields.len(), header.fields));
+        }
+        Some(header) => header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect(),
     };
-    if fields.len() != header.fields {
-        return Err(format!("found {} fields where the header has {}", fields.len(), header.fields));
-    }
-    let row: Vec<&str> = header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect();
-    schema.encode_fields(&row).map_err(|error| error.to_string())
+    let values = schema.read_fields(&row).map_err(|error| error.to_string())?;
+    let features = schema.encode_values(&values).map_err(|error| error.to_string())?;
+    Ok((features, schema.missing_among(&values)))
+}
+
+fn encode_numbers(schema: &Schema, numbers: &[f64]) -> core::result::Result<(Vec<f64>, usize), String> {
+    let features = schema.encode_numbers(numbers).map_err(|error| error.to_string())?;
+    let missing = if numbers.iter().all(|number| number.is_finite()) {
+        0
+    } else {
+        schema.missing_among(&numbers.iter().map(|&number| Value::Number(number)).collect::<Vec<_>>())
+    };
+    Ok((features, missing))
 }

@@ -1,5 +1,6 @@
 //! `schema infer`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -42,7 +43,7 @@ pub(super) struct Infer {
     #[arg(long, value_enum, default_value_t = ScalingName::MaxAbs)]
     scaling: ScalingName,
     /// What a categorical value that is not in the sample does to a record
-    #[arg(long, value_enum, default_value_t = UnseenName::Error)]
+    #[arg(long, value_enum, default_value_t = UnseenName::Zero)]
     unseen: UnseenName,
     /// The largest number of categories of one column
     #[arg(long, default_value_t = 256)]
@@ -67,8 +68,8 @@ enum ScalingName {
 enum UnseenName {
     /// All features of the column are 0
     Zero,
-    /// The record is refused
-    Error,
+    /// It counts as the value 'other', which is listed too
+    Other,
 }
 
 #[derive(Serialize)]
@@ -76,6 +77,7 @@ struct InferResult {
     rows: u64,
     features: usize,
     always_zero: Vec<String>,
+    missing: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +104,7 @@ impl Infer {
             },
             unseen: match self.unseen {
                 UnseenName::Zero => Unseen::Zero,
-                UnseenName::Error => Unseen::Error,
+                UnseenName::Other => Unseen::Other,
             },
             ignore: self.ignore,
             categorical: self.categorical,
@@ -118,6 +120,7 @@ impl Infer {
             rows: inferred.rows,
             features: inferred.schema.dimension(),
             always_zero: inferred.always_zero,
+            missing: inferred.missing.into_iter().collect(),
             schema: if self.output.is_none() { serde_json::to_value(&inferred.schema).ok() } else { None },
             output: self.output,
         };
@@ -130,7 +133,10 @@ impl Infer {
                 output.display()
             );
             if !result.always_zero.is_empty() {
-                text += &format!("left out, zero in every row: {}\n", result.always_zero.join(", "));
+                text += &format!("left out, zero or missing in every row: {}\n", result.always_zero.join(", "));
+            }
+            for (column, count) in &result.missing {
+                text += &format!("missing in {} rows: {column}\n", grouped(*count));
             }
             text
         })

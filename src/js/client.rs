@@ -1,15 +1,13 @@
 //! What a client needs: read a task, say what it asks, randomize records.
 
-use chacha20::ChaCha20Rng;
 use getrandom::SysRng;
-use rand::SeedableRng;
-use rand::rand_core::{TryCryptoRng, TryRng};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::{Coded, coded, failure, thrown};
 use crate::decimal;
 use crate::json::{self, Read, Reader, write_array, write_text};
-use crate::mechanism::RandomizeError;
+use crate::mechanism::{LocalRandomizer, RandomizeError};
+use crate::privacy::tradeoff::Detection;
 use crate::record::RecordError;
 use crate::report::{ReportId, report_bytes};
 use crate::schema::{SchemaError, Value};
@@ -59,18 +57,25 @@ impl Task {
         self.task.to_json()
     }
 
-    /// What the task asks for, as JSON: `{digest, dimension, featureNames, guarantee, oddsFactor, reportBytes}`.
+    /// What the task asks for, as JSON: `{digest, dimension, featureNames, reportBytes, draws, guarantee, detection}`.
     #[must_use]
     pub fn facts(&self) -> String {
         let task = &self.task;
         let mut text =
             format!("{{\"digest\":\"{}\",\"dimension\":{},\"featureNames\":", task.digest(), task.dimension());
         write_array(&task.schema().feature_names(), &mut text, |name, out| write_text(name, out));
-        text.push_str(&format!(",\"reportBytes\":{},\"guarantee\":", report_bytes(task)));
+        text.push_str(&format!(
+            ",\"reportBytes\":{},\"draws\":{},\"guarantee\":",
+            report_bytes(task),
+            task.mechanism().draws()
+        ));
         text.push_str(&task.guarantee().to_json());
-        text.push_str(",\"oddsFactor\":");
-        decimal::write(task.guarantee().odds_factor(), &mut text);
-        text.push('}');
+        text.push_str(",\"detection\":{\"falseAlarms\":");
+        let Detection { false_alarms, power } = Detection::of(task.mechanism().privacy_loss());
+        decimal::write(false_alarms, &mut text);
+        text.push_str(",\"power\":");
+        decimal::write(power, &mut text);
+        text.push_str("}}");
         text
     }
 
@@ -83,28 +88,17 @@ impl Task {
     /// Randomizes a record into the bytes of a report.
     ///
     /// The record is `numbers`, one for each column in their order; or it comes by name. Then `names` is the JSON of an
-    /// array with `name` for each of `numbers` and `[name, text]` for a text, in any order.
+    /// array with `name` for each of `numbers`, `[name, text]` for a text and `[name]` for a value that is missing, in any
+    /// order.
     ///
-    /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With a
-    /// `seed` (32 bytes, for tests and vectors only) the report follows from it and the record, so who knows the seed can
-    /// tell records apart. With an `id` (16 bytes) the report has that one instead of one of its own.
-    pub fn randomize(
-        &self,
-        names: Option<String>,
-        numbers: &[f64],
-        seed: Option<Vec<u8>>,
-        id: Option<Vec<u8>>,
-    ) -> Result<Vec<u8>, JsValue> {
-        let mut source = match seed.map(<[u8; 32]>::try_from) {
-            None => Source::System,
-            Some(Ok(seed)) => Source::Seeded(ChaCha20Rng::from_seed(seed)),
-            Some(Err(_)) => return Err(failure("argument", &"the seed must be a Uint8Array of 32 bytes")),
-        };
+    /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an `id`
+    /// (16 bytes) the report has that one instead of one of its own.
+    pub fn randomize(&self, names: Option<String>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
         let features = self.features(names.as_deref(), numbers)?;
         let record = self.task.bound(features).map_err(thrown)?;
         // What calls this gives 16 bytes or none.
         let id = id.and_then(|id| id.try_into().ok()).map(ReportId::new);
-        Ok(self.task.randomize_as(&record, id, &mut source).map_err(thrown)?.to_bytes())
+        Ok(self.task.randomize_as(&record, id, &mut SysRng).map_err(thrown)?.to_bytes())
     }
 
     /// The d features of a record, which is given as to [`randomize`](Self::randomize).
@@ -116,6 +110,7 @@ impl Task {
         let values = fields.iter().map(|(name, field)| match field {
             Field::Number(number) => (name.as_str(), Value::Number(*number)),
             Field::Text(text) => (name.as_str(), Value::Text(text)),
+            Field::Missing => (name.as_str(), Value::Missing),
         });
         schema.encode_named(values).map_err(thrown)
     }
@@ -125,9 +120,10 @@ impl Task {
 enum Field {
     Number(f64),
     Text(String),
+    Missing,
 }
 
-/// `["name", ["name", "text"], …]`, the names alone for `numbers` in their order.
+/// `["name", ["name", "text"], ["name"], …]`, the names that stand alone for `numbers` in their order.
 fn read_fields(reader: &mut Reader<'_>, numbers: &[f64]) -> Read<Vec<(String, Field)>> {
     let (mut fields, mut numbers) = (Vec::new(), numbers.iter());
     reader.array(&mut |reader| {
@@ -145,7 +141,7 @@ fn read_fields(reader: &mut Reader<'_>, numbers: &[f64]) -> Read<Vec<(String, Fi
                 reader.once("text", &mut text, Reader::text)
             }
         })?;
-        fields.push((reader.required("name", name)?, Field::Text(reader.required("text", text)?)));
+        fields.push((reader.required("name", name)?, text.map_or(Field::Missing, Field::Text)));
         Ok(())
     })?;
     match numbers.next() {
@@ -153,38 +149,3 @@ fn read_fields(reader: &mut Reader<'_>, numbers: &[f64]) -> Read<Vec<(String, Fi
         Some(_) => Err(reader.refused(&"a number has no name")),
     }
 }
-
-/// Where randomness comes from: one type, so that the mechanisms are compiled once.
-#[allow(clippy::large_enum_variant, reason = "one lives at a time, on the stack")]
-enum Source {
-    System,
-    Seeded(ChaCha20Rng),
-}
-
-impl TryRng for Source {
-    type Error = getrandom::Error;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        match self {
-            Self::System => SysRng.try_fill_bytes(bytes),
-            Self::Seeded(rng) => {
-                let Ok(()) = rng.try_fill_bytes(bytes);
-                Ok(())
-            }
-        }
-    }
-}
-
-impl TryCryptoRng for Source {}

@@ -11,8 +11,8 @@
 //! | code | what was wrong |
 //! |---|---|
 //! | `task` | the task document: not JSON, unknown fields, another version, parameters that make no sense |
-//! | `schema` | a record that does not fit the columns: unknown, missing, of the wrong type, not finite, an unseen value |
-//! | `record` | no record at all, or one without a direction where the task needs one |
+//! | `schema` | a record that does not fit the columns: unknown, missing, or of the wrong type |
+//! | `record` | no record at all |
 //! | `report` | bytes that are not a report of the task |
 //! | `entropy` | `crypto.getRandomValues` is missing or failed; there is no fallback |
 //! | `argument` | an argument of the wrong type or length |

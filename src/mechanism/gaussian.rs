@@ -32,7 +32,8 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
-use super::{LocalRandomizer, MechanismError, PayloadError, parallel, triangle};
+use super::pull::{Check, Pull};
+use super::{LocalRandomizer, MechanismError, PayloadError, RangeCheck, parallel, triangle};
 use crate::privacy::calibration::{
     COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_rho, paper_sigma,
 };
@@ -283,6 +284,10 @@ impl LocalRandomizer for Gaussian {
         self.width * triangle(self.dimension)
     }
 
+    fn draws(&self) -> u64 {
+        triangle(self.dimension) as u64
+    }
+
     fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
         &self,
         record: &BoundedRecord,
@@ -369,6 +374,16 @@ impl LocalRandomizer for Gaussian {
     fn noise_edge(&self, records: u64) -> f64 {
         // The semicircle law of a symmetric matrix with independent entries (Wigner 1958).
         2.0 * self.entry_deviation() * (self.dimension as f64 / records as f64).sqrt()
+    }
+
+    fn pull(&self) -> Pull {
+        // The proof is in `pull`. Both ends of the range are equally far from what stands for nothing.
+        let (on, off) = (self.diagonal.step, self.off_diagonal.step);
+        let end = f64::from(self.largest_entry()) - 0.5;
+        let any = end * (on + (self.dimension - 1) as f64 * off);
+        let in_range = RangeCheck::of(self).largest_norm() * on.max(core::f64::consts::SQRT_2 * off);
+        // No record has a longer share than 1.
+        Pull::new(any + 1.0, in_range + 1.0, Check::RangeCheck)
     }
 }
 

@@ -10,6 +10,7 @@ mod document;
 pub mod double_cap;
 pub mod gaussian;
 pub(crate) mod parallel;
+mod pull;
 mod range;
 
 use core::num::NonZeroUsize;
@@ -27,6 +28,7 @@ use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use gaussian::{Calibration, Gaussian};
+pub use pull::{Check, Pull, UNLUCKY_IDS};
 pub use range::{RangeCheck, RangeError};
 
 /// A mechanism and its parameters, as a task states them.
@@ -84,7 +86,11 @@ pub trait LocalRandomizer {
     /// The length of a payload in bytes, the same for every record.
     fn payload_bytes(&self) -> usize;
 
-    /// Randomizes a record of the right dimension into a payload. `task_key` (the first 16 bytes of the task's
+    /// How many random numbers one report takes, public ones included: what it costs in time, the same for every record.
+    fn draws(&self) -> u64;
+
+    /// Randomizes a record of the right dimension into a payload: every record, since whether there is a report is part of
+    /// what others see, and no guarantee covers a refusal that depends on the record. `task_key` (the first 16 bytes of the task's
     /// digest) and `id` are public; all secrecy comes from `rng`.
     ///
     /// # Errors
@@ -124,7 +130,8 @@ pub trait LocalRandomizer {
         threads: NonZeroUsize,
     );
 
-    /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
+    /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports. (With
+    /// [`double_cap`] it is so to 1e-3, in spectral norm, of records of length one.)
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
     /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
@@ -138,6 +145,9 @@ pub trait LocalRandomizer {
     /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were nothing but
     /// noise, in the limit of many features. What does not rise above it cannot be told from noise.
     fn noise_edge(&self, records: u64) -> f64;
+
+    /// How far one hostile report can move an eigenvalue of the debiased estimate, times the number of reports.
+    fn pull(&self) -> Pull;
 }
 
 /// One of the crate's mechanisms, ready to use.
@@ -174,6 +184,10 @@ impl LocalRandomizer for Mechanism {
 
     fn payload_bytes(&self) -> usize {
         delegate!(self, mechanism => mechanism.payload_bytes())
+    }
+
+    fn draws(&self) -> u64 {
+        delegate!(self, mechanism => mechanism.draws())
     }
 
     fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
@@ -222,6 +236,10 @@ impl LocalRandomizer for Mechanism {
 
     fn noise_edge(&self, records: u64) -> f64 {
         delegate!(self, mechanism => mechanism.noise_edge(records))
+    }
+
+    fn pull(&self) -> Pull {
+        delegate!(self, mechanism => mechanism.pull())
     }
 }
 
@@ -275,7 +293,9 @@ pub enum MechanismError {
     },
     /// The numbers of candidates and of likelier ones do not fit.
     #[error(
-        "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to 65536 candidates and a cap from 1 to one less than them"
+        "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to {most} candidates, and a cap of at most a half \
+         and at least a 1024th of them, or the estimate would be biased",
+        most = double_cap::MAX_CANDIDATES
     )]
     Cap {
         /// J.
@@ -297,6 +317,14 @@ pub enum MechanismError {
         Decimal(*epsilon)
     )]
     EpsilonTooSmall {
+        /// Epsilon.
+        epsilon: f64,
+    },
+    /// `2^32 e^epsilon` is so near an integer that the arithmetic cannot tell on which side.
+    #[error(
+        "epsilon {} has a weight that is too near an integer to be computed exactly: change its last digit", Decimal(*epsilon)
+    )]
+    UnknownWeight {
         /// Epsilon.
         epsilon: f64,
     },

@@ -19,7 +19,7 @@
 //!
 //! # What it gives
 //! A report that passes moves the mean of n by no more in Frobenius norm than honest noise does: about `sqrt(p)` deviations over n. It may
-//! still put all of that into one direction, where honest noise has about `2 sqrt(2) / sqrt(p)` of it.
+//! still put all of that into one direction, where honest noise has about `2 sqrt(2) / sqrt(p)` of it: `pull` has the number.
 
 use super::{Mechanism, gaussian::Gaussian};
 
@@ -57,7 +57,12 @@ impl RangeCheck {
         }
     }
 
-    fn of(gaussian: &Gaussian) -> Self {
+    /// The largest Euclidean norm of `m + 1/2` over the entries m of a payload that passes.
+    pub(super) fn largest_norm(&self) -> f64 {
+        0.5 * (self.most as f64).sqrt()
+    }
+
+    pub(super) fn of(gaussian: &Gaussian) -> Self {
         let (entries, width) = gaussian.entries_and_width();
         let p = entries as f64;
         let t = 40.0 * core::f64::consts::LN_2;

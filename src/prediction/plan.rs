@@ -1,6 +1,7 @@
 //! The inverse questions: how many reports, and which epsilon, reach a target.
 
 use super::{Prediction, PredictionError, Spectrum, predict};
+use crate::mechanism::double_cap::MAX_CANDIDATES;
 use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
 use crate::noise::NoiseLaw;
 use crate::privacy::{Delta, Epsilon};
@@ -76,7 +77,7 @@ impl MechanismFamily {
             Self::DoubleCap { candidates, cap } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
                 // The search for the best cap is for numbers that a mechanism may have; others are refused when it is built.
-                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(65_536), epsilon));
+                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
                 Ok(MechanismSpec::DoubleCap { epsilon, candidates, cap })
             }
             Self::Gaussian { delta } => {

@@ -1,78 +1,88 @@
 //! What one person (in practice: one device) has promised and sent so far, and whether another report fits.
 //!
-//! Pure logic: where the ledger is kept, and that there is one of it, is up to the caller. Three rules make it sound:
-//! 1. One report per task. A retry sends the very same bytes again, which is post-processing and costs nothing; a fresh
-//!    randomization would cost again, so there is none.
-//! 2. A report is recorded, and the ledger saved, *before* the report is sent. A crash in between costs budget that
-//!    was not used, never the other way round.
-//! 3. The total, by [`Composition`] at the budget's delta, stays within the budget's epsilon.
+//! Pure logic: where the ledger is kept, and that there is one of it, is up to the caller. Four rules make it sound:
+//! 1. A task is booked, and the ledger saved, *before* a value of the record is looked at. Nothing gives it back: no error, no
+//!    crash, no report that was never sent. Otherwise whether a report came could depend on a value, at no cost.
+//! 2. One report per task. A retry sends the very same bytes again, which is post-processing and costs nothing; a fresh
+//!    randomization would cost again, so there is none. A task that is booked and has no report is spent.
+//! 3. A report is recorded, and the ledger saved, before the report is sent.
+//! 4. All booked tasks together stay within the budget by a [`Filter`] that was fixed beforehand, since whoever chooses
+//!    the tasks may know the earlier reports.
 
 use serde::{Deserialize, Serialize};
 
-use super::composition::{Composition, PrivacyLoss};
-use super::{Delta, Epsilon, Guarantee, PrivacyError};
+use super::Guarantee;
+use super::composition::PrivacyLoss;
 use crate::mechanism::LocalRandomizer;
 use crate::report::report_bytes;
 use crate::task::{Task, TaskDigest};
 
-/// The version of the ledger format that this crate reads and writes.
-pub const LEDGER_VERSION: u32 = 1;
+pub use super::filter::{Budget, Filter};
+
+/// The version of the ledger format that this crate writes. It reads version 1, too, which had no filter.
+pub const LEDGER_VERSION: u32 = 2;
 
 /// The largest ledger document that is read, in bytes.
 pub const MAX_LEDGER_BYTES: usize = 256 << 20;
 
-/// What all reports of one person together may lose: epsilon, and delta (`None`: pure reports only).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Budget {
-    /// The bound on the privacy loss of all reports together.
-    pub epsilon: Epsilon,
-    /// The probability with which it may fail; `None` (written 0) for never.
-    #[serde(with = "super::delta_or_zero")]
-    pub delta: Option<Delta>,
-}
-
-/// The answer to a [`request`](Ledger::request).
-#[derive(Clone, Debug, PartialEq)]
+/// The answer of [`book`](Ledger::book).
+#[derive(Debug, PartialEq)]
 pub enum Decision {
-    /// The task's report fits. Randomize, [`record`](Ledger::record), save, send.
+    /// The task is booked. Save the ledger; then randomize, [`record`](Ledger::record), save again, and send.
     Grant {
-        /// The epsilon left afterwards.
+        /// What records the report.
+        booking: Booking,
+        /// The epsilon left.
         remaining: f64,
     },
     /// The task was answered before: send these bytes again.
     Resend(Vec<u8>),
-    /// The task's report does not fit.
+    /// The task was booked before and has no report, as after a crash: there is nothing to send, now or later.
+    Spent,
+    /// The task's report does not fit. Nothing is booked.
     Refuse {
         /// The epsilon left.
         remaining: f64,
-        /// The epsilon by which the total would grow; infinite where no epsilon holds at the budget's delta.
+        /// The epsilon by which what is spent would grow; infinite where it never fits.
         needed: f64,
     },
 }
 
-/// Promises made and reports sent under one budget.
+/// The right to record one report for a task that was just booked. It cannot be copied, saved or had a second time, so there
+/// is one randomization for each booking.
+#[derive(Debug, PartialEq)]
+#[must_use = "the task is booked whether or not a report is recorded"]
+pub struct Booking {
+    task: TaskDigest,
+    report_bytes: usize,
+}
+
+/// Tasks booked and reports sent under one budget.
 ///
 /// ```
-/// use ldp_pca::privacy::{Epsilon, ledger::{Budget, Decision, Ledger}};
+/// use ldp_pca::privacy::{Epsilon, ledger::{Budget, Decision, Filter, Ledger}};
 /// # use ldp_pca::{mechanism::MechanismSpec, record::Bounding, schema::Schema, task::{Folds, Task}};
 /// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
-/// let mut ledger = Ledger::new(Budget { epsilon: Epsilon::new(3.0)?, delta: None });
-/// assert!(matches!(ledger.request(&task), Decision::Grant { .. }));
+/// # let save = |_: String| ();
+/// let mut ledger = Ledger::new(Budget { epsilon: Epsilon::new(3.0)?, delta: None }, Filter::Sums);
+/// let Decision::Grant { booking, .. } = ledger.book(&task) else { panic!() };
+/// save(ledger.to_json());
 /// let report = task.randomize(&task.bound(vec![0.6, 0.8])?)?.to_bytes();
-/// ledger.record(&task, report.clone())?;
-/// assert_eq!(ledger.request(&task), Decision::Resend(report));
+/// ledger.record(booking, report.clone())?;
+/// save(ledger.to_json());
+/// assert_eq!(ledger.book(&task), Decision::Resend(report));
 /// assert_eq!(Ledger::from_json(&ledger.to_json())?, ledger);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledger {
     budget: Budget,
+    filter: Filter,
     entries: Vec<Entry>,
 }
 
-/// One answered task.
+/// One booked task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -80,8 +90,8 @@ pub struct Entry {
     task: [u8; 32],
     guarantee: Guarantee,
     loss: PrivacyLoss,
-    #[serde(with = "hexadecimal")]
-    report: Vec<u8>,
+    #[serde(with = "hexadecimal_or_null")]
+    report: Option<Vec<u8>>,
 }
 
 impl Entry {
@@ -97,10 +107,10 @@ impl Entry {
         self.guarantee
     }
 
-    /// The report that was sent.
+    /// The report to send, if one was recorded.
     #[must_use]
-    pub fn report(&self) -> &[u8] {
-        &self.report
+    pub fn report(&self) -> Option<&[u8]> {
+        self.report.as_deref()
     }
 }
 
@@ -109,6 +119,8 @@ impl Entry {
 struct Document {
     version: u32,
     budget: Budget,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    filter: Option<Filter>,
     entries: Vec<Entry>,
 }
 
@@ -118,10 +130,10 @@ struct VersionOnly {
 }
 
 impl Ledger {
-    /// No reports yet.
+    /// Nothing booked yet. Budget and filter stay as they are from here on.
     #[must_use]
-    pub fn new(budget: Budget) -> Self {
-        Self { budget, entries: Vec::new() }
+    pub fn new(budget: Budget, filter: Filter) -> Self {
+        Self { budget, filter, entries: Vec::new() }
     }
 
     /// The budget.
@@ -130,74 +142,77 @@ impl Ledger {
         self.budget
     }
 
-    /// The answered tasks, oldest first.
+    /// The rule by which reports fit the budget.
+    #[must_use]
+    pub fn filter(&self) -> Filter {
+        self.filter
+    }
+
+    /// The booked tasks, oldest first.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The epsilon that all reports together have, at the budget's delta; 0 without reports.
+    /// How much of the budget's epsilon all booked tasks take up ([`Filter::spent`]); 0 without any.
     #[must_use]
     pub fn spent(&self) -> f64 {
         self.total(None)
     }
 
-    /// The epsilon left, at the budget's delta.
+    /// The epsilon left.
     #[must_use]
     pub fn remaining(&self) -> f64 {
         (self.budget.epsilon.value() - self.spent()).max(0.0)
     }
 
-    /// Whether `task` may be answered, is answered already, or does not fit. Changes nothing.
-    #[must_use]
-    pub fn request(&self, task: &Task) -> Decision {
-        if let Some(entry) = self.entry(task) {
-            return Decision::Resend(entry.report.clone());
+    /// Books `task` if its report fits the budget and was not booked before; otherwise changes nothing and says why. Ask, and
+    /// save the ledger, before anything that depends on the record.
+    pub fn book(&mut self, task: &Task) -> Decision {
+        let digest = task.digest();
+        if let Some(entry) = self.entries.iter().find(|entry| entry.task == *digest.as_bytes()) {
+            return entry.report.clone().map_or(Decision::Spent, Decision::Resend);
         }
-        let total = self.total(Some(task.mechanism().privacy_loss()));
-        if total <= self.budget.epsilon.value() {
-            Decision::Grant { remaining: self.budget.epsilon.value() - total }
-        } else {
+        let (guarantee, loss) = (task.guarantee(), task.mechanism().privacy_loss());
+        let total = self.total(Some((guarantee, loss)));
+        if total > self.budget.epsilon.value() {
             // Where the total is infinite, so is what is needed, whatever was spent.
             let needed = if total.is_finite() { total - self.spent() } else { f64::INFINITY };
-            Decision::Refuse { remaining: self.remaining(), needed }
+            return Decision::Refuse { remaining: self.remaining(), needed };
         }
+        self.entries.push(Entry { task: *digest.as_bytes(), guarantee, loss, report: None });
+        let booking = Booking { task: digest, report_bytes: report_bytes(task) };
+        Decision::Grant { booking, remaining: self.budget.epsilon.value() - total }
     }
 
-    /// Records the report that is about to be sent for `task`. The same bytes may be recorded again.
+    /// Records the report that is about to be sent for the task of `booking`.
     ///
     /// # Errors
-    /// [`LedgerError`] when another report was recorded for the task, when it does not fit the budget, and when
-    /// `report` has not the length of the task's reports. Nothing changes then.
-    pub fn record(&mut self, task: &Task, report: Vec<u8>) -> Result<(), LedgerError> {
-        if report.len() != report_bytes(task) {
-            return Err(LedgerError::ReportLength { expected: report_bytes(task), found: report.len() });
+    /// [`LedgerError::ReportLength`] when `report` has not the length of the task's reports, [`LedgerError::NotBooked`] for a
+    /// booking of another ledger. The booking is used up, and the task stays booked without a report.
+    #[expect(clippy::needless_pass_by_value, reason = "a booking is used up")]
+    pub fn record(&mut self, booking: Booking, report: Vec<u8>) -> Result<(), LedgerError> {
+        let Booking { task, report_bytes } = booking;
+        if report.len() != report_bytes {
+            return Err(LedgerError::ReportLength { expected: report_bytes, found: report.len() });
         }
-        match self.request(task) {
-            Decision::Grant { .. } => {
-                self.entries.push(Entry {
-                    task: *task.digest().as_bytes(),
-                    guarantee: task.guarantee(),
-                    loss: task.mechanism().privacy_loss(),
-                    report,
-                });
-                Ok(())
-            }
-            Decision::Resend(sent) if sent == report => Ok(()),
-            Decision::Resend(_) => Err(LedgerError::Answered(task.digest())),
-            Decision::Refuse { remaining, needed } => Err(LedgerError::Budget { remaining, needed }),
-        }
+        let waits = |entry: &&mut Entry| entry.task == *task.as_bytes() && entry.report.is_none();
+        self.entries.iter_mut().find(waits).ok_or(LedgerError::NotBooked(task))?.report = Some(report);
+        Ok(())
     }
 
     /// The document to keep.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let document = Document { version: LEDGER_VERSION, budget: self.budget, entries: self.entries.clone() };
+        let (budget, filter, entries) = (self.budget, Some(self.filter), self.entries.clone());
         // Numbers, names and hexadecimal digits: there is nothing that could fail.
-        serde_json::to_string(&document).unwrap_or_default()
+        serde_json::to_string(&Document { version: LEDGER_VERSION, budget, filter, entries }).unwrap_or_default()
     }
 
     /// Reads a document. Unknown fields, other versions and a task that occurs twice are errors.
+    ///
+    /// One of version 1 has no filter. It becomes a ledger with [`Filter::Renyi`], in which every report counts in full; where
+    /// they exceed the budget by that filter, nothing more fits.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -207,34 +222,27 @@ impl Ledger {
             return Err(LedgerError::TooLong(text.len()));
         }
         let VersionOnly { version } = serde_json::from_str(text).map_err(malformed)?;
-        if version != LEDGER_VERSION {
+        if !(1..=LEDGER_VERSION).contains(&version) {
             return Err(LedgerError::Version(version));
         }
-        let Document { budget, entries, .. } = serde_json::from_str(text).map_err(malformed)?;
+        let Document { budget, filter, entries, .. } = serde_json::from_str(text).map_err(malformed)?;
+        let filter = match (version, filter) {
+            (1, None) if entries.iter().all(|entry| entry.report.is_some()) => Filter::Renyi,
+            (1, _) => return Err(LedgerError::Json("version 1 has no filter and a report for every task".to_owned())),
+            (_, filter) => filter.ok_or_else(|| LedgerError::Json("missing field `filter`".to_owned()))?,
+        };
         let mut tasks: Vec<[u8; 32]> = entries.iter().map(|entry| entry.task).collect();
         tasks.sort_unstable();
         if let Some(pair) = tasks.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(LedgerError::Answered(TaskDigest::new(pair[0])));
+            return Err(LedgerError::Twice(TaskDigest::new(pair[0])));
         }
-        Ok(Self { budget, entries })
+        Ok(Self { budget, filter, entries })
     }
 
-    fn entry(&self, task: &Task) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.task == *task.digest().as_bytes())
-    }
-
-    /// The epsilon of all reports and of one more that loses `further`; infinite where none holds.
-    fn total(&self, further: Option<PrivacyLoss>) -> f64 {
-        let mut composition = Composition::default();
-        for loss in self.entries.iter().map(|entry| entry.loss).chain(further) {
-            if composition.add(loss, 1).is_err() {
-                return f64::INFINITY;
-            }
-        }
-        if composition.is_empty() {
-            return 0.0;
-        }
-        composition.epsilon(self.budget.delta).map_or(f64::INFINITY, |composed| composed.epsilon.value())
+    /// What all booked reports and `further` take up.
+    fn total(&self, further: Option<(Guarantee, PrivacyLoss)>) -> f64 {
+        let booked = self.entries.iter().map(|entry| (entry.guarantee, entry.loss));
+        self.filter.spent(self.budget, &booked.chain(further).collect::<Vec<_>>())
     }
 }
 
@@ -247,15 +255,20 @@ pub enum LedgerError {
     Json(String),
     /// Another version.
     #[error(
-        "the ledger has version {0}, and this software reads version {LEDGER_VERSION}: use a release that knows it"
+        "the ledger has version {0}, and this software reads versions 1 to {LEDGER_VERSION}: use a release that knows it"
     )]
     Version(u32),
     /// A document beyond the limit.
     #[error("the ledger has {0} bytes: at most {MAX_LEDGER_BYTES} are read")]
     TooLong(usize),
-    /// A second report for a task.
-    #[error("task {0} is answered already: send the recorded report again instead of a new one")]
-    Answered(TaskDigest),
+    /// A task that occurs twice in a document.
+    #[error("task {0} is booked twice: use a copy of the ledger from before it was edited")]
+    Twice(TaskDigest),
+    /// A booking that this ledger did not give.
+    #[error(
+        "task {0} is not booked in this ledger, or has its report: book it first, and send a recorded report again"
+    )]
+    NotBooked(TaskDigest),
     /// A report of the wrong length.
     #[error("the report has {found} bytes, and those of this task have {expected}")]
     ReportLength {
@@ -264,17 +277,6 @@ pub enum LedgerError {
         /// The length found.
         found: usize,
     },
-    /// No budget left for the report.
-    #[error("the report needs epsilon {needed}, and {remaining} is left")]
-    Budget {
-        /// The epsilon left.
-        remaining: f64,
-        /// The epsilon by which the total would grow.
-        needed: f64,
-    },
-    /// A parameter is out of range.
-    #[error(transparent)]
-    Privacy(#[from] PrivacyError),
 }
 
 /// Bytes as lower-case hexadecimal digits.
@@ -310,10 +312,27 @@ mod hexadecimal {
     }
 }
 
+/// The same, or nothing.
+mod hexadecimal_or_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Bytes(#[serde(with = "super::hexadecimal")] Vec<u8>);
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+        bytes.clone().map(Bytes).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+        Ok(Option::<Bytes>::deserialize(deserializer)?.map(|Bytes(bytes)| bytes))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mechanism::{Calibration, MechanismSpec};
+    use crate::privacy::Delta;
     use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
     use crate::schema::Schema;
@@ -333,71 +352,128 @@ mod tests {
         task(features, MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
     }
 
-    fn ledger(e: f64, delta: Option<f64>) -> Ledger {
-        Ledger::new(Budget { epsilon: epsilon(e), delta: delta.map(|delta| Delta::new(delta).unwrap()) })
+    fn ledger(e: f64, delta: Option<f64>, filter: Filter) -> Ledger {
+        let delta = delta.map(|delta| Delta::new(delta).unwrap());
+        Ledger::new(Budget { epsilon: epsilon(e), delta }, filter)
     }
 
-    fn answer(ledger: &mut Ledger, task: &Task) -> Result<Vec<u8>, LedgerError> {
-        let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap().to_bytes();
-        ledger.record(task, report.clone())?;
-        Ok(report)
+    fn report(task: &Task) -> Vec<u8> {
+        task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap().to_bytes()
+    }
+
+    fn booked(ledger: &mut Ledger, task: &Task) -> Booking {
+        let Decision::Grant { booking, .. } = ledger.book(task) else { panic!("{} left", ledger.remaining()) };
+        booking
+    }
+
+    fn answer(ledger: &mut Ledger, task: &Task) -> Vec<u8> {
+        let (booking, report) = (booked(ledger, task), report(task));
+        ledger.record(booking, report.clone()).unwrap();
+        report
     }
 
     #[test]
     fn a_task_is_answered_once_and_a_retry_is_free() {
-        let mut ledger = ledger(4.0, None);
-        assert_eq!(ledger.request(&cap(3, 2.5)), Decision::Grant { remaining: 1.5 });
-        let sent = answer(&mut ledger, &cap(3, 2.5)).unwrap();
+        let mut ledger = ledger(4.0, None, Filter::Sums);
+        let sent = answer(&mut ledger, &cap(3, 2.5));
         let before = ledger.clone();
-        assert_eq!(ledger.request(&cap(3, 2.5)), Decision::Resend(sent.clone()));
-        ledger.record(&cap(3, 2.5), sent).unwrap();
-        assert!(matches!(answer(&mut ledger, &cap(3, 2.5)), Err(LedgerError::Answered(_))));
+        assert_eq!(ledger.book(&cap(3, 2.5)), Decision::Resend(sent));
         assert_eq!(ledger, before);
         assert_eq!((ledger.spent(), ledger.remaining()), (2.5, 1.5));
+        // Sums that need no rounding are not rounded.
+        answer(&mut ledger, &cap(4, 1.0));
+        assert!(matches!(ledger.book(&cap(5, 0.5)), Decision::Grant { remaining: 0.0, .. }));
+    }
+
+    /// Whatever happens after the booking (here: nothing, and a report that is none) the task is spent, in the document too.
+    #[test]
+    fn a_task_is_spent_from_the_moment_it_is_booked() {
+        for fails in [false, true] {
+            let mut ledger = ledger(4.0, None, Filter::Sums);
+            let booking = booked(&mut ledger, &cap(3, 2.5));
+            let saved = ledger.to_json();
+            if fails {
+                assert!(matches!(ledger.record(booking, vec![0; 3]), Err(LedgerError::ReportLength { found: 3, .. })));
+            }
+            assert_eq!((ledger.spent(), ledger.entries()[0].report()), (2.5, None));
+            assert_eq!(ledger.book(&cap(3, 2.5)), Decision::Spent);
+            let mut again = Ledger::from_json(&saved).unwrap();
+            assert_eq!(again, ledger);
+            assert_eq!(again.book(&cap(3, 2.5)), Decision::Spent);
+            assert!(matches!(again.book(&cap(4, 2.0)), Decision::Refuse { remaining: 1.5, .. }));
+        }
+    }
+
+    #[test]
+    fn a_booking_is_of_one_ledger() {
+        let (task, mut first) = (cap(3, 1.0), ledger(4.0, None, Filter::Sums));
+        let booking = booked(&mut first, &task);
+        let mut second = ledger(4.0, None, Filter::Sums);
+        assert!(matches!(second.record(booking, report(&task)), Err(LedgerError::NotBooked(_))));
+        assert!(second.entries().is_empty());
     }
 
     #[test]
     fn a_report_that_does_not_fit_is_refused_and_costs_nothing() {
-        let mut ledger = ledger(4.0, None);
-        answer(&mut ledger, &cap(3, 2.5)).unwrap();
-        let Decision::Refuse { remaining, needed } = ledger.request(&cap(4, 2.0)) else { panic!() };
-        assert!(remaining == 1.5 && (needed - 2.0).abs() < 1e-6, "{remaining} {needed}");
-        assert!(matches!(answer(&mut ledger, &cap(4, 2.0)), Err(LedgerError::Budget { .. })));
+        let mut ledger = ledger(4.0, None, Filter::Renyi);
+        answer(&mut ledger, &cap(3, 2.5));
+        let before = ledger.clone();
+        assert_eq!(ledger.book(&cap(4, 2.0)), Decision::Refuse { remaining: 1.5, needed: 2.0 });
         // A budget without delta has no room for a report with one.
-        let Decision::Refuse { needed, .. } = ledger.request(&gaussian(4, 0.1)) else { panic!() };
-        assert_eq!(needed, f64::INFINITY);
-        assert_eq!(ledger.entries().len(), 1);
-        assert!(ledger.record(&cap(4, 1.0), vec![0; 3]).is_err());
+        assert_eq!(ledger.book(&gaussian(4, 0.1)), Decision::Refuse { remaining: 1.5, needed: f64::INFINITY });
+        assert_eq!(ledger, before);
     }
 
     #[test]
-    fn composition_makes_room_for_more_than_the_plain_sum() {
-        let mut ledger = ledger(4.0, Some(1e-6));
-        for features in 1..=10 {
-            answer(&mut ledger, &gaussian(features, 0.8)).unwrap();
-        }
-        assert!(ledger.spent() < 4.0);
-        assert!(matches!(ledger.request(&cap(3, 2.0)), Decision::Refuse { .. }));
-        assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap(), ledger);
+    fn the_filter_decides_how_much_fits() {
+        let of = |filter: Filter| {
+            let mut ledger = ledger(4.0, Some(1e-6), filter);
+            while let Decision::Grant { .. } = ledger.book(&gaussian(ledger.entries().len() + 1, 0.8)) {}
+            assert!(ledger.spent() <= 4.0);
+            assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap(), ledger);
+            ledger.entries().len()
+        };
+        // One report has all of delta, so there is no second one by sums.
+        assert_eq!(of(Filter::Sums), 1);
+        assert!(of(Filter::Renyi) >= 15);
+        // The whole budget in one report.
+        answer(&mut ledger(0.8, Some(1e-6), Filter::Sums), &gaussian(3, 0.8));
+    }
+
+    /// A document that version 0.1 wrote: all its reports count.
+    #[test]
+    fn a_document_of_version_1_is_read_and_its_reports_count_in_full() {
+        let mut ledger = ledger(4.0, None, Filter::Renyi);
+        let sent = answer(&mut ledger, &cap(3, 2.5));
+        let old = ledger.to_json().replace("\"version\":2", "\"version\":1").replace(",\"filter\":\"renyi\"", "");
+        let mut read = Ledger::from_json(&old).unwrap();
+        assert_eq!(read, ledger);
+        assert_eq!(read.book(&cap(3, 2.5)), Decision::Resend(sent));
+        assert!(matches!(read.book(&cap(4, 2.0)), Decision::Refuse { .. }));
     }
 
     #[test]
     fn documents_that_make_no_sense_are_refused() {
-        let mut ledger = ledger(4.0, None);
-        answer(&mut ledger, &cap(3, 2.5)).unwrap();
+        let mut ledger = ledger(4.0, None, Filter::Sums);
+        answer(&mut ledger, &cap(3, 2.5));
         let text = ledger.to_json();
         let (start, end) = (text.find('[').unwrap() + 1, text.rfind(']').unwrap());
         let twice = format!("{},{}{}", &text[..end], &text[start..end], &text[end..]);
-        assert!(matches!(Ledger::from_json(&twice), Err(LedgerError::Answered(_))));
+        assert!(matches!(Ledger::from_json(&twice), Err(LedgerError::Twice(_))));
         for (from, to, expected) in [
-            ("\"version\":1", "\"version\":2", "version 2"),
-            ("\"version\":1,", "", "version"),
+            ("\"version\":2", "\"version\":3", "version 3"),
+            ("\"version\":2", "\"version\":0", "version 0"),
+            ("\"version\":2", "\"version\":1", "no filter"),
+            ("\"version\":2,", "", "version"),
+            ("\"filter\":\"sums\",", "", "filter"),
+            ("\"sums\"", "\"least\"", "least"),
             ("\"entries\"", "\"note\":1,\"entries\"", "note"),
             ("\"epsilon\":4.0", "\"epsilon\":-4", "epsilon is -4"),
             ("\"delta\":0.0", "\"delta\":1.5", "delta is 1.5"),
             ("\"cap\":8", "\"cap\":64", "likelier"),
             ("\"report\":\"", "\"report\":\"f", "even number"),
             ("\"report\":\"", "\"report\":\"FF", "lower-case"),
+            ("\"report\":\"", "\"reports\":\"", "reports"),
             ("\"task\":\"", "\"task\":\"00", "33 bytes"),
         ] {
             assert!(text.contains(from), "{text} lacks {from}");

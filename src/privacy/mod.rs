@@ -6,8 +6,10 @@
 pub mod amplification;
 pub mod calibration;
 pub mod composition;
+pub mod filter;
 pub mod ledger;
 pub mod renyi;
+pub mod tradeoff;
 
 use core::fmt;
 
@@ -63,7 +65,9 @@ impl fmt::Display for Epsilon {
     }
 }
 
-/// The probability delta with which the bound epsilon may fail: inside (0, 1).
+/// What a guarantee adds to every probability, delta: `P[x in E] <= e^epsilon P[y in E] + delta`. Inside (0, 1).
+///
+/// It is not the probability that the privacy loss exceeds epsilon, which may be larger: see [`tradeoff`].
 ///
 /// ```
 /// use ldp_pca::privacy::Delta;
@@ -178,13 +182,14 @@ pub enum Unit {
 
 /// A differential-privacy guarantee with the two things without which it means nothing: relation and unit.
 ///
-/// `delta` is `None` for pure differential privacy (delta = 0).
+/// For any two records x, y and every set E of reports, `P[x in E] <= e^epsilon P[y in E] + delta`. `delta` is `None` for
+/// pure differential privacy (delta = 0).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guarantee {
-    /// The bound on the privacy loss.
+    /// How much likelier an event may become: by a factor of `e^epsilon` at most, and by delta besides.
     pub epsilon: Epsilon,
-    /// The probability with which the bound may fail; `None` (written 0) where it never does.
+    /// What is added; `None` (written 0) for nothing.
     #[serde(with = "delta_or_zero")]
     pub delta: Option<Delta>,
     /// The change of the input that is hidden.
@@ -204,13 +209,6 @@ impl Guarantee {
     #[must_use]
     pub fn delta_value(&self) -> f64 {
         self.delta.map_or(0.0, Delta::value)
-    }
-
-    /// The most by which one report can change anybody's odds between two records, delta aside: `e^epsilon`, never
-    /// rounded down.
-    #[must_use]
-    pub fn odds_factor(&self) -> f64 {
-        libm::exp(self.epsilon.value()).next_up()
     }
 
     /// The JSON form.
@@ -350,7 +348,6 @@ pub(crate) mod tests {
             assert!(text.contains("any-two-records") && text.contains("one-report"), "{text}");
             assert_eq!(serde_json::from_str::<Guarantee>(&text).unwrap(), guarantee);
         }
-        assert!((pure.odds_factor() - 7.389_056_098_930_65).abs() < 1e-12);
         assert!(pure.to_string().starts_with("(2, 0)-local differential privacy: any two records"));
     }
 }

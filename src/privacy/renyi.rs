@@ -25,26 +25,29 @@ pub fn pure_divergence(epsilon: Epsilon, order: f64) -> f64 {
     Cap { epsilon, candidates: 2, cap: 1 }.divergence(order)
 }
 
-/// A mechanism that names one of J candidates: L of them, which depend on the record, with weight `W <= e^epsilon`, the
-/// rest with weight 1.
+/// A mechanism that names one of J candidates, with a law that is for every record a mixture of laws R_A with sets A of
+/// L candidates: probability `W / Z` for those in A and `1 / Z` for the others, `W = e^epsilon`, `Z = L W + (J - L)`.
+///
+/// Double-cap is one. A weight below `e^epsilon` makes its law the mixture of R_A and of a candidate chosen uniformly,
+/// and the uniform law, which is also that of a record with nothing in it, is the mean of R_A over all A.
 ///
 /// # Statement
-/// For any two records, with m = min(L, J - L) and Z = L W + (J - L),
+/// For any two records, with m = min(L, J - L),
 ///
 /// ```text
 /// D_alpha <= log(1 + m W (W^(alpha-1) - 1) (1 - W^-alpha) / Z) / (alpha - 1)
 /// ```
 ///
-/// with equality for records whose caps have m members each that the other has not.
+/// with equality for records with one set each, which have m members each that the other has not.
 ///
 /// # Proof
-/// Let each cap have h members that the other has not (the caps have equal sizes, so h is the same for both, and
-/// h <= m). Both have probability W/Z on the L - h shared members and 1/Z on the J - L - h outside both, so
-/// `sum p^alpha q^(1-alpha) = [h W^alpha + h W^(1-alpha) + (L-h) W + (J-L-h)] / Z = 1 + h c / Z` with
+/// `p^alpha q^(1-alpha)` is jointly convex in p and q for alpha > 1 (the perspective of a convex power), so its sum
+/// over the candidates is, for two mixtures, at most its mean over the sets of one and, independently, of the other:
+/// the largest value for two sets bounds it. Let each have h members that the other has not (they have equal sizes, so
+/// h is the same for both, and h <= m). Both have probability W/Z on the L - h shared members and 1/Z on the J - L - h
+/// outside both, so `sum p^alpha q^(1-alpha) = [h W^alpha + h W^(1-alpha) + (L-h) W + (J-L-h)] / Z = 1 + h c / Z` with
 /// `c = W^alpha + W^(1-alpha) - W - 1 = (W^alpha - W)(1 - W^-alpha)`. W >= 1 and alpha > 1 make both factors
 /// non-negative: the divergence grows with h, and h = m is the worst.
-/// A weight below `e^epsilon` only helps: that mechanism is a mixture of the one with `W = e^epsilon` and of a
-/// candidate chosen uniformly, which does not depend on the record. So W = `e^epsilon` is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "CapDocument", into = "CapDocument")]
 pub struct Cap {
@@ -75,7 +78,7 @@ impl From<Cap> for CapDocument {
 }
 
 impl Cap {
-    /// J = `candidates`, L = `cap` of them with weight at most `e^epsilon`.
+    /// J = `candidates`, L = `cap` in a set.
     ///
     /// # Errors
     /// [`PrivacyError::Cap`] unless 1 <= L < J.
@@ -93,23 +96,32 @@ impl Cap {
         self.epsilon
     }
 
-    /// `min(L, J - L) / (L e^epsilon + J - L)`: the probability of all candidates that one record's cap can have and
-    /// another's not, where it has them not.
-    pub(super) fn unshared(&self) -> f64 {
+    /// `min(L, J - L) e^epsilon / (L e^epsilon + J - L)`, inside (0, 1): the probability of all candidates that one
+    /// record's cap can have and another's not, where it has them.
+    pub(super) fn share(&self) -> f64 {
         // Divided through by e^epsilon, so that nothing overflows.
-        let down = libm::exp(-self.epsilon.value());
         let outside = f64::from(self.candidates - self.cap);
-        f64::from(self.cap).min(outside) * down / (f64::from(self.cap) + outside * down)
+        f64::from(self.cap).min(outside) / (f64::from(self.cap) + outside * libm::exp(-self.epsilon.value()))
+    }
+
+    /// J.
+    #[must_use]
+    pub fn candidates(&self) -> u32 {
+        self.candidates
+    }
+
+    /// L.
+    #[must_use]
+    pub fn cap(&self) -> u32 {
+        self.cap
     }
 
     /// Upper bound on the divergence of order `order` > 1 between the reports of any two records.
     #[must_use]
     pub fn divergence(&self, order: f64) -> f64 {
         let epsilon = self.epsilon.value();
-        let down = libm::exp(-epsilon);
-        let outside = f64::from(self.candidates - self.cap);
-        // m W / Z, inside (0, 1).
-        let share = f64::from(self.cap).min(outside) / (f64::from(self.cap) + outside * down);
+        // m W / Z
+        let share = self.share();
         let growth = (order - 1.0) * epsilon;
         let moment = if growth < 600.0 {
             libm::log1p(share * libm::expm1(growth) * -libm::expm1(-order * epsilon))
@@ -142,15 +154,8 @@ pub fn epsilon_of_divergence(curve: impl Fn(f64) -> f64, delta: Delta) -> Option
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let (first, last) = (libm::log(1e-6), libm::log(1e9));
     let at = |log_excess: f64| {
-        let excess = libm::exp(log_excess);
-        let order = 1.0 + excess;
-        let divergence = curve(order);
-        // log(1 - 1/alpha) and the tail term; `order - 1` is what the curve saw.
-        let (shrink, tail) = (-libm::log1p(1.0 / (order - 1.0)), -libm::log(delta.value()) - libm::log(order));
-        let tail = tail / (order - 1.0);
-        let epsilon = divergence + shrink + tail;
-        let error = 16.0 * f64::EPSILON * (divergence + shrink.abs() + tail.abs());
-        if epsilon.is_nan() { f64::INFINITY } else { (epsilon + error).max(1e-300) }
+        let order = 1.0 + libm::exp(log_excess);
+        epsilon_at(order, curve(order), delta)
     };
     let step = (last - first) / f64::from(POINTS - 1);
     let (mut best, mut best_value) = (first, f64::INFINITY);
@@ -173,6 +178,16 @@ pub fn epsilon_of_divergence(curve: impl Fn(f64) -> f64, delta: Delta) -> Option
         }
     }
     Epsilon::new(best_value).ok()
+}
+
+/// The epsilon above for one order and the divergence there, rounded up; infinite where there is none.
+pub(super) fn epsilon_at(order: f64, divergence: f64, delta: Delta) -> f64 {
+    // log(1 - 1/alpha) and the tail term; `order - 1` is what the curve saw.
+    let (shrink, tail) = (-libm::log1p(1.0 / (order - 1.0)), -libm::log(delta.value()) - libm::log(order));
+    let tail = tail / (order - 1.0);
+    let epsilon = divergence + shrink + tail;
+    let error = 16.0 * f64::EPSILON * (divergence + shrink.abs() + tail.abs());
+    if epsilon.is_nan() { f64::INFINITY } else { (epsilon + error).max(1e-300) }
 }
 
 #[cfg(test)]
@@ -203,6 +218,28 @@ mod tests {
                 // Less overlap, more divergence.
                 assert!(values.windows(2).all(|pair| pair[1] >= pair[0] - 1e-12));
                 assert!(bound <= pure_divergence(epsilon(e), order) * (1.0 + 1e-12));
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_with_nothing_in_it_is_no_farther_from_the_others_than_they_are_from_each_other() {
+        for (e, candidates, cap) in
+            [(0.5, 64, 20), (4.0, 256, 9), (1.0, 10, 7), (2.0, 2, 1), (8.0, 4096, 7), (1e-3, 5, 4)]
+        {
+            let bound = Cap::new(epsilon(e), candidates, cap).unwrap();
+            let (inside, outside) = (f64::from(cap), f64::from(candidates - cap));
+            let (total, uniform) = (inside * e.exp() + outside, 1.0 / f64::from(candidates));
+            for order in [1.001, 1.5, 2.0, 7.3, 40.0] {
+                let moment = |p: f64, q: f64| p * (p / q).powf(order - 1.0);
+                let of = |law: &dyn Fn(f64) -> f64| (inside * law(e.exp() / total) + outside * law(1.0 / total)).ln();
+                for divergence in [of(&|p| moment(p, uniform)), of(&|p| moment(uniform, p))] {
+                    let divergence = divergence / (order - 1.0);
+                    assert!(
+                        divergence <= bound.divergence(order) + 1e-12,
+                        "{e} {candidates} {cap} {order}: {divergence}"
+                    );
+                }
             }
         }
     }

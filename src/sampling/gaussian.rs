@@ -118,17 +118,17 @@ fn accept<R: TryCryptoRng + ?Sized>(
     // x 2^64 is inside [low, high], whatever the further bits of u are.
     let scaled = |u: u128| 2 * u128::from(magnitude) * u + ((u * u) >> 64);
     let u = u128::from(fraction);
-    let low = scaled(u) / 512;
+    let low = (scaled(u) / 512) as u64;
     let high = (scaled(u + 1) + 1) / 512 + 1;
-    let mut uniform = u128::from(first);
-    let mut n = 1u128;
+    let mut uniform = first;
+    let mut n = 1;
     // `uniform` stands for an interval of width one: it is surely below x/n when its upper end is below low/n. What
     // neither test decides counts as not below (part of TOTAL_VARIATION).
     while uniform < low / n {
         n += 1;
-        uniform = u128::from(bits.word()?);
+        uniform = bits.word()?;
     }
-    debug_assert!(high - low <= 4);
+    debug_assert!(high - u128::from(low) <= 4);
     Ok(n % 2 == 1)
 }
 

@@ -66,11 +66,14 @@ impl Column {
                 })?;
                 Ok(values)
             }),
-            "unseen" => reader.once(field, &mut unseen, |reader| match reader.text()?.as_str() {
-                "zero" => Ok(Unseen::Zero),
-                "error" => Ok(Unseen::Error),
-                other => Err(reader.unknown_value(other, "'unseen' is 'zero' or 'error'")),
-            }),
+            "unseen" => {
+                reader.once(field, &mut unseen, |reader| match reader.text()?.as_str() {
+                    "zero" => Ok(Unseen::Zero),
+                    "other" => Ok(Unseen::Other),
+                    other => Err(reader
+                        .unknown_value(other, "'unseen' is 'zero' or 'other' (no record may be refused for a value)")),
+                })
+            }
             _ => Err(reader.unknown_field(field, FIELDS)),
         })?;
         let kind = reader.required("type", kind)?;
@@ -117,7 +120,7 @@ impl Column {
                 write_array(values, out, |value, out| write_text(value, out));
                 out.push_str(match unseen {
                     Unseen::Zero => ",\"unseen\":\"zero\"",
-                    Unseen::Error => ",\"unseen\":\"error\"",
+                    Unseen::Other => ",\"unseen\":\"other\"",
                 });
             }
             ColumnKind::Ignored => {}

@@ -1,8 +1,9 @@
-use super::MAX_DIMENSION;
+use super::{MAX_DIMENSION, OTHER};
 use crate::decimal::Decimal;
 use crate::json::JsonError;
 
-/// What can be wrong with a schema, or with a record under a schema.
+/// What can be wrong with a schema, or with the shape of a record under a schema: its names and types. No error depends on
+/// a value of a record, or holds one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -24,7 +25,7 @@ pub enum SchemaError {
         value: String,
     },
     /// An unusable offset or scale.
-    #[error("column '{column}' has offset {} and scale {}: both must be finite and the scale not zero", Decimal(*offset), Decimal(*scale))]
+    #[error("column '{column}' has offset {} and scale {}: their magnitudes must be at most 1e100, and that of the scale at least 1e-100", Decimal(*offset), Decimal(*scale))]
     Scaling {
         /// The column.
         column: String,
@@ -55,46 +56,20 @@ pub enum SchemaError {
     /// A column without a value.
     #[error("column '{0}' is missing: give it a value")]
     MissingColumn(String),
-    /// A numeric column with something else in it.
-    #[error("column '{column}' is numeric but holds '{found}': give a number")]
-    NotANumber {
-        /// The column.
-        column: String,
-        /// What was found.
-        found: String,
-    },
+    /// A numeric column with a text in it.
+    #[error("column '{0}' is numeric but holds a text: give a number, or nothing where there is none")]
+    NotANumber(String),
     /// A categorical column with a number in it, from a host that has types.
-    #[error("column '{column}' is categorical but holds the number {}: give a text", Decimal(*value))]
-    NotAText {
-        /// The column.
-        column: String,
-        /// The number.
-        value: f64,
-    },
-    /// NaN or infinity, as given or after scaling.
-    #[error("column '{column}' is {}: give a finite number", Decimal(*value))]
-    NotFinite {
-        /// The column.
-        column: String,
-        /// The value.
-        value: f64,
-    },
-    /// A category that is not listed, in a column that refuses such.
-    #[error("column '{column}' does not list the value '{value}', and its rule for unseen values is to refuse them")]
-    UnseenValue {
-        /// The column.
-        column: String,
-        /// The value.
-        value: String,
-    },
+    #[error("column '{0}' is categorical but holds a number: give a text, or nothing where there is none")]
+    NotAText(String),
+    /// A column that counts unseen values as `other` without listing it.
+    #[error(
+        "column '{0}' counts unseen values as '{OTHER}' but does not list '{OTHER}': add it to the column's values"
+    )]
+    NoOther(String),
     /// Nothing to infer a schema from.
     #[error("the sample has no rows: give at least one record")]
     EmptySample,
-    /// A column of numbers with holes.
-    #[error(
-        "column '{0}' holds numbers and an empty value: leave such rows out or fill them in, ignore the column, or name it as categorical"
-    )]
-    MissingNumber(String),
     /// A categorical column with too many different values.
     #[error(
         "column '{column}' holds text with more than {limit} different values: ignore it, or raise the limit if each value shall be a feature"

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
+use super::{Column, ColumnKind, OTHER, Schema, SchemaError, Unseen, stands_for_missing};
 
 /// How numeric columns are brought to a common size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Scaling {
 pub struct InferenceOptions {
     /// How numeric columns are scaled.
     pub scaling: Scaling,
-    /// What later records with a new category get.
+    /// What later records with a new category get. With [`Unseen::Other`] the value [`OTHER`] is listed too.
     pub unseen: Unseen,
     /// Columns (by name) to leave out.
     pub ignore: Vec<String>,
@@ -37,7 +37,7 @@ pub struct InferenceOptions {
 
 impl Default for InferenceOptions {
     fn default() -> Self {
-        Self { scaling: Scaling::MaxAbs, unseen: Unseen::Error, ignore: vec![], categorical: vec![], max_values: 256 }
+        Self { scaling: Scaling::MaxAbs, unseen: Unseen::Zero, ignore: vec![], categorical: vec![], max_values: 256 }
     }
 }
 
@@ -49,13 +49,15 @@ pub struct Inference {
     rows: u64,
 }
 
-/// An inferred schema, and which columns were left out because they are zero in every record of the sample.
+/// An inferred schema, and which columns were left out because they are zero or missing in every record of the sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inferred {
     /// The schema.
     pub schema: Schema,
-    /// The columns that were zero throughout: they carry nothing, and are ignored.
+    /// The columns that were zero or missing throughout: they carry nothing, and are ignored.
     pub always_zero: Vec<String>,
+    /// Each column that has missing values, and how many.
+    pub missing: Vec<(String, u64)>,
     /// The number of rows read.
     pub rows: u64,
 }
@@ -66,8 +68,9 @@ struct Observed {
     name: String,
     ignored: bool,
     numeric: bool,
-    /// Whether an empty value was seen, while all others were numbers.
-    empty: bool,
+    /// How many values were there, and how many were missing.
+    present: u64,
+    missing: u64,
     minimum: f64,
     maximum: f64,
     // Welford's running mean and sum of squared deviations.
@@ -93,7 +96,8 @@ impl Inference {
                 name: name.clone(),
                 ignored: options.ignore.contains(name),
                 numeric: !options.categorical.contains(name),
-                empty: false,
+                present: 0,
+                missing: 0,
                 minimum: f64::INFINITY,
                 maximum: f64::NEG_INFINITY,
                 mean: 0.0,
@@ -107,7 +111,7 @@ impl Inference {
     /// Reads one row of text fields.
     ///
     /// # Errors
-    /// [`SchemaError`] for a wrong number of fields, NaN or infinite values, and text columns with too many values.
+    /// [`SchemaError`] for a wrong number of fields, and text columns with too many values.
     pub fn observe(&mut self, fields: &[&str]) -> Result<(), SchemaError> {
         if fields.len() != self.columns.len() {
             return Err(SchemaError::FieldCount { expected: self.columns.len(), found: fields.len() });
@@ -115,7 +119,7 @@ impl Inference {
         self.rows += 1;
         for (column, field) in self.columns.iter_mut().zip(fields) {
             if !column.ignored {
-                column.observe(field.trim(), self.rows, self.options.max_values)?;
+                column.observe(field.trim(), self.options.max_values)?;
             }
         }
         Ok(())
@@ -130,22 +134,28 @@ impl Inference {
             return Err(SchemaError::EmptySample);
         }
         let mut always_zero = vec![];
+        let observed = self.columns.iter().filter(|column| column.missing > 0);
+        let missing = observed.map(|column| (column.name.clone(), column.missing)).collect();
         let columns = self
             .columns
             .into_iter()
             .map(|column| {
                 let kind = if column.ignored {
                     ColumnKind::Ignored
-                } else if !column.numeric || column.empty {
-                    ColumnKind::Categorical { values: column.values.into_iter().collect(), unseen: self.options.unseen }
-                } else if column.minimum == 0.0 && column.maximum == 0.0 {
+                } else if column.present > 0 && !column.numeric {
+                    let mut values = column.values;
+                    if self.options.unseen == Unseen::Other {
+                        values.insert(OTHER.to_owned());
+                    }
+                    ColumnKind::Categorical { values: values.into_iter().collect(), unseen: self.options.unseen }
+                } else if column.present == 0 || (column.minimum == 0.0 && column.maximum == 0.0) {
                     always_zero.push(column.name.clone());
                     ColumnKind::Ignored
                 } else {
                     let (offset, scale) = match self.options.scaling {
                         Scaling::MaxAbs => (0.0, column.maximum.max(-column.minimum)),
                         Scaling::Range => (column.minimum, column.maximum - column.minimum),
-                        Scaling::Standard => (column.mean, (column.squares / self.rows as f64).sqrt()),
+                        Scaling::Standard => (column.mean, (column.squares / column.present as f64).sqrt()),
                         Scaling::None => (0.0, 1.0),
                     };
                     // A constant column has no range: it stays as it is, less its offset.
@@ -154,34 +164,31 @@ impl Inference {
                 Column { name: column.name, kind }
             })
             .collect();
-        Ok(Inferred { schema: Schema::new(columns)?, always_zero, rows: self.rows })
+        Ok(Inferred { schema: Schema::new(columns)?, always_zero, missing, rows: self.rows })
     }
 }
 
 impl Observed {
-    fn observe(&mut self, field: &str, row: u64, max_values: usize) -> Result<(), SchemaError> {
+    fn observe(&mut self, field: &str, max_values: usize) -> Result<(), SchemaError> {
+        let number = field.parse::<f64>();
+        if stands_for_missing(field) || number.as_ref().is_ok_and(|number| !number.is_finite()) {
+            self.missing += 1;
+            return Ok(());
+        }
+        self.present += 1;
         if self.numeric {
-            if let Ok(value) = field.parse::<f64>() {
-                if !value.is_finite() {
-                    return Err(SchemaError::NotFinite { column: self.name.clone(), value });
-                }
+            if let Ok(value) = number {
                 self.minimum = self.minimum.min(value);
                 self.maximum = self.maximum.max(value);
                 let deviation = value - self.mean;
-                self.mean += deviation / row as f64;
+                self.mean += deviation / self.present as f64;
                 self.squares += deviation * (value - self.mean);
-            } else if field.is_empty() {
-                self.empty = true;
             } else if self.values.len() > max_values {
                 // Too many numbers to be categories: the text is more likely a mistake in a numeric column.
-                return Err(SchemaError::NotANumber { column: self.name.clone(), found: super::excerpt(field) });
+                return Err(SchemaError::NotANumber(self.name.clone()));
             } else {
                 self.numeric = false;
             }
-        }
-        if self.numeric && self.empty && self.minimum.is_finite() {
-            // Not a category among numbers: a value is missing.
-            return Err(SchemaError::MissingNumber(self.name.clone()));
         }
         // Values are also kept while a column may still turn out to be text.
         if self.values.len() <= max_values && !self.values.contains(field) {
@@ -233,16 +240,19 @@ mod tests {
     }
 
     #[test]
+    fn missing_values_are_counted_and_left_out() {
+        let rows: [&[&str]; 4] = [&["1", "a", ""], &["NA", "", "NaN"], &["3", "b", ""], &["inf", "null", ""]];
+        let standard = InferenceOptions { scaling: Scaling::Standard, unseen: Unseen::Other, ..Default::default() };
+        let inferred = infer(&rows, standard).unwrap();
+        assert_eq!(inferred.schema.feature_names(), ["c1", "c2=a", "c2=b", "c2=other"]);
+        assert_eq!(inferred.schema.encode_fields(&["3", "z", ""]).unwrap(), [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(inferred.missing, [("c1".into(), 2), ("c2".into(), 2), ("c3".into(), 4)]);
+        assert_eq!(inferred.always_zero, ["c3"]);
+    }
+
+    #[test]
     fn a_sample_that_cannot_be_described_is_refused() {
         assert_eq!(infer(&[&["1"]], InferenceOptions::default()).unwrap().rows, 1);
-        assert!(matches!(infer(&[&["1"], &["inf"]], InferenceOptions::default()), Err(SchemaError::NotFinite { .. })));
-        let missing = [[&["1"][..], &[""]], [&[""], &["1"]]];
-        for rows in missing {
-            assert_eq!(infer(&rows, InferenceOptions::default()), Err(SchemaError::MissingNumber("c1".into())));
-        }
-        let categorical = InferenceOptions { categorical: vec!["c1".into()], ..Default::default() };
-        assert_eq!(infer(&[&["1"], &[""]], categorical).unwrap().schema.feature_names(), ["c1=", "c1=1"]);
-        assert_eq!(infer(&[&["a"], &[""], &["1"]], InferenceOptions::default()).unwrap().schema.dimension(), 3);
         let few = InferenceOptions { max_values: 2, ..Default::default() };
         assert!(matches!(infer(&[&["a"], &["b"], &["c"]], few), Err(SchemaError::TooManyValues { .. })));
         let none = Inference::new(&["a".into()], InferenceOptions::default()).unwrap().finish();

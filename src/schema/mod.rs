@@ -19,17 +19,22 @@ pub use error::SchemaError;
 /// The largest number of encoded features.
 pub const MAX_DIMENSION: usize = 32_768;
 
+/// The largest magnitude of an offset or a scale, and one over the smallest of a scale. Beyond it arithmetic would hide
+/// all but a few values of a column, and no unit needs it.
+pub const MAX_SCALING: f64 = 1e100;
+
 /// The columns of a record, in the order of a file without header, and how each becomes features.
 ///
 /// ```
 /// use ldp_pca::schema::Schema;
 /// let schema = Schema::from_json(r#"{"columns": [
 ///     {"name": "age", "type": "numeric", "offset": 0, "scale": 100},
-///     {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "error"},
+///     {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "zero"},
 ///     {"name": "comment", "type": "ignored"}
 /// ]}"#)?;
 /// assert_eq!(schema.feature_names(), ["age", "plan=free", "plan=paid"]);
 /// assert_eq!(schema.encode_fields(&["25", "paid", "likes tea"])?, [0.25, 0.0, 1.0]);
+/// assert_eq!(schema.encode_fields(&["NA", "paid", ""])?, [0.0, 0.0, 1.0], "a missing value contributes nothing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,14 +60,16 @@ pub struct Column {
 /// What becomes of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnKind {
-    /// One feature: `(value - offset) / scale`.
+    /// One feature: `(value - offset) / scale`, brought to the nearest finite number where that would overflow, and 0 for
+    /// a value that is missing.
     Numeric {
-        /// Subtracted from the value: finite.
+        /// Subtracted from the value: at most [`MAX_SCALING`] in magnitude.
         offset: f64,
-        /// Divides the difference: finite, not zero.
+        /// Divides the difference: between 1 / [`MAX_SCALING`] and [`MAX_SCALING`] in magnitude.
         scale: f64,
     },
-    /// One feature per listed value: 1 for the value that is there, 0 for the others.
+    /// One feature per listed value: 1 for the value that is there, 0 for the others. All are 0 for a value that is
+    /// missing.
     Categorical {
         /// The values that have a feature, each once.
         values: Vec<String>,
@@ -79,13 +86,19 @@ pub enum ColumnKind {
 pub enum Unseen {
     /// All features of the column are 0.
     Zero,
-    /// The record is refused.
-    Error,
+    /// It counts as the listed value [`OTHER`].
+    Other,
 }
+
+/// The value that stands for all that are not listed, in a column whose rule is [`Unseen::Other`].
+pub const OTHER: &str = "other";
 
 /// A value as it arrives from a host that has types.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
+    /// No value: a question that was skipped, an empty cell, a null. All features of the column are 0. So they are for
+    /// a number that is NaN or infinite.
+    Missing,
     /// A number.
     Number(f64),
     /// A text.
@@ -96,7 +109,8 @@ impl Schema {
     /// Checks the columns.
     ///
     /// # Errors
-    /// [`SchemaError`] for repeated names or values, unusable offsets or scales, and too few or too many features.
+    /// [`SchemaError`] for repeated names or values, unusable offsets or scales, an undeclared [`OTHER`], and too few or
+    /// too many features.
     pub fn new(columns: Vec<Column>) -> Result<Self, SchemaError> {
         let mut dimension = 0;
         for column in &columns {
@@ -162,7 +176,7 @@ impl Schema {
     /// ```
     /// # let schema = ldp_pca::schema::Schema::from_json(r#"{"columns": [
     /// #     {"name": "age", "type": "numeric", "offset": 20, "scale": 100},
-    /// #     {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "error"}]}"#)?;
+    /// #     {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "zero"}]}"#)?;
     /// assert_eq!(schema.decode(&schema.encode_fields(&["45", "paid"])?), [45.0, 0.0, 1.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -180,21 +194,39 @@ impl Schema {
         })
     }
 
-    /// Encodes one text field per column, in the order of the columns, ignored ones included: a row of a file.
+    /// Encodes one text field per column, in the order of the columns, ignored ones included: a row of a file. An empty
+    /// field, and what files write for a missing value ([`stands_for_missing`]), is one unless the column lists it.
     ///
     /// # Errors
-    /// [`SchemaError`] for a wrong number of fields, a numeric field that is not a number, or an unseen value.
+    /// [`SchemaError`] for a wrong number of fields, and a numeric field that is not a number.
     pub fn encode_fields(&self, fields: &[&str]) -> Result<Vec<f64>, SchemaError> {
+        let values = self.read_fields(fields)?;
+        self.encode(&mut |index| Ok(values[index]))
+    }
+
+    /// The values that text fields stand for, one per column in the order of the columns: what
+    /// [`encode_fields`](Self::encode_fields) encodes.
+    ///
+    /// # Errors
+    /// As [`encode_fields`](Self::encode_fields).
+    pub fn read_fields<'a>(&self, fields: &[&'a str]) -> Result<Vec<Value<'a>>, SchemaError> {
         if fields.len() != self.columns.len() {
             return Err(SchemaError::FieldCount { expected: self.columns.len(), found: fields.len() });
         }
-        self.encode(&mut |index| {
-            let (column, text) = (&self.columns[index], fields[index].trim());
-            Ok(match column.kind {
-                ColumnKind::Numeric { .. } => Value::Number(column.parse(text)?),
-                _ => Value::Text(text),
-            })
+        self.columns.iter().zip(fields).map(|(column, field)| column.parse(field.trim())).collect()
+    }
+
+    /// How many of these values, one per column, are missing and leave a feature without contribution: for owners of
+    /// records. Who may not see the records must not see the number.
+    #[must_use]
+    pub fn missing_among(&self, values: &[Value<'_>]) -> usize {
+        let read = self.columns.iter().zip(values).filter(|(column, _)| column.kind != ColumnKind::Ignored);
+        read.filter(|(_, value)| match value {
+            Value::Missing => true,
+            Value::Number(number) => !number.is_finite(),
+            Value::Text(_) => false,
         })
+        .count()
     }
 
     /// Encodes one number per column, in the order of the columns, ignored ones included: a row of a matrix.
@@ -213,7 +245,7 @@ impl Schema {
     /// types, so a numeric column takes numbers only, and a categorical one texts only.
     ///
     /// # Errors
-    /// [`SchemaError`] for an unknown, repeated or missing column, a value of the wrong type, or an unseen value.
+    /// [`SchemaError`] for an unknown, repeated or missing column, or a value of the wrong type. No value is looked at.
     pub fn encode_named<'a>(
         &self,
         record: impl IntoIterator<Item = (&'a str, Value<'a>)>,
@@ -236,7 +268,7 @@ impl Schema {
     /// [`encode_named`](Self::encode_named).
     ///
     /// # Errors
-    /// [`SchemaError`] for a wrong number of values, a value of the wrong type, or an unseen value.
+    /// [`SchemaError`] for a wrong number of values, or a value of the wrong type.
     pub fn encode_values(&self, values: &[Value<'_>]) -> Result<Vec<f64>, SchemaError> {
         if values.len() != self.columns.len() {
             return Err(SchemaError::FieldCount { expected: self.columns.len(), found: values.len() });
@@ -274,7 +306,7 @@ impl Schema {
         let mut features = Vec::with_capacity(self.dimension);
         for (index, column) in self.columns.iter().enumerate() {
             if column.kind != ColumnKind::Ignored {
-                column.encode(value(index)?, &mut features)?;
+                column.encode(value(index)?, &mut features);
             }
         }
         Ok(features)
@@ -301,12 +333,16 @@ impl Column {
     fn check(&self) -> Result<usize, SchemaError> {
         match &self.kind {
             ColumnKind::Numeric { offset, scale } => {
-                if !offset.is_finite() || !scale.is_finite() || *scale == 0.0 {
+                let magnitudes = 1.0 / MAX_SCALING..=MAX_SCALING;
+                if !(offset.abs() <= MAX_SCALING && magnitudes.contains(&scale.abs())) {
                     return Err(SchemaError::Scaling { column: self.name.clone(), offset: *offset, scale: *scale });
                 }
                 Ok(1)
             }
-            ColumnKind::Categorical { values, .. } => {
+            ColumnKind::Categorical { values, unseen } => {
+                if *unseen == Unseen::Other && !values.iter().any(|value| value == OTHER) {
+                    return Err(SchemaError::NoOther(self.name.clone()));
+                }
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
                 let repeated =
                     |value: &str| SchemaError::RepeatedValue { column: self.name.clone(), value: value.to_owned() };
@@ -316,59 +352,65 @@ impl Column {
         }
     }
 
-    /// Whether a typed host may give `value` for this column.
+    /// Whether a typed host may give `value` for this column: by its type alone.
     fn check_type(&self, value: Value<'_>) -> Result<(), SchemaError> {
-        let column = || self.name.clone();
         match (&self.kind, value) {
-            (ColumnKind::Numeric { .. }, Value::Text(text)) => {
-                Err(SchemaError::NotANumber { column: column(), found: excerpt(text) })
-            }
-            (ColumnKind::Categorical { .. }, Value::Number(value)) => {
-                Err(SchemaError::NotAText { column: column(), value })
+            (ColumnKind::Numeric { .. }, Value::Text(_)) => Err(SchemaError::NotANumber(self.name.clone())),
+            (ColumnKind::Categorical { .. }, Value::Number(number)) if number.is_finite() => {
+                Err(SchemaError::NotAText(self.name.clone()))
             }
             _ => Ok(()),
         }
     }
 
-    /// The number that a text stands for.
-    fn parse(&self, text: &str) -> Result<f64, SchemaError> {
-        text.parse().map_err(|_| SchemaError::NotANumber { column: self.name.clone(), found: excerpt(text) })
+    /// The value that a text of a file stands for.
+    fn parse<'a>(&self, text: &'a str) -> Result<Value<'a>, SchemaError> {
+        match &self.kind {
+            ColumnKind::Ignored => Ok(Value::Text(text)),
+            ColumnKind::Categorical { values, .. } if values.iter().any(|known| known == text) => Ok(Value::Text(text)),
+            _ if stands_for_missing(text) => Ok(Value::Missing),
+            ColumnKind::Numeric { .. } => {
+                text.parse().map(Value::Number).map_err(|_| SchemaError::NotANumber(self.name.clone()))
+            }
+            _ => Ok(Value::Text(text)),
+        }
     }
 
-    fn encode(&self, value: Value<'_>, features: &mut Vec<f64>) -> Result<(), SchemaError> {
-        match (&self.kind, value) {
-            (ColumnKind::Numeric { offset, scale }, Value::Number(number)) => {
-                if !number.is_finite() {
-                    return Err(SchemaError::NotFinite { column: self.name.clone(), value: number });
-                }
-                let feature = (number - offset) / scale;
-                if !feature.is_finite() {
-                    return Err(SchemaError::NotFinite { column: self.name.clone(), value: feature });
-                }
-                features.push(feature);
+    /// Appends the features of a value whose type was checked.
+    fn encode(&self, value: Value<'_>, features: &mut Vec<f64>) {
+        match &self.kind {
+            ColumnKind::Numeric { offset, scale } => {
+                let number = if let Value::Number(number) = value { number } else { f64::NAN };
+                // Of a finite number this may be infinite, by overflow, and is never NaN.
+                let feature = ((number - offset) / scale).clamp(-f64::MAX, f64::MAX);
+                features.push(if number.is_finite() { feature } else { 0.0 });
             }
-            (ColumnKind::Categorical { values, unseen }, value) => {
+            ColumnKind::Categorical { values, unseen } => {
                 let number;
                 let text = match value {
-                    Value::Text(text) => text.trim(),
-                    Value::Number(value) => {
+                    Value::Text(text) => Some(text.trim()),
+                    Value::Number(value) if value.is_finite() => {
                         number = Decimal(value).to_string();
-                        &number
+                        Some(number.as_str())
                     }
+                    _ => None,
                 };
-                let before = features.len();
-                features.extend(values.iter().map(|known| f64::from(u8::from(known == text))));
-                if *unseen == Unseen::Error && features[before..].iter().all(|&feature| feature == 0.0) {
-                    return Err(SchemaError::UnseenValue { column: self.name.clone(), value: excerpt(text) });
-                }
+                let listed = |text: &str| values.iter().any(|known| known == text);
+                let text = text.filter(|&text| listed(text) || !text.is_empty());
+                let text = text.map(|text| if *unseen == Unseen::Other && !listed(text) { OTHER } else { text });
+                features.extend(values.iter().map(|known| f64::from(u8::from(Some(known.as_str()) == text))));
             }
-            (ColumnKind::Numeric { .. }, Value::Text(text)) => {
-                return Err(SchemaError::NotANumber { column: self.name.clone(), found: excerpt(text) });
-            }
-            (ColumnKind::Ignored, _) => {}
+            ColumnKind::Ignored => {}
         }
-        Ok(())
     }
+}
+
+/// Whether a field of a file is what programs write for a missing value: nothing, or one of the names that data frames
+/// know. (A number that is not finite, `inf` for instance, is missing too.)
+#[must_use]
+pub fn stands_for_missing(field: &str) -> bool {
+    const NAMES: [&str; 9] = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "null", "None", "nil"];
+    NAMES.iter().any(|name| field.eq_ignore_ascii_case(name))
 }
 
 /// The name of a column of a file without header: c1, c2, …
@@ -415,28 +457,69 @@ mod tests {
     }
 
     #[test]
-    fn bad_records_are_refused_by_name() {
+    fn a_missing_value_contributes_nothing_in_every_face() {
+        let schema = schema();
+        for missing in ["", "NA", " nan ", "NULL", "N/A", "<NA>", "none", "inf", "-Infinity", "1e999"] {
+            assert_eq!(schema.encode_fields(&[missing, "red", ""]).unwrap(), [0.0, 1.0, 0.0], "{missing}");
+            assert_eq!(schema.encode_fields(&["5", missing, ""]).unwrap(), [2.0, 0.0, 0.0], "{missing}");
+        }
+        for missing in [Value::Missing, Value::Number(f64::NAN), Value::Number(f64::INFINITY)] {
+            assert_eq!(schema.encode_named([("x", missing), ("color", missing)]).unwrap(), [0.0; 3], "{missing:?}");
+            assert_eq!(schema.encode_values(&[missing; 3]).unwrap(), [0.0; 3], "{missing:?}");
+        }
+        assert_eq!(schema.encode_numbers(&[f64::NAN, f64::NAN, 0.0]).unwrap(), [0.0; 3]);
+        assert_eq!(schema.encode_named([("x", Value::Number(1.0)), ("color", Value::Text(" "))]).unwrap(), [0.0; 3]);
+    }
+
+    #[test]
+    fn numbers_beyond_the_range_saturate() {
+        let schema = |offset, scale| {
+            Schema::new(vec![Column { name: "x".into(), kind: ColumnKind::Numeric { offset, scale } }]).unwrap()
+        };
+        let encode = |offset, scale, value| schema(offset, scale).encode_numbers(&[value]).unwrap()[0];
+        assert_eq!(encode(0.0, 1e-100, f64::MAX), f64::MAX);
+        assert_eq!(encode(0.0, -1e-100, f64::MAX), -f64::MAX);
+        assert_eq!(encode(-1e100, 1e-100, -f64::MAX), -f64::MAX);
+        assert_eq!(encode(0.0, 1e100, f64::MIN_POSITIVE), 0.0);
+    }
+
+    #[test]
+    fn unseen_values_are_zero_or_the_listed_other() {
+        let column = |values: &[&str], unseen| {
+            let values = values.iter().map(|&value| value.to_owned()).collect();
+            Schema::new(vec![Column { name: "plan".into(), kind: ColumnKind::Categorical { values, unseen } }])
+        };
+        let error = column(&["free"], Unseen::Other).unwrap_err().to_string();
+        assert!(error.contains("'plan'") && error.contains("'other'"), "{error}");
+        let other = column(&["free", "other"], Unseen::Other).unwrap();
+        let encode = |text| other.encode_fields(&[text]).unwrap();
+        assert_eq!([encode("free"), encode("gold"), encode("other")], [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]);
+        assert_eq!([encode(""), encode("NA")], [[0.0, 0.0]; 2], "missing is not unseen");
+        // What a column lists is a value, whatever else it might stand for.
+        let listed = column(&["NA", ""], Unseen::Zero).unwrap();
+        assert_eq!(listed.encode_fields(&["NA"]).unwrap(), [1.0, 0.0]);
+        assert_eq!(listed.encode_named([("plan", Value::Text(""))]).unwrap(), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn bad_records_are_refused_by_name_and_without_a_value() {
         let schema = schema();
         let refused = |result: Result<Vec<f64>, SchemaError>, part: &str| {
             let message = result.unwrap_err().to_string();
-            assert!(message.contains(part), "{message} lacks {part}");
+            assert!(message.contains(part) && !message.contains("s3cret"), "{message} lacks {part}");
         };
         refused(schema.encode_fields(&["1", "red"]), "2 fields");
-        refused(schema.encode_fields(&["one", "red", ""]), "'one'");
-        refused(schema.encode_fields(&["", "red", ""]), "'x' is numeric");
-        refused(schema.encode_fields(&["NaN", "red", ""]), "finite");
-        refused(schema.encode_fields(&["1e999", "red", ""]), "finite");
+        refused(schema.encode_fields(&["s3cret", "red", ""]), "'x' is numeric");
         refused(schema.encode_named([("y", Value::Number(1.0))]), "unknown column 'y'");
         refused(schema.encode_named([("x", Value::Number(1.0))]), "'color' is missing");
         refused(schema.encode_named([("x", Value::Number(1.0)), ("x", Value::Number(1.0))]), "twice");
         refused(
-            schema.encode_named([("x", Value::Text("1")), ("color", Value::Text("red"))]),
-            "'x' is numeric but holds '1'",
+            schema.encode_named([("x", Value::Text("s3cret")), ("color", Value::Text("red"))]),
+            "'x' is numeric but holds a text",
         );
-        refused(schema.encode_named([("x", Value::Number(1.0)), ("color", Value::Number(2.0))]), "number 2");
-        refused(schema.encode_values(&[Value::Number(1.0); 3]), "number 1");
+        refused(schema.encode_named([("x", Value::Number(1.0)), ("color", Value::Number(2.0))]), "holds a number");
+        refused(schema.encode_values(&[Value::Number(1.0); 3]), "holds a number");
         refused(schema.encode_values(&[Value::Number(1.0); 2]), "2 fields");
-        refused(schema.encode_named([("x", Value::Number(f64::NAN)), ("color", Value::Text("red"))]), "finite");
     }
 
     #[test]
@@ -460,6 +543,9 @@ mod tests {
             r#"{"columns":[{"name":"","type":"numeric","offset":0,"scale":1}]}"#,
             r#"{"columns":[{"name":"a","type":"categorical","values":["v","v"],"unseen":"zero"}]}"#,
             r#"{"columns":[{"name":"a","type":"categorical","values":["v"]}]}"#,
+            r#"{"columns":[{"name":"a","type":"categorical","values":["v"],"unseen":"error"}]}"#,
+            r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":5e-324}]}"#,
+            r#"{"columns":[{"name":"a","type":"numeric","offset":1e101,"scale":1}]}"#,
             r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":1}],"extra":1}"#,
         ] {
             assert!(Schema::from_json(bad).is_err(), "{bad}");

@@ -39,6 +39,8 @@ pub(super) struct App {
     pub(super) max_body_bytes: usize,
     minimum_batch: u64,
     open_recovery: bool,
+    issued_ids: bool,
+    range_check: bool,
     clock_skew: Duration,
     /// Made when first asked for: the store alone knows which tasks there are. Each with the reports that it is of.
     collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
@@ -78,6 +80,10 @@ pub(super) struct Status {
     report_bytes: usize,
     /// Whether components are given out without a token.
     open_recovery: bool,
+    /// Whether only reports with an issued id are taken.
+    issued_ids: bool,
+    /// Whether dense reports are checked.
+    range_check: bool,
     settings: TaskSettings,
 }
 
@@ -91,7 +97,7 @@ impl App {
     ) -> Self {
         Self {
             store,
-            events: Events::new(config.max_event_streams),
+            events: Events::new(config.max_event_streams, config.client_event_streams()),
             issuer,
             limits: Limits::new(config),
             metrics: Metrics::new(store_metrics),
@@ -103,6 +109,8 @@ impl App {
             max_body_bytes: config.max_body_bytes,
             minimum_batch: config.minimum_batch,
             open_recovery: config.open_recovery,
+            issued_ids: config.issued_ids,
+            range_check: config.range_check,
             clock_skew: config.clock_skew,
             collections: RwLock::default(),
         }
@@ -157,6 +165,16 @@ impl App {
         settings.open_recovery.unwrap_or(self.open_recovery)
     }
 
+    /// Whether only reports with an id that was issued here are taken.
+    pub(super) fn issued_ids(&self, settings: &TaskSettings) -> bool {
+        settings.issued_ids.unwrap_or(self.issued_ids)
+    }
+
+    /// Whether dense reports that honest noise hardly ever makes are refused.
+    pub(super) fn range_check(&self, settings: &TaskSettings) -> bool {
+        settings.range_check.unwrap_or(self.range_check)
+    }
+
     /// Where the task is now, with what clocks may be off in the sender's favour.
     pub(super) fn period(&self, settings: &TaskSettings) -> Period {
         // Most tasks have no bounds, and need no clock.
@@ -182,6 +200,8 @@ impl App {
             dimension: reports.task().dimension(),
             report_bytes: reports.report_bytes(),
             open_recovery: self.open_recovery(&settings),
+            issued_ids: self.issued_ids(&settings),
+            range_check: self.range_check(&settings),
             settings: TaskSettings::clone(&settings),
         }
     }

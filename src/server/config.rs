@@ -35,19 +35,29 @@ pub struct ServerConfig {
     /// The largest request body, in bytes. Default 8 MiB.
     pub max_body_bytes: usize,
     /// Bytes of reports that may wait for the disk at the same time, over all requests; beyond them requests are refused with 503.
-    /// At least `max_body_bytes`. Default 64 MiB.
+    /// At least twice `max_body_bytes`. Default 64 MiB.
     pub max_pending_bytes: usize,
+    /// Those of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64 network of an IPv6
+    /// address, as in all limits by client. Default: a quarter of all.
+    pub max_client_pending_bytes: Option<usize>,
     /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503. Default 4096.
     pub max_pending_requests: usize,
     /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused with 503.
     /// Default 1024.
     pub max_event_streams: usize,
+    /// Those of them that one client may have. Default: a sixteenth of all.
+    pub max_client_event_streams: Option<usize>,
     /// Components that may be computed at the same time, over all tasks; other requests for some wait. Default 1.
     pub max_recoveries: usize,
     /// The number of reports below which no components are given out. A task may have another. Default 100.
     pub minimum_batch: u64,
     /// Whether everybody may see components, without the collector's token. A task may say otherwise. Default false.
     pub open_recovery: bool,
+    /// Whether only reports with an id that this server issued are taken (`/tasks/{id}/seeds`), so that clients cannot choose theirs.
+    /// A task may say otherwise. Default true.
+    pub issued_ids: bool,
+    /// Whether dense reports with entries that a randomizer can hardly have made are refused. A task may say otherwise. Default true.
+    pub range_check: bool,
     /// How far devices' and operators' clocks may be off: so much earlier a task starts, so much later it expires. Default 60 seconds.
     #[serde(deserialize_with = "seconds")]
     pub clock_skew: Duration,
@@ -60,6 +70,9 @@ pub struct ServerConfig {
     /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been idle longest;
     /// when none is idle, it is answered with 503. Default 16384.
     pub max_connections: usize,
+    /// Those of them that one client may have, with the same rule among its own; of the clients of a trusted proxy, the requests that are
+    /// being answered. Default: a sixteenth of all.
+    pub max_client_connections: Option<usize>,
     /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10 seconds.
     #[serde(deserialize_with = "seconds")]
     pub header_timeout: Duration,
@@ -71,6 +84,10 @@ pub struct ServerConfig {
     pub max_header_bytes: usize,
     /// How often one client may ask; beyond it requests are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
+    /// How many report ids (`/tasks/{id}/seeds`) one client gets without an admin's token; beyond them it is refused with 429. `false` in
+    /// a file for no limit. Default 5 a second and 100 at once.
+    #[serde(deserialize_with = "limit_or_false")]
+    pub seeds_rate_limit: Option<RateLimit>,
     /// Proxies that are believed when they say, in `X-Forwarded-For`, for whom they ask. Default none.
     #[serde(deserialize_with = "ranges")]
     pub trusted_proxies: Vec<AddressRange>,
@@ -85,7 +102,7 @@ pub struct ServerConfig {
     pub log: LogConfig,
 }
 
-/// A bucket of `burst` requests per client that fills up at the rate of `per_second`. A client is an IPv4 address or the /64 network of
+/// A bucket of `burst` requests (or ids) per client that fills up at the rate of `per_second`. A client is an IPv4 address or the /64 network of
 /// an IPv6 address; it is remembered in memory alone, until its bucket is full again.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,25 +179,54 @@ impl ServerConfig {
             www: None,
             max_body_bytes: 8 << 20,
             max_pending_bytes: 64 << 20,
+            max_client_pending_bytes: None,
             max_pending_requests: 4096,
             max_event_streams: 1024,
+            max_client_event_streams: None,
             max_recoveries: 1,
             minimum_batch: 100,
             open_recovery: false,
+            issued_ids: true,
+            range_check: true,
             clock_skew: Duration::from_secs(60),
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
             max_connections: 16_384,
+            max_client_connections: None,
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             max_header_bytes: 32 << 10,
             rate_limit: None,
+            seeds_rate_limit: Some(RateLimit { per_second: 5.0, burst: 100 }),
             trusted_proxies: Vec::new(),
             tls: None,
             tokens: TokenConfig::default(),
             issuing_key_file: None,
             log: LogConfig::default(),
         }
+    }
+
+    /// What of `all` one client may have by default: somebody else always finds the rest.
+    fn part(all: usize, of: usize) -> usize {
+        (all / of).max(1)
+    }
+
+    pub(super) fn client_connections(&self) -> usize {
+        self.max_client_connections.unwrap_or_else(|| Self::part(self.max_connections, 16)).max(1)
+    }
+
+    pub(super) fn client_event_streams(&self) -> usize {
+        self.max_client_event_streams.unwrap_or_else(|| Self::part(self.max_event_streams, 16))
+    }
+
+    /// The largest body fits, and beside it another client's.
+    pub(super) fn pending_bytes(&self) -> usize {
+        self.max_pending_bytes.max(self.max_body_bytes.saturating_mul(2))
+    }
+
+    pub(super) fn client_pending_bytes(&self) -> usize {
+        let part = self.max_client_pending_bytes.unwrap_or_else(|| Self::part(self.pending_bytes(), 4));
+        part.max(self.max_body_bytes)
     }
 
     /// The defaults of a file, which need not name the folder.
@@ -218,6 +264,23 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds)
         .map_err(|_| D::Error::custom(format!("{seconds} is no number of seconds: use one from 0 on")))
+}
+
+/// A limit, or `false` for none: a file cannot say that there is nothing in the place of a default.
+fn limit_or_false<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RateLimit>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum LimitOrFalse {
+        Limit(RateLimit),
+        False(bool),
+    }
+    match LimitOrFalse::deserialize(deserializer) {
+        Ok(LimitOrFalse::Limit(limit)) => Ok(Some(limit)),
+        Ok(LimitOrFalse::False(false)) => Ok(None),
+        Ok(LimitOrFalse::False(true)) | Err(_) => {
+            Err(D::Error::custom("a limit is { per_second = 5, burst = 100 } or the like, or false for none"))
+        }
+    }
 }
 
 /// One token or a list of them. What is wrong with a value is told without the value.

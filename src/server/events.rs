@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path as UrlPath, Query, State};
+use axum::extract::{Extension, Path as UrlPath, Query, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +19,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::sleep;
 
 use super::app::{App, Collection};
+use super::net::{Client, Portion, Shares};
+use super::observe::Admission;
 use super::problem::{Kind, Problem};
 use super::recovery::{Wanted, recover};
 use super::store::{Counts, TaskReports};
@@ -38,7 +40,12 @@ pub(super) struct Events {
     stopping: watch::Sender<bool>,
     /// One permit per stream.
     room: Arc<Semaphore>,
+    /// The streams of each client.
+    of_clients: Arc<Shares>,
 }
+
+/// A stream's place among all, and among those of its client.
+type Place = (OwnedSemaphorePermit, Portion);
 
 /// The states of one task that are told.
 #[derive(Default)]
@@ -49,12 +56,20 @@ pub(super) struct Pulse {
 }
 
 impl Events {
-    /// At most `streams` at the same time.
-    pub(super) fn new(streams: usize) -> Self {
+    /// At most `streams` at the same time, and `per_client` of one client.
+    pub(super) fn new(streams: usize, per_client: usize) -> Self {
         Self {
             stopping: watch::Sender::new(false),
             room: Arc::new(Semaphore::new(streams.min(Semaphore::MAX_PERMITS))),
+            of_clients: Shares::new(per_client),
         }
+    }
+
+    /// A place for one more stream.
+    fn enter(&self, client: Client) -> Result<Place, Problem> {
+        let portion = self.of_clients.take(client, 1).ok_or_else(|| full("your address has open here"))?;
+        let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| full("the server has"))?;
+        Ok((permit, portion))
     }
 
     /// Ends all streams, so that their connections can be closed.
@@ -119,6 +134,7 @@ impl Pulse {
 /// `GET /tasks/{id}/events`.
 pub(super) async fn listen(
     State(app): State<Arc<App>>,
+    Extension(Admission { client, .. }): Extension<Admission>,
     id: Result<UrlPath<String>, PathRejection>,
     headers: HeaderMap,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
@@ -127,7 +143,7 @@ pub(super) async fn listen(
     // Everybody may hear of the status; who comes with a token comes with a good one.
     let told_components = app.tokens.has(&headers, Role::Collector)? || app.open_recovery(&reports.settings());
     let wanted = Wanted::read(query, reports.task().dimension())?;
-    let permit = Arc::clone(&app.events.room).try_acquire_owned().map_err(|_| full())?;
+    let place = app.events.enter(client)?;
     let collection = app.collection(&reports);
     let states = collection.pulse.listen(&app, &*reports);
     let stopping = app.events.stopping.subscribe();
@@ -140,7 +156,7 @@ pub(super) async fn listen(
         stopping,
         told: None,
         _collection: collection,
-        _permit: permit,
+        _place: place,
     };
     let events = stream::unfold(listener, |mut listener| async {
         let event = listener.next().await?;
@@ -162,7 +178,7 @@ struct Listener {
     /// The counts told last, and the records that the last components are of.
     told: Option<(Counts, Option<u64>)>,
     _collection: Arc<Collection>,
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Listener {
@@ -224,9 +240,9 @@ fn event(name: &str, data: &impl Serialize) -> Event {
     Event::default().event(name).json_data(data).unwrap_or_default()
 }
 
-fn full() -> Problem {
+fn full(who: &str) -> Problem {
     Problem::new(
         Kind::TooManyStreams,
-        "the server has as many event streams as it may: ask again later, or ask for the status now and then",
+        format!("{who} as many event streams as it may: ask again later, or ask for the status now and then"),
     )
 }

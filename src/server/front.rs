@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path as UrlPath, State};
+use axum::extract::{Extension, Path as UrlPath, State};
 use axum::http::{Method, Request};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
@@ -17,9 +17,8 @@ use hyper::service::service_fn;
 use tower_service::Service;
 
 use super::app::App;
-use super::limits::Peer;
 use super::net::Answers;
-use super::observe::{Route, Seen};
+use super::observe::{Admission, Route, Seen};
 use super::upload;
 
 /// What all connections share.
@@ -36,30 +35,33 @@ impl Front {
     /// The service of a connection from `peer`.
     pub(super) fn answering(self: &Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
         let front = Arc::clone(self);
-        service_fn(move |mut request: Request<Incoming>| {
+        service_fn(move |request: Request<Incoming>| {
             let front = Arc::clone(&front);
-            if front.app.limits.asks_who() {
-                request.extensions_mut().insert(Peer(peer));
-            }
-            async move { Ok::<_, Infallible>(front.answer(request).await) }
+            async move { Ok::<_, Infallible>(front.answer(peer, request).await) }
         })
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response {
+    async fn answer(&self, peer: IpAddr, mut request: Request<Incoming>) -> Response {
+        let client = self.app.limits.client(peer, &request);
+        let entered = self.app.limits.enter(peer, client);
         let Some(task) = uploads_to(&request) else {
+            let admission = Admission { client, entered: entered.as_ref().map(|_| ()).map_err(Clone::clone) };
+            request.extensions_mut().insert(admission);
             // Behind a pointer: every connection keeps room for the largest of what it may wait for, and moves it per request.
             let routed = Box::pin(self.router.clone().call(request));
             return routed.await.unwrap_or_else(|never| match never {});
         };
         let (app, task) = (&self.app, task.to_owned());
         let seen = Seen::of(app, &request, Some(Route::Known(upload::ROUTE)));
-        let admitted = app.limits.admit(&request);
+        let admitted = entered.and_then(|place| app.limits.admit(client).map(|()| place));
         let (parts, body) = request.into_parts();
         let body = Body::new(body);
         let response = match admitted {
-            Ok(()) => {
-                let taken = upload::take(State(Arc::clone(app)), Ok(UrlPath(task)), parts.headers, body).await;
-                taken.into_response()
+            Ok(_place) => {
+                let admission = Admission { client, entered: Ok(()) };
+                let upload =
+                    upload::take(State(Arc::clone(app)), Extension(admission), Ok(UrlPath(task)), parts.headers, body);
+                upload.await.into_response()
             }
             Err(problem) => Box::pin(app.limits.refuse(&parts.headers, body, problem)).await.into_response(),
         };

@@ -3,17 +3,19 @@
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, Request, header};
+use axum::http::{HeaderMap, HeaderName, Request, header};
 use tokio::time::timeout;
 
 use super::config::ServerConfig;
-use super::net::{AddressRange, RateLimiter, client_address};
+use super::net::{AddressRange, Client, Portion, RateLimiter, Shares, client_address, is_proxy};
 use super::problem::{Kind, Problem};
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Room that is made for a body before it has come, at most.
 const ROOM_AHEAD: usize = 128 << 10;
@@ -23,13 +25,15 @@ pub(super) struct Limits {
     max_body_bytes: usize,
     request_timeout: Duration,
     pending: Arc<Pending>,
+    /// Each client's part of `pending`.
+    pending_of_clients: Arc<Shares>,
+    /// The requests of each client that come through proxies and are being answered.
+    forwarded: Arc<Shares>,
     limiter: Option<RateLimiter>,
+    ids: Option<RateLimiter>,
     trusted_proxies: Vec<AddressRange>,
+    told_of_proxy: Once,
 }
-
-/// The address at the other end of a request's connection, for the limit of its rate.
-#[derive(Clone, Copy)]
-pub(super) struct Peer(pub(super) IpAddr);
 
 /// The bytes of reports that are held in memory.
 struct Pending {
@@ -41,20 +45,28 @@ struct Pending {
 pub(super) struct Share {
     pending: Arc<Pending>,
     bytes: usize,
+    of_client: Option<Portion>,
 }
 
 impl Share {
     /// For batches that come from no request.
     pub(super) fn of_nothing() -> Self {
-        Self { pending: Arc::new(Pending { held: AtomicUsize::new(0), most: 0 }), bytes: 0 }
+        Self { pending: Arc::new(Pending { held: AtomicUsize::new(0), most: 0 }), bytes: 0, of_client: None }
     }
 
-    /// Takes some more, if they are free.
-    fn grow(&mut self, bytes: usize) -> bool {
+    /// Takes some more, if they are free and the client may have them.
+    fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
+        if self.of_client.as_mut().is_some_and(|portion| !portion.grow(bytes)) {
+            return Err(Problem::new(
+                Kind::Busy,
+                "more reports from your address are waiting than one client may have here, and none of this request was \
+                 counted: send the same bytes again later",
+            ));
+        }
         let (held, most) = (&self.pending.held, self.pending.most);
         let grown = held.fetch_update(Relaxed, Relaxed, |held| held.checked_add(bytes).filter(|held| *held <= most));
         self.bytes += if grown.is_ok() { bytes } else { 0 };
-        grown.is_ok()
+        grown.map(drop).map_err(|_| busy())
     }
 }
 
@@ -72,27 +84,63 @@ pub(super) struct Upload {
 
 impl Limits {
     pub(super) fn new(config: &ServerConfig) -> Self {
-        // The largest body fits when nothing else waits.
-        let pending = config.max_pending_bytes.max(config.max_body_bytes);
+        let pending = config.pending_bytes();
         Self {
             max_body_bytes: config.max_body_bytes,
             request_timeout: config.request_timeout,
             pending: Arc::new(Pending { held: AtomicUsize::new(0), most: pending }),
+            pending_of_clients: Shares::new(config.client_pending_bytes()),
+            forwarded: Shares::new(config.client_connections()),
             limiter: config.rate_limit.map(RateLimiter::new),
+            ids: config.seeds_rate_limit.map(RateLimiter::new),
             trusted_proxies: config.trusted_proxies.clone(),
+            told_of_proxy: Once::new(),
         }
     }
 
-    /// Whether requests must carry a [`Peer`].
-    pub(super) fn asks_who(&self) -> bool {
-        self.limiter.is_some()
+    /// For whom a request on a connection from `peer` is made.
+    pub(super) fn client<B>(&self, peer: IpAddr, request: &Request<B>) -> Client {
+        let headers = request.headers();
+        if peer.is_loopback() && headers.contains_key(FORWARDED_FOR) && !is_proxy(peer, &self.trusted_proxies) {
+            self.told_of_proxy.call_once(|| {
+                tracing::warn!(
+                    "a proxy on this machine asks for others and is not in trusted_proxies: limits count all of its clients \
+                     as one"
+                );
+            });
+        }
+        client_address(peer, headers, &self.trusted_proxies).into()
     }
 
-    /// Whether the request's sender may ask now.
-    pub(super) fn admit<B>(&self, request: &Request<B>) -> Result<(), Problem> {
-        let Some((limiter, Peer(peer))) = self.limiter.as_ref().zip(request.extensions().get()) else { return Ok(()) };
-        let client = client_address(*peer, request.headers(), &self.trusted_proxies);
-        limiter.take(client, Instant::now()).map_err(too_often)
+    /// Whether the client may ask now.
+    pub(super) fn admit(&self, client: Client) -> Result<(), Problem> {
+        let Some(limiter) = &self.limiter else { return Ok(()) };
+        limiter.take(client, 1, Instant::now()).map_err(too_often)
+    }
+
+    /// A place for a request that comes through a proxy, to keep until it is answered. Other connections are counted themselves.
+    pub(super) fn enter(&self, peer: IpAddr, client: Client) -> Result<Option<Portion>, Problem> {
+        if !is_proxy(peer, &self.trusted_proxies) {
+            return Ok(None);
+        }
+        let place = self.forwarded.take(client, 1);
+        place.map(Some).ok_or_else(|| {
+            Problem::new(
+                Kind::RateLimit,
+                "as many requests of your address are being answered as one client may have: send this one again later",
+            )
+        })
+    }
+
+    /// The most report ids that a client can get at once.
+    pub(super) fn most_ids(&self, most: u32) -> u32 {
+        self.ids.as_ref().map_or(most, |limiter| most.min(limiter.burst()))
+    }
+
+    /// Whether the client may have so many report ids now.
+    pub(super) fn admit_ids(&self, client: Client, count: u32) -> Result<(), Problem> {
+        let Some(limiter) = &self.ids else { return Ok(()) };
+        limiter.take(client, count, Instant::now()).map_err(too_often)
     }
 
     pub(super) fn request_timeout(&self) -> Duration {
@@ -100,8 +148,8 @@ impl Limits {
     }
 
     /// The body, or why not.
-    pub(super) async fn read(&self, headers: &HeaderMap, mut body: Body) -> Result<Upload, Problem> {
-        let read = timeout(self.request_timeout, self.collect(declared_length(headers), &mut body)).await;
+    pub(super) async fn read(&self, client: Client, headers: &HeaderMap, mut body: Body) -> Result<Upload, Problem> {
+        let read = timeout(self.request_timeout, self.collect(client, declared_length(headers), &mut body)).await;
         let problem = match read {
             Ok(Ok(upload)) => return Ok(upload),
             Ok(Err(problem)) => problem,
@@ -163,21 +211,20 @@ impl Limits {
         problem
     }
 
-    async fn collect(&self, declared: usize, body: &mut Body) -> Result<Upload, Problem> {
+    async fn collect(&self, client: Client, declared: usize, body: &mut Body) -> Result<Upload, Problem> {
         if declared > self.max_body_bytes {
             return Err(self.too_large(declared));
         }
         // What is announced is not yet there: only what has come is held against the others.
         let mut bytes = Vec::with_capacity(declared.min(ROOM_AHEAD));
-        let mut permit = Share { pending: Arc::clone(&self.pending), bytes: 0 };
+        let of_client = self.pending_of_clients.take(client, 0);
+        let mut permit = Share { pending: Arc::clone(&self.pending), bytes: 0, of_client };
         while let Some(data) = next_data(body).await {
             let data = data.map_err(|error| cut_off(&error))?;
             if bytes.len() + data.len() > self.max_body_bytes {
                 return Err(self.too_large(bytes.len() + data.len()));
             }
-            if !permit.grow(data.len()) {
-                return Err(busy());
-            }
+            permit.grow(data.len())?;
             bytes.extend_from_slice(&data);
         }
         Ok(Upload { bytes, permit })

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -18,6 +18,7 @@ use prometheus_client::registry::{Registry, Unit};
 use super::app::App;
 use super::problem::{Kind, Problem, Rejected};
 use super::store::StoreMetrics;
+use super::tokens::Role;
 
 /// The media type that encoders of this version of the format name.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -27,6 +28,8 @@ pub(super) struct Metrics {
     /// Reports counted, since the start.
     pub(super) accepted: Counter,
     pub(super) duplicate: Counter,
+    /// Duplicates that came with another payload than the first.
+    pub(super) conflicting: Counter,
     pub(super) issued_ids: Counter,
     pub(super) computed_recoveries: Counter,
     rejected: Vec<Counter>,
@@ -42,6 +45,7 @@ impl Metrics {
         Self {
             accepted: Counter::default(),
             duplicate: Counter::default(),
+            conflicting: Counter::default(),
             issued_ids: Counter::default(),
             computed_recoveries: Counter::default(),
             rejected: Rejected::ALL.iter().map(|_| Counter::default()).collect(),
@@ -66,12 +70,24 @@ impl Metrics {
 }
 
 /// `GET /metrics`.
-pub(super) async fn show(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
+    let collector = app.tokens.has(&headers, Role::Collector)?;
     let mut registry = Registry::with_prefix("ldp_pca");
-    let Metrics { accepted, duplicate, issued_ids, computed_recoveries, rejected, problems, upload_seconds, store } =
-        &app.metrics;
+    let Metrics {
+        accepted,
+        duplicate,
+        conflicting,
+        issued_ids,
+        computed_recoveries,
+        rejected,
+        problems,
+        upload_seconds,
+        store,
+    } = &app.metrics;
     registry.register("reports_accepted", "Reports counted, since the start", accepted.clone());
     registry.register("reports_duplicate", "Reports that were there already, since the start", duplicate.clone());
+    let help = "Duplicates that came with another payload than the first, which counts; since the start";
+    registry.register("reports_conflicting", help, conflicting.clone());
     let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(rejected));
     registry.register("reports_rejected", "Reports rejected among others, since the start", family);
     let family = by_label("type", Kind::ALL.iter().map(|kind| kind.name()).zip(problems));
@@ -85,7 +101,7 @@ pub(super) async fn show(State(app): State<Arc<App>>) -> Result<Response, Proble
     registry.register("issued_ids", "Report ids issued, since the start", issued_ids.clone());
     registry.register("recoveries_computed", "Recoveries that were computed, not cached", computed_recoveries.clone());
     store.register(&mut registry);
-    register_tasks(&app, &mut registry);
+    register_tasks(&app, collector, &mut registry);
     let mut text = String::new();
     encode(&mut text, &registry).map_err(|error| Problem::internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
@@ -102,7 +118,8 @@ fn by_label<'a>(
     family
 }
 
-fn register_tasks(app: &App, registry: &mut Registry) {
+/// What was recovered is told to whoever may ask for the components themselves.
+fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
     let records = Family::<Labels, Gauge>::default();
     let queued = Family::<Labels, Gauge>::default();
     let predicted = Family::<Labels, Gauge<f64, AtomicU64>>::default();
@@ -111,7 +128,9 @@ fn register_tasks(app: &App, registry: &mut Registry) {
         let mut labels = vec![("task", digest.to_string())];
         records.get_or_create(&labels).set(i64::try_from(reports.counts().records).unwrap_or(i64::MAX));
         queued.get_or_create(&labels).set(i64::try_from(reports.queued()).unwrap_or(i64::MAX));
-        if let Some((rank, error)) = app.collection(&reports).recovery.predicted_error() {
+        let told = collector || app.open_recovery(&reports.settings());
+        let predicted_error = || app.collection(&reports).recovery.predicted_error();
+        if let Some((rank, error)) = told.then(predicted_error).flatten() {
             labels.push(("rank", rank.to_string()));
             predicted.get_or_create(&labels).set(error);
         }

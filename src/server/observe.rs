@@ -16,8 +16,9 @@ use axum::response::{IntoResponse, Response};
 use tracing::Level;
 
 use super::app::App;
+use super::net::Client;
 use super::origins;
-use super::problem::Kind;
+use super::problem::{Kind, Problem};
 
 /// The header of the request's id, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -32,13 +33,26 @@ pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     let seen = Seen::of(&app, &request, route);
     let response = if seen.asked && origins::is_preflight(&request) {
         origins::preflight(seen.allowance.as_ref())
-    } else if let Err(problem) = app.limits.admit(&request) {
+    } else if let Err(problem) = admit(&app, &request) {
         let (parts, body) = request.into_parts();
         app.limits.refuse(&parts.headers, body, problem).await.into_response()
     } else {
         next.run(request).await
     };
     seen.finish(&app, response)
+}
+
+/// For whom a request is made, and whether there was a place for it.
+#[derive(Clone)]
+pub(super) struct Admission {
+    pub(super) client: Client,
+    pub(super) entered: Result<(), Problem>,
+}
+
+/// Whether the request is to be answered.
+fn admit(app: &App, request: &Request) -> Result<(), Problem> {
+    let Some(Admission { client, entered }) = request.extensions().get() else { return Ok(()) };
+    entered.clone().and_then(|()| app.limits.admit(*client))
 }
 
 /// Which path of the interface a request is for.

@@ -118,7 +118,7 @@ pub(super) fn urn(name: &str) -> String {
 }
 
 /// What went wrong with a request; `detail` names the value and the remedy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Problem {
     kind: Kind,
     detail: String,

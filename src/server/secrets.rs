@@ -1,4 +1,8 @@
 //! Small files of secrets in the data folder: made once, readable by their owner alone, never shown.
+//!
+//! A file is made under a name that nobody can know before, as a new one and with mode 0600 from its first moment, and gets its own name
+//! by a link, which fails where that is taken. So nothing that another user put there is written into or followed, and of two servers that
+//! make the same file at the same time both have what the first one made.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,8 +18,7 @@ pub(super) fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let text = make()?;
-            write_private(path, &text)?;
-            Ok((text, true))
+            if make_private(path, &text)? { Ok((text, true)) } else { Ok((fs::read_to_string(path)?, false)) }
         }
         Err(error) => Err(error),
     }
@@ -28,17 +31,31 @@ pub(super) fn random_line(bytes: usize) -> io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).chain(["\n".into()]).collect())
 }
 
-/// Writes a file that is there whole or not at all, with no moment in which others could read it.
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = path.with_extension("tmp");
+/// Makes a file that is there whole or not at all, with no moment in which others could read it. `false` when there is one already.
+fn make_private(path: &Path, text: &str) -> io::Result<bool> {
+    let temporary = path.with_extension(format!("{}.tmp", random_line(8)?.trim()));
+    let written = new_private(&temporary).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let made = written.and_then(|()| match fs::hard_link(&temporary, path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        // A file system without links: the name that was free a moment ago is taken.
+        Err(_) => fs::rename(&temporary, path).map(|()| true),
+    });
+    // After a rename there is none.
+    let _ = fs::remove_file(&temporary);
+    made
+}
+
+/// A new file that its owner alone may read; never one that is there.
+fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file: File = options.open(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
+    options.open(path)
 }
 
 fn warn_if_shared(path: &Path) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path as UrlPath, State};
+use axum::extract::{Extension, Path as UrlPath, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -15,6 +15,7 @@ use tokio::task::spawn_blocking;
 use super::app::{App, Status};
 use super::issuing::{MOST, OPEN_COUNT};
 use super::object;
+use super::observe::Admission;
 use super::origins::Origin;
 use super::problem::{Kind, Problem, excerpt};
 use super::store::{Put, StoreError, TaskSettings};
@@ -137,23 +138,27 @@ struct WantedIds {
 /// `POST /tasks/{id}/seeds`: ids for reports that are still to be made.
 pub(super) async fn issue(
     State(app): State<Arc<App>>,
+    Extension(Admission { client, .. }): Extension<Admission>,
     id: Result<UrlPath<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let reports = app.find(id)?;
     let admin = app.tokens.has(&headers, Role::Admin)?;
-    if !reports.settings().issued_ids {
+    if !app.issued_ids(&reports.settings()) {
         return Err(Problem::new(
             Kind::NoIssuedIds,
             "reports of this task make their own ids: ask for none, or ask the operator to set issued_ids",
         ));
     }
     let WantedIds { count } = read_json(&app, &headers, body, 1024).await?;
-    let most = if admin { MOST } else { OPEN_COUNT };
+    let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
     if !(1..=most).contains(&count) {
         let more = if admin { String::new() } else { format!(" (up to {MOST} with an admin's token)") };
         return Err(Problem::new(Kind::BadCount, format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
+    }
+    if !admin {
+        app.limits.admit_ids(client, count)?;
     }
     let ids = app.issuer.issue(reports.task().digest(), count);
     let ids = ids.map_err(|error| Problem::internal(format!("no randomness from the system: {error}")))?;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path as UrlPath, State};
+use axum::extract::{Extension, Path as UrlPath, State};
 use axum::http::{HeaderMap, header};
 use serde::Serialize;
 use tokio::task::spawn_blocking;
@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use super::app::{App, Period};
 use super::issuing::Issuer;
 use super::limits::{Upload, busy};
+use super::observe::Admission;
 use super::problem::{Kind, Problem, Rejected, excerpt, urn};
 use super::store::{Batch, CommitError, Committed, TaskReports};
 use crate::mechanism::RangeCheck;
@@ -55,6 +56,7 @@ struct Rejection {
 /// `POST /tasks/{id}/reports`.
 pub(super) async fn take(
     State(app): State<Arc<App>>,
+    Extension(Admission { client, .. }): Extension<Admission>,
     id: Result<UrlPath<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
@@ -69,7 +71,7 @@ pub(super) async fn take(
         Ok(checked) => checked,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem).await),
     };
-    let upload = app.limits.read(&headers, body).await?;
+    let upload = app.limits.read(client, &headers, body).await?;
     check_length(&upload.bytes, &*reports)?;
     let rules = Rules::new(&app, &*reports);
     let Decoded { mut batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
@@ -86,9 +88,12 @@ pub(super) async fn take(
         let committed = timeout(app.limits.request_timeout(), reports.commit(batch)).await;
         committed.map_err(|_| commit_timeout())?.map_err(|error| not_committed(&error))?
     };
-    let Committed { accepted, duplicate } = committed;
+    // Whether a duplicate was one with another payload is for the operator alone: told to whoever asks, it would be a way to
+    // find out which payload came with an id.
+    let Committed { accepted, duplicate, conflicting } = committed;
     app.metrics.accepted.inc_by(accepted);
     app.metrics.duplicate.inc_by(duplicate);
+    app.metrics.conflicting.inc_by(conflicting);
     reasons.into_iter().for_each(|why| app.metrics.count_rejected(why));
     app.metrics.time_upload(start.elapsed());
     let verdict = Verdict { accepted, duplicate, rejected, rejections };
@@ -176,8 +181,8 @@ impl Rules {
         Self {
             task: task.clone(),
             report_bytes: reports.report_bytes(),
-            range: if settings.range_check { RangeCheck::new(task.mechanism()) } else { None },
-            issuer: settings.issued_ids.then(|| app.issuer.clone()),
+            range: if app.range_check(&settings) { RangeCheck::new(task.mechanism()) } else { None },
+            issuer: app.issued_ids(&settings).then(|| app.issuer.clone()),
         }
     }
 

@@ -6,7 +6,8 @@
 //! probability of a larger magnitude has the law Beta(r, J - r + 1) of the r-th of J sorted uniform numbers, and the
 //! score is its quantile. (Its sign changes nothing: -z is reported as z is.) Of what is across the record, nothing
 //! decides about the report: it is that of a candidate g, so `z = g + (s - g . u) u`. Coordinates of g come from the
-//! mechanism's own table. The one approximation is a normal score: real ones are sums of d entries of that table.
+//! mechanism's own table. The one approximation is a normal score with a normal offset: real scores are sums of d entries
+//! of that table, real offsets sums of two bytes.
 //!
 //! *Gaussian.* The mean of n reports is the mean of `x x^T` with one symmetric matrix of independent normal entries, of
 //! 1/n times the variance of one report's. The variance includes that of rounding to sixteenths of a deviation, whose sum
@@ -24,7 +25,7 @@ use rand_distr::{Beta, Distribution, StandardNormal};
 use super::moments::{Block, OuterProducts};
 use super::quantile::magnitude_exceeded_with;
 use super::trial::{Collection, Estimate, Trial};
-use crate::mechanism::double_cap::candidates;
+use crate::mechanism::double_cap::candidates::{self, KEPT};
 use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism};
 
 /// Draws the records of a trial and, block by block, what each of its mechanisms makes of them.
@@ -130,13 +131,14 @@ fn draw_direction<R: Rng + ?Sized>(mechanism: &DoubleCap, record: &[f32], direct
     direction.iter_mut().zip(record).for_each(|(g, u)| *g += (score - own) * u);
 }
 
-/// The magnitude of the reported candidate's score.
+/// The reported candidate's score, but for its sign.
 fn draw_score<R: Rng + ?Sized>(mechanism: &DoubleCap, rng: &mut R) -> f64 {
     let rank = f64::from(mechanism.draw_rank(rng)) + 1.0;
     let candidates = f64::from(mechanism.candidates());
     // The constructor refuses only parameters that are not positive.
     let tail = Beta::new(rank, candidates - rank + 1.0).map_or(1.0, |law| law.sample(rng));
-    magnitude_exceeded_with(tail)
+    // What ranks is the score with its offset: given their sum in its own deviations, the score is normal.
+    KEPT.sqrt() * magnitude_exceeded_with(tail) + (1.0 - KEPT).sqrt() * rng.sample::<f64, _>(StandardNormal)
 }
 
 /// The mean of the noise of `records` reports: a symmetric d × d matrix.
@@ -234,7 +236,9 @@ mod tests {
             let same = distance(&mechanism, &mut rng);
             assert!(same < 1.95, "epsilon {e}: {same}");
             // It tells a cap from one of twice its size, and an epsilon from a smaller one.
-            for other in [double_cap(e, candidates, 2 * cap), double_cap(0.8 * e, candidates, cap)] {
+            for other in
+                [double_cap(e, candidates, (2 * cap).min(candidates / 2)), double_cap(0.8 * e, candidates, cap)]
+            {
                 let different = distance(&other, &mut rng);
                 assert!(different > 1.95, "epsilon {e}: {different} with {other:?}");
             }

@@ -23,17 +23,22 @@ export function binary() {
   return executables.filter(Boolean).at(-1);
 }
 
+/** For reports that make their own ids. */
+export const OWN_IDS = ["--no-issued-ids"];
+
 export class Aggregator {
   #binary = binary();
   #folder = mkdtempSync(join(tmpdir(), "ldp-pca-aggregator-"));
   #process;
   #www;
+  #more;
   #port = 0;
 
-  /** For `task` (its JSON); with the folder `www`, if any, served at /. */
-  constructor(task, www) {
+  /** For `task` (its JSON); with the folder `www`, if any, served at /, and more of its options. */
+  constructor(task, www, more = []) {
     writeFileSync(join(this.#folder, "task.json"), JSON.stringify(task));
     this.#www = www;
+    this.#more = more;
   }
 
   get url() {
@@ -44,7 +49,7 @@ export class Aggregator {
   async start() {
     const { promise, resolve, reject } = promiseParts();
     const data = ["--data", join(this.#folder, "data"), "--task", join(this.#folder, "task.json")];
-    const open = ["--open-recovery", ...(this.#www ? ["--www", this.#www] : [])];
+    const open = ["--open-recovery", ...(this.#www ? ["--www", this.#www] : []), ...this.#more];
     this.#process = spawn(this.#binary, ["serve", ...data, "--listen", `127.0.0.1:${this.#port}`, ...open], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -68,13 +73,23 @@ export class Aggregator {
 
   /** Gives the task other settings. */
   async configure(digest, settings) {
+    await this.#administer("PUT", `/tasks/${digest}`, { task: await this.get(`/tasks/${digest}`), settings });
+  }
+
+  /** Ids for so many reports of the task. */
+  async ids(digest, count) {
+    return (await this.#administer("POST", `/tasks/${digest}/seeds`, { count })).ids;
+  }
+
+  async #administer(method, path, document) {
     const token = readFileSync(join(this.#folder, "data/admin.token"), "utf8").trim();
-    const { status } = await fetch(`${this.url}/tasks/${digest}`, {
-      method: "PUT",
+    const response = await fetch(this.url + path, {
+      method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ task: await this.get(`/tasks/${digest}`), settings }),
+      body: JSON.stringify(document),
     });
-    if (status !== 200) throw new Error(`the aggregator answers ${status}`);
+    if (response.status !== 200) throw new Error(`the aggregator answers ${response.status}`);
+    return response.json();
   }
 
   async stop() {

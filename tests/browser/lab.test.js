@@ -38,7 +38,7 @@ async function inPage(work, argument) {
 }
 
 test("reports become an aggregate, the same bytes as natively, and components", async () => {
-  const { cases } = JSON.parse(readFileSync(join(ROOT, "tests/vectors/v1/double-cap.json"), "utf8"));
+  const { cases } = JSON.parse(readFileSync(join(ROOT, "tests/vectors/v2/double-cap.json"), "utf8"));
   const found = await inPage(({ Aggregate, recover, Task }, cases) => {
     const unhex = (text) => Uint8Array.from(text.match(/../g), (pair) => Number.parseInt(pair, 16));
     return cases.map(({ task: document, reports }) => {

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { serveAnswers } from "../js/answers.js";
 import { RECORD, TASK } from "../js/task.js";
-import { Aggregator } from "./aggregator.js";
+import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 import { serve } from "./serve.js";
@@ -23,7 +23,7 @@ let relay;
 let server;
 
 before(async () => {
-  aggregator = new Aggregator(TASK);
+  aggregator = new Aggregator(TASK, undefined, OWN_IDS);
   await aggregator.start();
   relay = await serveAnswers([passOn]);
   const connect = `connect-src 'self' ${aggregator.url} ${relay.url}`;
@@ -266,7 +266,7 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
     assert.deepEqual([...found.made, ...relayed()], Array(3).fill(found.made[0]));
   });
 
-  test("the budget is for all tasks, survives a reload, and is not spent by what fails", async (t) => {
+  test("the budget is for all tasks, survives a reload, and is spent before the record is looked at", async (t) => {
     const context = await profile(t);
     let tab = await openTab(context);
     const failures = await tab.evaluate(async () => {
@@ -276,22 +276,24 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
         await codeOf(PrivacyLedger.open()),
         await codeOf(PrivacyLedger.open({ maxEpsilon: Number.NaN })),
         await codeOf(PrivacyLedger.open({ maxEpsilon: 2, maxDelta: -1 })),
-        await codeOf(ledger.report(randomizer, { ...record, plan: "gratis" }, { url })),
         await codeOf(ledger.report(randomizer, record)),
         await codeOf(ledger.report(randomizer, record, { url: "https://" })),
         await codeOf(ledger.report(undefined, record, { url })),
         JSON.stringify(await ledger.status()),
+        await codeOf(ledger.report(randomizer, { plan: "free" }, { url })),
+        JSON.stringify(await ledger.status().then(({ epsilon, reports: [{ booked, pending }] }) => [epsilon, booked, pending])),
       ];
     });
     assert.deepEqual(failures, [
       "ArgumentError argument",
       "ArgumentError argument",
       "ArgumentError argument",
-      "RecordError schema",
       "ArgumentError argument",
       "ArgumentError argument",
       "ArgumentError argument",
       '{"epsilon":0,"delta":0,"reports":[]}',
+      "RecordError schema",
+      "[2,true,false]",
     ]);
     await tab.evaluate(async () => {
       await (await api.PrivacyLedger.open({ maxEpsilon: 3.5 })).report(randomizer, record, { url });

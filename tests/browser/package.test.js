@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 
 import { serveAnswers } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
-import { Aggregator } from "./aggregator.js";
+import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
 
@@ -155,7 +155,7 @@ function packageTests(name, launch) {
   });
 
   test("a report is accepted by the native aggregator, once", async (t) => {
-    const aggregator = new Aggregator(TASK);
+    const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
     t.after(() => aggregator.remove());
     await aggregator.start();
     // A page of another origin, as of any application that embeds the package.

@@ -22,7 +22,7 @@ import {
 
 // More columns than the page shows at first, of all kinds.
 const TASK = {
-  version: 1,
+  version: 2,
   schema: {
     columns: [
       ...["running", "cycling", "swimming", "gaming", "streaming", "reading"].map((name) => ({
@@ -32,7 +32,7 @@ const TASK = {
         scale: 5,
       })),
       { name: "comment", type: "ignored" },
-      { name: "plan", type: "categorical", values: ["free", "paid"], unseen: "error" },
+      { name: "plan", type: "categorical", values: ["free", "paid"], unseen: "zero" },
       { name: "device", type: "categorical", values: ["phone", "desktop"], unseen: "zero" },
       { name: "cooking", type: "numeric", offset: 1, scale: 4 },
     ],
@@ -85,9 +85,10 @@ function field(page, name) {
 async function collect(count) {
   const task = Task.parse(TASK);
   const randomizer = new Randomizer(task, { maxEpsilon: 4 });
-  const reports = Array.from({ length: count }, (_, index) => {
+  const ids = await aggregator.ids(task.digest, count);
+  const reports = ids.map((id, index) => {
     const sport = 20 * Math.sin(index);
-    const { bytes } = randomizer.randomize({
+    const record = {
       running: sport + 1,
       cycling: sport,
       swimming: sport - 1,
@@ -97,8 +98,8 @@ async function collect(count) {
       plan: index % 2 ? "free" : "paid",
       device: "phone",
       cooking: 3,
-    });
-    return bytes;
+    };
+    return randomizer.randomize(record, { id }).bytes;
   });
   const response = await fetch(`${aggregator.url}/tasks/${task.digest}/reports`, {
     method: "POST",
@@ -119,7 +120,7 @@ test("a visitor fills in a record, randomizes it, looks at it, and sends the rep
   // Everything is reached by its label, and an example is filled in.
   await field(page, "running").fill("50");
   await field(page, "plan").selectOption("paid");
-  await field(page, "device").selectOption("something else");
+  await field(page, "device").selectOption("no answer");
   assert.equal(await field(page, "cooking").isVisible(), false);
   await section(page).getByText("1 more column").click();
   await field(page, "cooking").fill("2");
@@ -140,7 +141,7 @@ test("a visitor fills in a record, randomizes it, looks at it, and sends the rep
   assert.match(ownBefore, /The largest: running with itself/);
   assert.match(
     await page.locator("#take-part-guarantee").textContent(),
-    /factor of at most 54\.6\. .*ε\u00a0=\u00a04, δ\u00a0=\u00a00/,
+    /finds at most 54\.6 % .*ε\u00a0=\u00a04, δ\u00a0=\u00a00/,
   );
 
   await section(page).getByRole("button", { name: "Randomize again" }).click();
@@ -158,9 +159,18 @@ test("a visitor fills in a record, randomizes it, looks at it, and sends the rep
   assert.deepEqual(trouble, []);
 });
 
+test("a question may be skipped", async () => {
+  const { page } = await open();
+  await field(page, "running").fill("");
+  await field(page, "plan").selectOption("no answer");
+  await section(page).getByRole("button", { name: "Randomize", exact: true }).click();
+  assert.match(await page.getByLabel("The report, all 35 bytes of it").textContent(), /^4c 44 50 52 01/);
+});
+
 test("records that cannot be randomized explain themselves in place", async () => {
   const { page } = await open();
   await field(page, "running").fill("");
+  await field(page, "running").press("-");
   await section(page).getByRole("button", { name: "Randomize", exact: true }).click();
   assert.match(await section(page).getByRole("alert").textContent(), /“running” needs a number/);
   assert.equal(await field(page, "running").evaluate((input) => input === document.activeElement), true);
@@ -170,6 +180,7 @@ test("records that cannot be randomized explain themselves in place", async () =
   // A field out of sight is brought into sight.
   await section(page).getByText("1 more column").click();
   await field(page, "cooking").fill("");
+  await field(page, "cooking").press("-");
   await section(page).getByText("1 more column").click();
   await section(page).getByRole("button", { name: "Randomize", exact: true }).click();
   assert.equal(await field(page, "cooking").evaluate((input) => input === document.activeElement), true);

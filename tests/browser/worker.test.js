@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { LIMITS, RECORD, TASK } from "../js/task.js";
-import { Aggregator } from "./aggregator.js";
+import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
@@ -13,7 +13,7 @@ let aggregator;
 let server;
 
 before(async () => {
-  aggregator = new Aggregator(TASK);
+  aggregator = new Aggregator(TASK, undefined, OWN_IDS);
   await aggregator.start();
   const connect = `connect-src 'self' ${aggregator.url}`;
   const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; ${connect}`;
@@ -40,7 +40,7 @@ function workerTests(name, launch) {
 
   const openPage = (url = server.url) => open(browser, url);
 
-  vectorTests(`from a worker in ${name}`, "/pkg/worker.js", openPage);
+  vectorTests(`from a worker in ${name}`, "/pkg/worker.js", openPage, ["tasks.json"]);
 
   test("a report made in a worker goes through the ledger to the aggregator", async () => {
     const { page, errors } = await openPage();
@@ -174,7 +174,7 @@ test("Chromium: without randomness there is an error and no report", async (t) =
 
 // Reports of 80,200 bytes, in sum far more than 16 ms of work.
 const LARGE = {
-  version: 1,
+  version: 2,
   schema: {
     columns: Array.from({ length: 400 }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 })),
   },

@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
-import { init, LdpPcaError, Randomizer, Report, Task, version } from "../../pkg/node.js";
+import { init, LdpPcaError, PrivacyLedger, Randomizer, Report, submit, Task, version } from "../../pkg/node.js";
+import { randomizeSeeded } from "../../pkg/testing.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
@@ -64,7 +65,8 @@ describe("the package", () => {
     assert.equal(task.dimension, 3);
     assert.deepEqual(task.featureNames, ["height", "plan=free", "plan=paid"]);
     assert.deepEqual(task.guarantee, { epsilon: 2, delta: 0, neighbouring: "any-two-records", unit: "one-report" });
-    assert.ok(Math.abs(task.oddsFactor - Math.E ** 2) < 1e-12);
+    assert.equal(task.detection.falseAlarms, 0.01);
+    assert.ok(Math.abs(task.detection.power - 0.01 * Math.E ** 2) < 1e-12);
     assert.equal(task.reportBytes, 35);
     assert.deepEqual(JSON.parse(JSON.stringify(task)), TASK);
     assert.equal(Task.parse(String(task)).digest, task.digest);
@@ -82,7 +84,7 @@ describe("the package", () => {
 
   test("refuses tasks it does not understand", () => {
     throws(() => Task.parse({ ...TASK, note: 1 }), "task", /note/);
-    throws(() => Task.parse({ ...TASK, version: 2 }), "task", /version 2/);
+    throws(() => Task.parse({ ...TASK, version: 3 }), "task", /version 3/);
     throws(() => Task.parse({ ...TASK, folds: Number.NaN }), "task", /null/);
     throws(() => Task.parse({ ...TASK, mechanism: { ...TASK.mechanism, epsilon: -1 } }), "task", /epsilon is -1/);
     throws(() => Task.parse({ ...TASK, folds: 1n }), "task", /JSON cannot write/);
@@ -106,13 +108,13 @@ describe("the package", () => {
       throws(() => new Randomizer(task, { maxEpsilon }), "max-epsilon", /epsilon 2.*allows/);
     }
     for (const maxEpsilon of [undefined, null, Number.NaN, -1, "4"]) {
-      throws(() => new Randomizer(task, { maxEpsilon }), "argument", /epsilon is.*maxEpsilon/);
+      throws(() => new Randomizer(task, { maxEpsilon }), "argument", /maxEpsilon is .*a number/);
     }
-    throws(() => new Randomizer(task), "argument", /epsilon is undefined.*maxEpsilon/);
+    throws(() => new Randomizer(task), "argument", /maxEpsilon is undefined/);
     const mechanism = { type: "gaussian", epsilon: 1, delta: 1e-4, calibration: "analytic" };
     const loose = Task.parse({ ...TASK, mechanism });
     throws(() => new Randomizer(loose, { maxEpsilon: 1 }), "max-delta", /delta 0\.0001.*allows 0\.00001/);
-    throws(() => new Randomizer(loose, { maxEpsilon: 1, maxDelta: Number.NaN }), "argument", /delta is NaN/);
+    throws(() => new Randomizer(loose, { maxEpsilon: 1, maxDelta: Number.NaN }), "argument", /maxDelta is NaN/);
     assert.equal(new Randomizer(loose, { maxEpsilon: 1, maxDelta: 1e-4 }).guarantee.delta, 1e-4);
   });
 
@@ -167,7 +169,7 @@ describe("the package", () => {
       [-0, 1e300],
     ]) {
       const records = [{ height, b }, { b, height }, [height, b], Float64Array.of(height, b)];
-      const reports = records.map((record) => String(randomizer.randomizeSeeded(record, seed).bytes));
+      const reports = records.map((record) => String(randomizeSeeded(randomizer, record, seed).bytes));
       assert.equal(new Set(reports).size, 1, `${height}, ${b}`);
     }
   });
@@ -178,13 +180,8 @@ describe("the package", () => {
     const cases = [
       [{ ...RECORD, wieght: 70 }, "schema", /unknown column 'wieght'/],
       [{ plan: "free" }, "schema", /'height' is missing/],
-      [{ height: "181", plan: "free" }, "schema", /'height' is numeric but holds '181'/],
-      [{ height: 181, plan: 1 }, "schema", /'plan' is categorical/],
-      [{ height: 181, plan: "gratis" }, "schema", /'gratis'/],
-      [{ height: Number.NaN, plan: "free" }, "schema", /NaN/],
-      [{ height: Infinity, plan: "free" }, "schema", /inf/],
-      [{ height: null, plan: "free" }, "schema", /null/],
-      [{ height: undefined, plan: "free" }, "schema", /undefined/],
+      [{ height: "181", plan: "free" }, "schema", /'height' is numeric but holds a text/],
+      [{ height: 181, plan: 1 }, "schema", /'plan' is categorical but holds a number/],
       [{ height: 181n, plan: "free" }, "schema", /bigint/],
       [{ height: [181], plan: "free" }, "schema", /an array/],
       [Object.create(RECORD), "schema", /missing/],
@@ -201,23 +198,66 @@ describe("the package", () => {
     ];
     for (const [record, code, part] of cases) {
       throws(() => randomizer.randomize(record), code, part);
-      throws(() => randomizer.randomizeSeeded(record, new Uint8Array(32)), code, part);
+      throws(() => randomizeSeeded(randomizer, record, new Uint8Array(32)), code, part);
     }
     throws(() => randomizer.randomize(), "record", /undefined/);
   });
 
-  test("refuses the zero vector where only the direction counts", () => {
-    const columns = [{ name: "x", type: "numeric", offset: 0, scale: 1 }];
-    const task = Task.parse({ ...TASK, schema: { columns } });
-    throws(() => new Randomizer(task, LIMITS).randomize([0]), "record", /zero vector/);
-    const clipped = Task.parse({ ...TASK, schema: { columns }, bounding: { type: "clip", radius: 1 } });
-    assert.equal(new Randomizer(clipped, LIMITS).randomize([0]).bytes.length, 35);
+  test("makes a report of every record of the task's names and types", () => {
+    const columns = [{ name: "x", type: "numeric", offset: 0, scale: 1e-100 }, ...TASK.schema.columns];
+    for (const bounding of [TASK.bounding, { type: "clip", radius: 1 }]) {
+      const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns }, bounding }), LIMITS);
+      for (const value of [0, -0, 5e-324, Number.MAX_VALUE, NaN, Infinity, -Infinity, null, undefined]) {
+        for (const plan of ["free", "gratis", "", null, undefined]) {
+          assert.equal(randomizer.randomize({ x: value, height: value, plan }).bytes.length, 35);
+        }
+        assert.equal(randomizer.randomize([value, value, value, value]).bytes.length, 35);
+      }
+    }
+  });
+
+  test("takes a value that is missing for nothing, in whatever form", () => {
+    const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
+    const seed = new Uint8Array(32).fill(3);
+    const made = (record) => String(randomizeSeeded(randomizer, record, seed).bytes);
+    const forms = [null, undefined, NaN].flatMap((none) => [made({ height: 181, plan: none }), made([181, none, none])]);
+    assert.equal(new Set([...forms, made({ height: 181, plan: "gratis" })]).size, 1);
+    assert.equal(made({ height: null, plan: "free" }), made({ height: 0, plan: "free" }));
+  });
+
+  test("makes reports from a seed for tests, which promise nothing and are not sent", async () => {
+    const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
+    const seed = new Uint8Array(32);
+    const [one, same] = [1, 2].map(() => randomizeSeeded(randomizer, RECORD, seed));
+    assert.deepEqual(one.bytes, same.bytes);
+    assert.equal(one.guarantee, null);
+    assert.equal(one.toJSON().guarantee, null);
+    await assert.rejects(submit(one, { url: "http://127.0.0.1:9" }), { code: "argument", message: /not from a seed/ });
+    const ledger = await PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: () => true });
+    const { taskDigest, guarantee } = randomizer;
+    const seeded = { taskDigest, guarantee, randomize: () => one };
+    await assert.rejects(ledger.report(seeded, RECORD, { url: "http://127.0.0.1:9" }), { code: "argument" });
+    assert.notDeepEqual(randomizer.randomize(RECORD).bytes, randomizer.randomize(RECORD).bytes);
+    assert.equal(Object.hasOwn(crypto, "getRandomValues"), false);
+  });
+
+  test("asks before a task takes more memory or time than the page allows", () => {
+    const columns = Array.from({ length: 4500 }, (_, i) => ({ name: `x${i}`, type: "numeric", offset: 0, scale: 1 }));
+    const gaussian = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
+    const long = Task.parse({ ...TASK, schema: { columns: columns.slice(0, 1500) }, mechanism: gaussian });
+    assert.equal(long.draws, (1500 * 1501) / 2);
+    throws(() => new Randomizer(long, LIMITS), "max-report-bytes", /1125783/);
+    new Randomizer(long, { ...LIMITS, maxReportBytes: 2 ** 21 }).free();
+    const dear = Task.parse({ ...TASK, schema: { columns }, mechanism: { ...TASK.mechanism, candidates: 16384, cap: 2000 } });
+    throws(() => new Randomizer(dear, LIMITS), "max-draws", /73728000/);
+    new Randomizer(dear, { ...LIMITS, maxDraws: Infinity }).free();
+    throws(() => new Randomizer(dear, { ...LIMITS, maxDraws: "many" }), "argument", /maxDraws is many/);
   });
 
   test("refuses other arguments than it documents", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     for (const seed of [undefined, new Uint8Array(31), new Array(32).fill(0), "0".repeat(32)]) {
-      throws(() => randomizer.randomizeSeeded(RECORD, seed), "argument", /32 bytes/);
+      throws(() => randomizeSeeded(randomizer, RECORD, seed), "argument", /32 bytes/);
     }
     for (const id of ["", "0".repeat(31), "0".repeat(33), "G".repeat(32), "0".repeat(31) + "A", null, 5, new Uint8Array(16)]) {
       throws(() => randomizer.randomize(RECORD, { id }), "argument", /32 hexadecimal digits/);

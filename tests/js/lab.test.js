@@ -27,10 +27,11 @@ import {
 import * as lab from "../../pkg/lab-node.js";
 import { binary } from "../browser/aggregator.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
+import { randomizeSeeded } from "../../pkg/testing.js";
 import { throws } from "./throws.js";
 import { differences } from "./vectors.js";
 
-const VECTORS = new URL("../vectors/v1/", import.meta.url);
+const VECTORS = new URL("../vectors/v2/", import.meta.url);
 
 const MECHANISM = { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 };
 
@@ -50,7 +51,7 @@ function collection(task, count) {
     const record = Float64Array.from({ length: task.dimension }, (_, feature) => 0.1 * Math.sin(index * (feature + 3)));
     const first = index % 3 ? 0 : 2;
     if (first < task.dimension) record[first] = record[first + 1] = index % 2 ? 1 : -1;
-    aggregate.add(randomizer.randomizeSeeded(record, seed));
+    aggregate.add(randomizeSeeded(randomizer, record, seed));
   }
   return aggregate;
 }
@@ -111,7 +112,7 @@ describe("the lab", () => {
       const mean = new Float64Array(9);
       for (let report = 0; report < count; report += 1) {
         new DataView(seed.buffer).setUint32(0, report);
-        const read = debiasedContribution(task, randomizer.randomizeSeeded(RECORD, seed));
+        const read = debiasedContribution(task, randomizeSeeded(randomizer, RECORD, seed));
         read.forEach((value, index) => (mean[index] += value / count));
       }
       // One entry of one report deviates by less than 8 in these units; five standard errors of the mean.

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { init, LedgerError, PrivacyLedger, Randomizer, Task } from "../../pkg/node.js";
-import { Aggregator } from "../browser/aggregator.js";
+import { init, issuedId, LedgerError, PrivacyLedger, Randomizer, Task } from "../../pkg/node.js";
+import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
 const url = "http://127.0.0.1:9";
@@ -31,7 +31,7 @@ function refuses(promise, code, part) {
 test("without storage there is no ledger, unless the page agrees to one that forgets", async (t) => {
   await refuses(PrivacyLedger.open({ maxEpsilon: 2 }), "storage", /indexedDB/);
   await refuses(PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: async () => undefined }), "storage", /indexedDB/);
-  const aggregator = new Aggregator(TASK);
+  const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
   t.after(() => aggregator.remove());
   await aggregator.start();
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied });
@@ -43,6 +43,29 @@ test("without storage there is no ledger, unless the page agrees to one that for
   assert.deepEqual(outcomes, [[{ taskDigest: one.taskDigest, status: "accepted" }], []]);
   await refuses(ledger.report(one, RECORD, { url }), "spent", new RegExp(one.taskDigest));
   ledger.close();
+});
+
+test("a report is made with the id that the aggregator issued, which takes no other by default", async (t) => {
+  const aggregator = new Aggregator(TASK);
+  t.after(() => aggregator.remove());
+  await aggregator.start();
+  const task = Task.parse(TASK);
+  const one = new Randomizer(task, LIMITS);
+  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  const id = await issuedId(task, { url: aggregator.url });
+  const report = await ledger.report(one, RECORD, { url: aggregator.url, id });
+  assert.equal(Buffer.from(report.bytes.subarray(13, 29)).toString("hex"), id);
+  const other = await issuedId(task, { url: aggregator.url });
+  const again = await ledger.report(one, RECORD, { url: aggregator.url, id: other });
+  assert.deepEqual(again.bytes, report.bytes, "the report that waits is the one, whatever id comes later");
+  assert.deepEqual(await ledger.flush(), [{ taskDigest: one.taskDigest, status: "accepted" }]);
+  ledger.close();
+  const own = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  await own.report(one, RECORD, { url: aggregator.url });
+  const [{ error }] = await own.flush();
+  assert.deepEqual([error.code, error.status], ["rejected", 422]);
+  assert.match(error.message, /not issued/);
+  own.close();
 });
 
 test("sums are never below the real ones", async () => {
@@ -71,4 +94,54 @@ test("deltas have a budget of their own", async () => {
   await refuses(ledger.report(randomizer(2, 1, 2e-6), RECORD, { url }), "budget", /delta 0\.000004.*allows 0\.000003/);
   await ledger.report(randomizer(3, 1, 1e-6), RECORD, { url });
   assert.equal((await ledger.status()).reports.length, 2);
+});
+
+test("the budget is spent before the record is looked at, and stays spent", async () => {
+  const ledger = await PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied });
+  const one = new Randomizer(Task.parse(TASK), LIMITS);
+  const { taskDigest, guarantee } = one;
+  let booked;
+  const watching = {
+    taskDigest,
+    guarantee,
+    randomize: async (record) => {
+      booked = await ledger.status();
+      return one.randomize(record);
+    },
+  };
+  await assert.rejects(ledger.report(watching, { plan: "free" }, { url }), { code: "schema" });
+  const entry = { taskDigest, guarantee, booked: true, pending: false };
+  assert.deepEqual(booked, { epsilon: 2, delta: 0, reports: [entry] });
+  assert.deepEqual(await ledger.status(), booked, "what failed gives nothing back");
+  await refuses(ledger.report(randomizer(2, 1), RECORD, { url }), "budget", /epsilon 3/);
+  // The task's one report can still be made, at no further cost, and is then the only one.
+  const report = await ledger.report(watching, RECORD, { url });
+  assert.deepEqual(await ledger.report(watching, { plan: "free" }, { url }), report);
+  assert.deepEqual(await ledger.status(), { epsilon: 2, delta: 0, reports: [{ ...entry, booked: false, pending: true }] });
+});
+
+/** Whether the browser would send a report is all that the author of these tasks sees. */
+test("no series of tasks learns a value from refusals: all are answered, and all are booked", async () => {
+  const salary = 52_001;
+  const ledger = await PrivacyLedger.open({ maxEpsilon: 0.01, onStorageDenied });
+  let refused = 0;
+  let answered = 0;
+  for (let low = 0, high = 131_072; high - low > 1; ) {
+    const guess = (low + high) / 2;
+    const columns = [{ name: "salary", type: "numeric", offset: guess, scale: 5e-324 }];
+    const mechanism = { ...TASK.mechanism, epsilon: 1e-6 };
+    const attempt = (scale) =>
+      ledger.report(new Randomizer(Task.parse({ ...TASK, schema: { columns: [{ ...columns[0], scale }] }, mechanism }), LIMITS), { salary }, { url });
+    // What overflowed for some values and not for others is refused when it is parsed, whatever the record is.
+    assert.throws(() => Task.parse({ ...TASK, schema: { columns }, mechanism }), { code: "task" });
+    refused += 1;
+    // The least scale there may be, and the record that is zero at the guess: a report each time.
+    await attempt(1e-100);
+    answered += 1;
+    if (guess < salary) low = guess;
+    else high = guess;
+  }
+  const { epsilon, reports } = await ledger.status();
+  assert.deepEqual([refused, answered, reports.length], [17, 17, 17]);
+  assert.ok(epsilon >= 17e-6 && epsilon < 17.001e-6);
 });

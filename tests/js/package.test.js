@@ -65,6 +65,8 @@ test("the package holds its entries, its types, the module and the licences, and
     "submit.d.ts",
     "submit.js",
     "task.d.ts",
+    "testing.d.ts",
+    "testing.js",
     "wasm/client/ldp_pca.js",
     "wasm/client/ldp_pca_bg.wasm",
     "wasm/client/ldp_pca_bg.wasm.js",

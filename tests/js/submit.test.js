@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { ArgumentError, init, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/node.js";
-import { Aggregator } from "../browser/aggregator.js";
+import { ArgumentError, init, issuedId, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/node.js";
+import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
 import { serveAnswers } from "./answers.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
@@ -18,7 +18,7 @@ before(async () => {
   await init();
   task = Task.parse(TASK);
   report = new Randomizer(task, LIMITS).randomize(RECORD);
-  aggregator = new Aggregator(TASK);
+  aggregator = new Aggregator(TASK, undefined, OWN_IDS);
   await aggregator.start();
 });
 
@@ -126,19 +126,37 @@ for (const [status, code, attempts] of [
 test("reports with issued ids count where a task takes no others", async () => {
   const randomizer = new Randomizer(task, LIMITS);
   await aggregator.configure(task.digest, { issued_ids: true });
-  const { ids } = await (
-    await fetch(`${aggregator.url}/tasks/${task.digest}/seeds`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ count: 1 }),
-    })
-  ).json();
-  const issued = randomizer.randomize(RECORD, { id: ids[0] });
-  assert.equal(Buffer.from(issued.bytes.subarray(13, 29)).toString("hex"), ids[0]);
+  const id = await issuedId(task, { url: aggregator.url });
+  assert.match(id, /^[0-9a-f]{32}$/);
+  assert.notEqual(id, await issuedId(task, { url: aggregator.url }));
+  const issued = randomizer.randomize(RECORD, { id });
+  assert.equal(Buffer.from(issued.bytes.subarray(13, 29)).toString("hex"), id);
   assert.deepEqual(await submit(issued, { url: aggregator.url }), { status: "accepted", attempts: 1 });
   const error = await refuses(submit(randomizer.randomize(RECORD), { url: aggregator.url, ...QUICK }), "rejected", 422);
   assert.match(error.message, /not issued/);
   await aggregator.configure(task.digest, {});
+});
+
+test("a task whose reports make their own ids has none to ask for", async () => {
+  assert.equal(await issuedId(task, { url: aggregator.url }), undefined);
+  const report = new Randomizer(task, LIMITS).randomize(RECORD, { id: undefined });
+  assert.equal((await submit(report, { url: aggregator.url })).status, "accepted");
+});
+
+test("an id is asked for as reports are sent: again when it may come, and not from whoever answers", async (t) => {
+  const ids = { headers: JSON_TYPE, body: '{"ids": ["00112233445566778899aabbccddeeff"]}' };
+  const late = await answering(t, { status: 503 }, { status: 429 }, ids);
+  assert.equal(await issuedId(task, { url: late.url, ...QUICK }), "00112233445566778899aabbccddeeff");
+  const [{ method, url, headers, body }] = late.requests;
+  assert.deepEqual([late.requests.length, method, url], [3, "POST", `/tasks/${task.digest}/seeds`]);
+  assert.deepEqual([headers["content-type"], body.toString()], ["application/json", '{"count":1}']);
+  assert.ok(!("cookie" in headers) && !("referer" in headers));
+  for (const answer of [{ headers: JSON_TYPE, body: "{}" }, { headers: JSON_TYPE, body: '{"ids": []}' }, { body: ids.body }]) {
+    const server = await answering(t, answer);
+    await refuses(issuedId(task, { url: server.url, ...QUICK }), "answer", 200);
+  }
+  await refuses(issuedId({ digest: "0".repeat(64) }, { url: aggregator.url }), "not-found", 404);
+  await assert.rejects(issuedId(task), ArgumentError);
 });
 
 test("success in other words than an aggregator's is an error, and does not count as delivered", async (t) => {

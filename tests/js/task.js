@@ -1,11 +1,11 @@
 // A small task, as its JSON.
 export const TASK = {
-  version: 1,
+  version: 2,
   schema: {
     columns: [
       { name: "height", type: "numeric", offset: 0, scale: 200 },
       { name: "note", type: "ignored" },
-      { name: "plan", type: "categorical", values: ["free", "paid"], unseen: "error" },
+      { name: "plan", type: "categorical", values: ["free", "paid"], unseen: "zero" },
     ],
   },
   bounding: { type: "unit-norm" },

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ldp_pca::privacy::amplification::{Clones, batch_delta, batch_epsilon, closed_form_epsilon, local_epsilon};
+use ldp_pca::privacy::amplification::{Blanket, batch_delta, batch_epsilon, closed_form_epsilon, local_epsilon};
 use ldp_pca::privacy::calibration::{
     COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_epsilon, gaussian_rho, sigma_of_rho,
 };
@@ -152,7 +152,7 @@ fn gaussian_reports_compose_as_in_dp_accounting() {
 }
 
 #[test]
-fn shuffled_batches_are_bounded_as_the_laws_of_the_theorem_say() {
+fn shuffled_batches_are_bounded_as_the_theorem_says() {
     #[derive(Deserialize)]
     struct Case {
         bound: String,
@@ -164,25 +164,24 @@ fn shuffled_batches_are_bounded_as_the_laws_of_the_theorem_say() {
         delta: f64,
     }
     let (cases, error) = fixtures::<Case>("shuffle.json");
-    for bound in ["any", "two-level", "cap"] {
+    for bound in ["any", "cap"] {
         let differences: Vec<_> = cases
             .iter()
             .filter(|case| case.bound == bound)
             .map(|case| {
                 let local = epsilon(case.epsilon0);
-                let clones = match bound {
-                    "any" => Clones::any(local),
-                    "two-level" => Clones::two_level(local),
-                    _ => Clones::cap(Cap::new(local, case.candidates, case.cap).unwrap()),
+                let blanket = match bound {
+                    "any" => Blanket::any(local),
+                    _ => Blanket::cap(Cap::new(local, case.candidates, case.cap).unwrap()),
                 };
-                let found = batch_delta(clones, case.reports, epsilon(case.epsilon)).unwrap();
+                let found = batch_delta(blanket, case.reports, epsilon(case.epsilon)).unwrap();
                 let label = format!("epsilon0 {} n {} epsilon {}", case.epsilon0, case.reports, case.epsilon);
                 (label, found / case.delta - 1.0)
             })
             .collect();
         assert!(differences.len() >= 10);
-        // Buckets are rounded up, a few percent of delta at the most.
-        assert!(largest(&format!("shuffled delta, {bound}"), error, differences) < 0.05);
+        // The noise that makes the bound computable adds a little.
+        assert!(largest(&format!("shuffled delta, {bound}"), error, differences) < 0.01);
     }
 }
 
@@ -203,7 +202,7 @@ fn the_published_example_is_met() {
     let difference = closed / published.closed_form - 1.0;
     println!("closed form: relative difference {difference:.1e}");
     assert!((-1e-15..1e-12).contains(&difference));
-    let found = batch_epsilon(Clones::any(local), published.reports, target).unwrap().value();
+    let found = batch_epsilon(Blanket::any(local), published.reports, target).unwrap().value();
     println!("numerical: {found} in [{}, {}]", published.numerical_lower, published.numerical_upper);
     assert!((published.numerical_lower..=published.numerical_upper).contains(&found));
 }
@@ -213,7 +212,7 @@ fn the_published_example_is_met() {
 fn the_account_of_a_task_names_every_method_and_keeps_the_local_guarantee_first() {
     let folder = tempfile::tempdir().unwrap();
     let task = folder.path().join("task.json");
-    let text = r#"{"version": 1, "schema": {"columns": [{"name": "a", "type": "numeric", "offset": 0, "scale": 1}]},
+    let text = r#"{"version": 2, "schema": {"columns": [{"name": "a", "type": "numeric", "offset": 0, "scale": 1}]},
         "bounding": {"type": "unit-norm"}, "folds": 1,
         "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}}"#;
     std::fs::write(&task, text).unwrap();
@@ -226,9 +225,12 @@ fn the_account_of_a_task_names_every_method_and_keeps_the_local_guarantee_first(
     let (code, text) = run(&[]);
     assert_eq!(code, Some(0));
     assert!(text.starts_with("one report   (2, 0)-local differential privacy: any two records"), "{text}");
+    assert!(text.contains("falsely accuses 1 % of those with another finds at most 7.39 % of those with it"), "{text}");
     assert!(text.contains("in addition to the local guarantee"), "{text}");
     assert!(Method::ALL.iter().all(|method| text.contains(&method.to_string())), "{text}");
     let document: serde_json::Value = serde_json::from_str(&run(&["--json"]).1).unwrap();
+    assert_eq!(document["detection"]["false_alarms"], 0.01);
+    assert!((document["detection"]["power"].as_f64().unwrap() - 0.01 * 2f64.exp()).abs() < 1e-12, "{document}");
     assert!((document["pure_epsilon"].as_f64().unwrap() - 6.0).abs() < 1e-6, "{document}");
     assert!(document["anonymised_batch"]["epsilon"].as_f64().unwrap() < 0.1, "{document}");
     assert_eq!(run(&["--delta", "2"]).0, Some(2));
@@ -303,7 +305,7 @@ proptest! {
     fn shuffle_bounds_end_for_all_finite_inputs(
         a in positive(), reports in prop_oneof![1u64.., 1u64..1_000_000], p in probability(),
     ) {
-        let central = batch_epsilon(Clones::any(epsilon(a)), reports, delta(p)).unwrap();
+        let central = batch_epsilon(Blanket::any(epsilon(a)), reports, delta(p)).unwrap();
         prop_assert!(central.value() <= a);
         prop_assert!(local_epsilon(epsilon(a), delta(p), reports).unwrap().value() >= a);
     }

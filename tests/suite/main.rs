@@ -19,6 +19,7 @@ mod recovery;
 mod reference;
 #[cfg(feature = "server")]
 mod server;
+mod shuffle;
 mod statistical;
 mod statistical_confidence;
 mod statistical_law;

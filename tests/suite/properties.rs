@@ -8,7 +8,7 @@ use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::report::{Report, report_bytes};
-use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen, Value};
+use ldp_pca::schema::{Column, ColumnKind, OTHER, Schema, Unseen, Value};
 use ldp_pca::task::{Folds, Task};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -32,11 +32,16 @@ fn number() -> impl Strategy<Value = f64> {
 }
 
 fn column() -> impl Strategy<Value = Column> {
-    let unseen = select(vec![Unseen::Zero, Unseen::Error]);
+    let unseen = select(vec![Unseen::Zero, Unseen::Other]);
     let kind = prop_oneof![
-        4 => (-3.0..3.0, prop_oneof![0.1..9.0, Just(1e-300), Just(-1.0)]).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
+        4 => (-3.0..3.0, prop_oneof![0.1..9.0, Just(1e-100), Just(-1.0)]).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
         1 => (number(), number()).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
-        3 => (prop::collection::vec(text(), 0..4), unseen).prop_map(|(values, unseen)| ColumnKind::Categorical { values, unseen }),
+        3 => (prop::collection::vec(text(), 0..4), unseen).prop_map(|(mut values, unseen)| {
+            if unseen == Unseen::Other {
+                values.push(OTHER.to_owned());
+            }
+            ColumnKind::Categorical { values, unseen }
+        }),
         1 => Just(ColumnKind::Ignored),
     ];
     (text(), kind).prop_map(|(name, kind)| Column { name, kind })
@@ -63,11 +68,11 @@ fn bounding() -> impl Strategy<Value = Bounding> {
 fn mechanism() -> impl Strategy<Value = MechanismSpec> {
     let epsilon = || prop_oneof![3 => 0.1..8.0, 1 => select(vec![5e-324, 1e-12, 1e-6, 16.0, 30.0, 700.0, f64::MAX])];
     let double_cap =
-        (epsilon(), select(vec![2u32, 3, 8, 64, 65_536]), any::<u32>()).prop_map(|(epsilon, candidates, cap)| {
+        (epsilon(), select(vec![2u32, 3, 8, 64, 16_384]), any::<u32>()).prop_map(|(epsilon, candidates, cap)| {
             MechanismSpec::DoubleCap {
                 epsilon: Epsilon::new(epsilon).unwrap(),
                 candidates,
-                cap: 1 + cap % (candidates - 1),
+                cap: candidates.div_ceil(1024) + cap % (candidates / 2),
             }
         });
     let delta = prop_oneof![3 => 1e-9..0.5, 1 => select(vec![5e-324, 1e-18, 1e-15, 0.999_999])];
@@ -98,17 +103,16 @@ fn task() -> impl Strategy<Value = Task> {
 /// A task and reports of records of its own dimension; many candidates would only be slow.
 fn collection() -> impl Strategy<Value = (Task, Vec<Report>)> {
     let task = task().prop_filter("few candidates", |task| {
-        !matches!(task.mechanism_spec(), MechanismSpec::DoubleCap { candidates: 65_536, .. })
+        !matches!(task.mechanism_spec(), MechanismSpec::DoubleCap { candidates: 16_384, .. })
     });
     (task, prop::collection::vec(prop::collection::vec(number(), 12), 0..40), any::<u64>()).prop_map(
         |(task, rows, seed)| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let reports = rows
                 .into_iter()
-                .filter_map(|row| {
+                .map(|row| {
                     let features = (0..task.dimension()).map(|index| row[index % row.len()]).collect();
-                    let record = task.bound(features).ok()?;
-                    Some(task.randomize_with_rng(&record, &mut rng).unwrap())
+                    task.randomize_with_rng(&task.bound(features).unwrap(), &mut rng).unwrap()
                 })
                 .collect();
             (task, reports)
@@ -172,17 +176,14 @@ proptest! {
         if exact {
             fields.resize(schema.columns().len(), "1");
         }
-        // By name, numbers are numbers; in a file everything is text.
-        let named = schema.columns().iter().zip(&fields).map(|(column, field)| {
-            let number = field.trim().parse().ok().filter(|_| matches!(column.kind, ColumnKind::Numeric { .. }));
-            (column.name.as_str(), number.map_or(Value::Text(field), Value::Number))
-        });
-        let by_name = schema.encode_named(named);
         match schema.encode_fields(&fields) {
             Ok(features) => {
                 prop_assert_eq!(features.len(), schema.dimension());
                 prop_assert!(features.iter().all(|feature| feature.is_finite()));
-                prop_assert_eq!(by_name.unwrap(), features);
+                let values = schema.read_fields(&fields).unwrap();
+                prop_assert_eq!(&schema.encode_values(&values).unwrap(), &features);
+                let named = schema.columns().iter().zip(values).map(|(column, value)| (column.name.as_str(), value));
+                prop_assert_eq!(schema.encode_named(named).unwrap(), features);
             }
             Err(error) => prop_assert!(error.to_string().len() < 2000),
         }
@@ -192,9 +193,27 @@ proptest! {
     #[test]
     fn encoding_numbers_never_panics_and_gives_finite_features(schema in schema(), numbers in prop::collection::vec(number(), 5)) {
         let numbers: Vec<f64> = (0..schema.columns().len()).map(|index| numbers[index]).collect();
-        if let Ok(features) = schema.encode_numbers(&numbers) {
-            prop_assert!(features.iter().all(|feature| feature.is_finite()));
-        }
+        let features = schema.encode_numbers(&numbers).unwrap();
+        prop_assert!(features.iter().all(|feature| feature.is_finite()));
+    }
+
+    /// Whether there is a report tells nothing: any accepted task and any record of its names and types make one, of the
+    /// length that all have.
+    #[test]
+    fn every_typed_record_of_an_accepted_task_has_a_report(
+        task in task(), numbers in prop::collection::vec(number(), 5), texts in prop::collection::vec(text(), 5),
+        missing in any::<u8>(), seed in any::<u64>()
+    ) {
+        let values: Vec<Value<'_>> = task.schema().columns().iter().enumerate().map(|(index, column)| match column.kind {
+            _ if missing >> index & 1 == 1 => Value::Missing,
+            ColumnKind::Numeric { .. } => Value::Number(numbers[index]),
+            _ => Value::Text(&texts[index]),
+        }).collect();
+        let features = task.schema().encode_values(&values).unwrap();
+        let record = task.bound(features).unwrap();
+        let report = task.randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
+        prop_assert_eq!(report.to_bytes().len(), report_bytes(&task));
+        prop_assert!(Report::from_bytes(&report.to_bytes(), &task).is_ok());
     }
 }
 

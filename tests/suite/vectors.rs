@@ -6,14 +6,15 @@
 //! cargo test --test suite -- --ignored write_vectors
 //! ```
 //!
-//! (`centred.json` later, by `write_the_centred_vectors` in place of `write_vectors`) and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A
-//! new format gets a new version and a folder of its own.
+//! and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A
+//! new format gets a new version and a folder of its own, in place of one that is not read any more.
 
 use std::fs;
 use std::path::PathBuf;
 
 use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Value;
 use ldp_pca::task::Task;
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 const REPORTS_MEANING: &str = "report is what Task::randomize_with_rng makes of the record with ChaCha20Rng::from_seed(seed); aggregate is the \
-    state after each report of the case once; bytes are in hexadecimal";
+    state after each report of the case once, second_moment and mean what it estimates; bytes are in hexadecimal";
 const COMMAND: &str = "cargo test --test suite -- --ignored write_vectors";
 
 /// A file of vectors.
@@ -63,6 +64,10 @@ struct ReportCase {
     digest: String,
     reports: Vec<ReportVector>,
     aggregate: String,
+    /// What the aggregate estimates of `E[x x^T]`, row by row, in units of the features.
+    second_moment: Vec<f64>,
+    /// And of the mean, where the task has centring.
+    mean: Vec<f64>,
 }
 
 /// `record` is an object by column name, or numbers in the order of the columns.
@@ -100,6 +105,12 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
                 aggregate.accumulate(&task, &[delivered]).unwrap();
             }
             assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
+            let (second_moment, mean) = estimate(&aggregate, &task);
+            for (found, expected) in [(second_moment, &case.second_moment), (mean, &case.mean)] {
+                let largest = expected.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+                assert_eq!(found.len(), expected.len());
+                assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-11 * largest), "{}", case.name);
+            }
         }
     }
 }
@@ -125,13 +136,7 @@ fn write_vectors() {
     );
     write("double-cap.json", COMMAND, REPORTS_MEANING, double_cap_cases().map(report_case));
     write("gaussian.json", COMMAND, REPORTS_MEANING, gaussian_cases().map(report_case));
-}
-
-#[test]
-#[ignore = "writes the frozen file: only for a new version of the format"]
-fn write_the_centred_vectors() {
-    let command = COMMAND.replace("write_vectors", "write_the_centred_vectors");
-    write("centred.json", &command, REPORTS_MEANING, centred_cases().map(report_case));
+    write("centred.json", COMMAND, REPORTS_MEANING, centred_cases().map(report_case));
 }
 
 fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
@@ -154,29 +159,47 @@ fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
         digest: task.digest().to_string(),
         reports,
         aggregate: hex(&aggregate.to_bytes()),
+        second_moment: estimate(&aggregate, &task).0,
+        mean: estimate(&aggregate, &task).1,
     }
 }
 
-fn task_texts() -> [(&'static str, &'static str); 3] {
+fn estimate(aggregate: &Aggregate, task: &Task) -> (Vec<f64>, Vec<f64>) {
+    let covariance = Covariance::estimate(aggregate, task).unwrap();
+    let mean = covariance.mean().map_or(vec![], |mean| mean.values().to_vec());
+    (covariance.second_moment().iter().copied().collect(), mean)
+}
+
+fn task_texts() -> [(&'static str, &'static str); 4] {
     [
+        (
+            "numbers and characters at the ends of their forms",
+            r#"{"version": 2, "schema": {"columns": [
+                {"name": "\u0001\t\u007f\/", "type": "numeric", "offset": 1e-5, "scale": 9999999999999998},
+                {"name": "b", "type": "numeric", "offset": 0e9, "scale": 1e16},
+                {"name": "c", "type": "numeric", "offset": 0.000001, "scale": -1e-100},
+                {"name": "d", "type": "numeric", "offset": 5e-324, "scale": 0.30000000000000004}
+            ]}, "bounding": {"type": "clip", "radius": 1e150}, "centring": {"weight": 0.01},
+               "mechanism": {"type": "double-cap", "epsilon": 1e-6, "candidates": 16384, "cap": 16}, "folds": 64}"#,
+        ),
         (
             "fields in another order, spaces, and other spellings of the numbers",
             r#"{ "folds": 1, "mechanism": {"epsilon": 2e0, "cap": 8, "candidates": 64, "type": "double-cap"},
                  "schema": {"columns": [{"scale": 200, "offset": 0.00, "name": "height", "type": "numeric"}]},
-                 "bounding": {"type": "unit-norm"}, "version": 1 }"#,
+                 "bounding": {"type": "unit-norm"}, "version": 2 }"#,
         ),
         (
             "all kinds of columns, with names beyond ASCII",
-            r#"{"version": 1, "schema": {"columns": [
+            r#"{"version": 2, "schema": {"columns": [
                 {"name": "größe", "type": "numeric", "offset": -0.5, "scale": 1e-3},
-                {"name": "farbe \"x\"", "type": "categorical", "values": ["röt", "blue\n", "😀"], "unseen": "error"},
+                {"name": "farbe \"x\"", "type": "categorical", "values": ["röt", "blue\n", "😀"], "unseen": "zero"},
                 {"name": "note", "type": "ignored"},
                 {"name": "plan", "type": "categorical", "values": ["free"], "unseen": "zero"}
             ]}, "bounding": {"type": "clip", "radius": 1.5}, "mechanism": {"type": "double-cap", "epsilon": 0.1, "candidates": 64, "cap": 16}, "folds": 5}"#,
         ),
         (
             "gaussian",
-            r#"{"version": 1, "schema": {"columns": [
+            r#"{"version": 2, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 3},
                 {"name": "b", "type": "numeric", "offset": 0.1, "scale": 123456789012345680000}
             ]}, "bounding": {"type": "unit-norm"},
@@ -189,8 +212,8 @@ fn double_cap_cases() -> [(&'static str, Json, Vec<Json>); 4] {
     let mechanism = json!({"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8});
     let strong = json!({"type": "double-cap", "epsilon": 4, "candidates": 256, "cap": 9});
     [
-        ("unit norm, 5 features", task(&mixed_columns(), &unit_norm(), &mechanism, 1), mixed_records()),
-        ("clip, 5 features, 3 folds", task(&mixed_columns(), &clip(1.25), &mechanism, 3), clipped_mixed_records()),
+        ("unit norm, 7 features", task(&mixed_columns(), &unit_norm(), &mechanism, 1), mixed_records()),
+        ("clip, 7 features, 3 folds", task(&mixed_columns(), &clip(1.25), &mechanism, 3), clipped_mixed_records()),
         ("unit norm, 50 features", task(&numeric_columns(50), &unit_norm(), &strong, 1), numeric_records(50)),
         ("clip, 50 features", task(&numeric_columns(50), &clip(20.0), &mechanism, 1), numeric_records(50)),
     ]
@@ -201,15 +224,15 @@ fn gaussian_cases() -> [(&'static str, Json, Vec<Json>); 5] {
         |epsilon: f64| json!({"type": "gaussian", "epsilon": epsilon, "delta": 1e-6, "calibration": "analytic"});
     let paper = json!({"type": "gaussian", "epsilon": 1, "delta": 1e-4, "calibration": "paper"});
     [
-        ("unit norm, 5 features, 1 byte", task(&mixed_columns(), &unit_norm(), &mechanism(2.0), 1), mixed_records()),
+        ("unit norm, 7 features, 1 byte", task(&mixed_columns(), &unit_norm(), &mechanism(2.0), 1), mixed_records()),
         (
-            "clip, 5 features, 2 bytes",
+            "clip, 7 features, 2 bytes",
             task(&mixed_columns(), &clip(1.25), &mechanism(20.0), 3),
             clipped_mixed_records(),
         ),
-        ("unit norm, 5 features, 2 bytes", task(&mixed_columns(), &unit_norm(), &mechanism(20.0), 1), mixed_records()),
+        ("unit norm, 7 features, 2 bytes", task(&mixed_columns(), &unit_norm(), &mechanism(20.0), 1), mixed_records()),
         (
-            "clip, 5 features, the paper's scale",
+            "clip, 7 features, the paper's scale",
             task(&mixed_columns(), &clip(1.25), &paper, 1),
             clipped_mixed_records(),
         ),
@@ -244,7 +267,7 @@ fn centred_cases() -> [(&'static str, Json, Vec<Json>); 5] {
 }
 
 fn task(columns: &Json, bounding: &Json, mechanism: &Json, folds: u32) -> Json {
-    json!({"version": 1, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
+    json!({"version": 2, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
 }
 
 fn unit_norm() -> Json {
@@ -260,21 +283,22 @@ fn mixed_columns() -> Json {
         {"name": "height", "type": "numeric", "offset": 150, "scale": 50},
         {"name": "note", "type": "ignored"},
         {"name": "colour", "type": "categorical", "values": ["red", "green", "blau"], "unseen": "zero"},
+        {"name": "town", "type": "categorical", "values": ["Ulm", "other"], "unseen": "other"},
         {"name": "weight", "type": "numeric", "offset": 0, "scale": 80.5},
     ])
 }
 
 fn mixed_records() -> Vec<Json> {
-    vec![
-        json!({"height": 181.5, "colour": "green", "weight": 74}),
-        json!({"weight": 1e-9, "colour": "unseen", "height": 150}),
-        json!({"height": -1e12, "colour": "blau", "weight": 3.5, "note": "not read"}),
-    ]
+    with_missing(vec![
+        json!({"height": 181.5, "colour": "green", "weight": 74, "town": "Ulm"}),
+        json!({"weight": 1e-9, "colour": "unseen", "height": 150, "town": "Neu-Ulm"}),
+        json!({"height": -1e12, "colour": " blau ", "weight": 3.5, "note": "not read", "town": "\u{a0}Ulm\t"}),
+    ])
 }
 
 fn clipped_mixed_records() -> Vec<Json> {
     let mut records = mixed_records();
-    records.push(json!({"height": 150, "colour": "none: the zero vector", "weight": 0}));
+    records.push(json!({"height": 150, "colour": "none: the zero vector", "weight": 0, "town": null}));
     records
 }
 
@@ -291,11 +315,19 @@ fn numeric_records(count: usize) -> Vec<Json> {
     dense.chain([sparse]).collect()
 }
 
+/// Records in which values are missing, or all of them.
+fn with_missing(mut records: Vec<Json>) -> Vec<Json> {
+    records.push(json!({"height": null, "colour": "red", "weight": 1e308, "town": ""}));
+    records.push(json!({"height": null, "colour": null, "weight": null, "town": null}));
+    records
+}
+
 fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
     let features = match record {
         Json::Object(fields) => task.schema().encode_named(fields.iter().map(|(name, value)| {
             let value = match value {
                 Json::String(text) => Value::Text(text),
+                Json::Null => Value::Missing,
                 number => Value::Number(number.as_f64().unwrap()),
             };
             (name.as_str(), value)
@@ -310,12 +342,12 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
 }
 
 fn path(file: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests/vectors/v1", file].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "tests/vectors/v2", file].iter().collect()
 }
 
 fn read<Case: for<'de> Deserialize<'de>>(file: &str) -> Vectors<Case> {
     let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(file)).unwrap()).unwrap();
-    assert_eq!(vectors.version, 1);
+    assert_eq!(vectors.version, 2);
     assert!(!vectors.cases.is_empty());
     vectors
 }
@@ -326,7 +358,7 @@ fn write<Case: Serialize>(file: &str, command: &str, meaning: &str, cases: impl 
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
-    let vectors = Vectors { version: 1, provenance, cases: cases.into_iter().collect() };
+    let vectors = Vectors { version: 2, provenance, cases: cases.into_iter().collect() };
     fs::create_dir_all(path("")).unwrap();
     fs::write(path(file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }

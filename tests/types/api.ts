@@ -3,6 +3,7 @@
 import {
   consent,
   init,
+  issuedId,
   LdpPcaError,
   PrivacyLedger,
   Randomizer,
@@ -26,7 +27,7 @@ new Task();
 // @ts-expect-error the old name
 Task.fromJSON("{}");
 // @ts-expect-error another version
-Task.parse({ ...task.toJSON(), version: 2 });
+Task.parse({ ...task.toJSON(), version: 1 });
 // @ts-expect-error an unknown field
 Task.parse({ ...task.toJSON(), note: 1 });
 // @ts-expect-error what was read does not change
@@ -35,6 +36,9 @@ task.digest = "";
 new Randomizer(task);
 // @ts-expect-error a delta alone does not say it
 new Randomizer(task, { maxDelta: 0 });
+task.detection.power satisfies number;
+// @ts-expect-error there is none: for a delta above 0 it is no theorem
+task.oddsFactor;
 const randomizer = new Randomizer(task, { maxEpsilon: 1, maxDelta: 0 });
 
 const report = randomizer.randomize([1]);
@@ -50,6 +54,9 @@ const { status } = await submit(report, { url: "/", signal: AbortSignal.timeout(
 status satisfies "accepted" | "duplicate";
 // @ts-expect-error where to?
 await submit(report, {});
+(await issuedId(task, { url: "/" })) satisfies string | undefined;
+// @ts-expect-error from where?
+await issuedId(task, {});
 // @ts-expect-error a report, not its bytes
 await submit(report.bytes, { url: "/" });
 
@@ -63,6 +70,7 @@ const ledger = await PrivacyLedger.open({
   onFlush: (outcomes) => outcomes.length satisfies number,
 });
 await ledger.report(randomizer, { x: 1 }, { url: "/" });
+await ledger.report(randomizer, { x: 1 }, { url: "/", id: await issuedId(task, { url: "/" }) });
 // @ts-expect-error where to?
 await ledger.report(randomizer, { x: 1 });
 const [outcome] = await ledger.flush({ retries: 0 });
@@ -73,7 +81,7 @@ await ledger.flush({ url: "/" });
 
 // The ledger takes randomizers of both kinds, and knows their columns.
 const x = {
-  version: 1,
+  version: 2,
   schema: { columns: [{ name: "x", type: "numeric", offset: 0, scale: 1 }] },
   bounding: { type: "unit-norm" },
   mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },

@@ -6,13 +6,13 @@ import * as inWorker from "ldp-pca/worker";
 const limits = { maxEpsilon: 2 };
 
 const task = Task.parse({
-  version: 1,
+  version: 2,
   schema: {
     columns: [
       { name: "height", type: "numeric", offset: 0, scale: 200 },
       { name: "note", type: "ignored" },
-      { name: "plan", type: "categorical", values: ["free", "paid"], unseen: "error" },
-      { name: "device", type: "categorical", values: ["phone"], unseen: "zero" },
+      { name: "plan", type: "categorical", values: ["free", "paid"], unseen: "zero" },
+      { name: "device", type: "categorical", values: ["phone", "other"], unseen: "other" },
     ],
   },
   bounding: { type: "unit-norm" },
@@ -35,10 +35,13 @@ randomizer.randomize({ height: 181, plan: "free", device: "phone", note: "x" });
 randomizer.randomize({ height: "181", plan: "free", device: "phone" });
 // @ts-expect-error a number for a category
 randomizer.randomize({ height: 181, plan: 1, device: "phone" });
-// @ts-expect-error a value that the column does not have, and that is an error
+// @ts-expect-error a value that the column does not have, and that would count for nothing
 randomizer.randomize({ height: 181, plan: "gratis", device: "phone" });
+// Questions that were skipped.
+randomizer.randomize({ height: null, plan: undefined, device: null });
+randomizer.randomize([181, null, undefined, 0]);
 // @ts-expect-error no number
-randomizer.randomize({ height: null, plan: "free", device: "phone" });
+randomizer.randomize({ height: true, plan: "free", device: "phone" });
 // @ts-expect-error no record at all
 randomizer.randomize();
 // @ts-expect-error an array of another type
@@ -48,7 +51,7 @@ randomizer.randomize([181, "", "free", "phone"]);
 
 // A constant document of the program is as good as a literal.
 const document = {
-  version: 1,
+  version: 2,
   schema: { columns: [{ name: "x", type: "numeric", offset: 0, scale: 1 }] },
   bounding: { type: "clip", radius: 2 },
   mechanism: { type: "gaussian", epsilon: 1, delta: 1e-6, calibration: "analytic" },

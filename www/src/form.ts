@@ -7,8 +7,8 @@ type AskedColumn = Exclude<Column, { type: "ignored" }>;
 
 const FIRST_SHOWN = 8;
 
-/** A field that holds no number. */
-export class EmptyField extends Error {
+/** A field that holds something else than a number. */
+export class NoNumber extends Error {
   constructor(
     readonly column: string,
     readonly input: Input,
@@ -33,13 +33,13 @@ export class RecordForm {
     this.fillWithExample();
   }
 
-  /** The record as it is filled in. Throws {@link EmptyField} for a field without a number. */
-  read(): Record<string, number | string> {
-    const record: [string, number | string][] = [];
+  /** The record as it is filled in, null for what was skipped. Throws {@link NoNumber}. */
+  read(): Record<string, number | string | null> {
+    const record: [string, number | string | null][] = [];
     for (const [column, input] of this.#inputs) {
+      if (input.validity.badInput) throw new NoNumber(column.name, input);
       const value = column.type === "numeric" ? (input as HTMLInputElement).valueAsNumber : input.value;
-      if (Number.isNaN(value)) throw new EmptyField(column.name, input);
-      record.push([column.name, value]);
+      record.push([column.name, value || value === 0 ? value : null]);
     }
     // From entries, so that no column's name can mean anything else.
     return Object.fromEntries(record);
@@ -63,7 +63,7 @@ export class RecordForm {
 
   #row(column: AskedColumn, index: number): HTMLElement {
     const id = `take-part-field-${index}`;
-    const input = column.type === "numeric" ? numberInput() : select(column.values, column.unseen === "zero");
+    const input = column.type === "numeric" ? numberInput() : select(column.values);
     input.id = id;
     this.#inputs.set(column, input);
     const label = document.createElement("label");
@@ -85,13 +85,8 @@ function numberInput(): HTMLInputElement {
   return input;
 }
 
-function select(values: readonly string[], others: boolean): HTMLSelectElement {
+function select(values: readonly string[]): HTMLSelectElement {
   const input = document.createElement("select");
-  input.append(...values.map((value) => new Option(value, value)));
-  if (others) {
-    let other = "something else";
-    while (values.includes(other)) other = `(${other})`;
-    input.append(new Option(other, other));
-  }
+  input.append(new Option("no answer", ""), ...values.map((value) => new Option(value, value)));
   return input;
 }

@@ -112,7 +112,7 @@ pub enum StepSizes {
 pub struct DpPca {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
-    /// The probability with which it may fail.
+    /// What is added to every probability.
     pub delta: Delta,
     /// T; `None` for [`DpPca::default_batches`], or fewer if the records do not suffice for so many.
     pub batches: Option<usize>,

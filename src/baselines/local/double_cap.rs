@@ -29,9 +29,9 @@ use crate::subspace::Subspace;
 pub struct DoubleCapPca {
     /// Epsilon; delta is 0.
     pub epsilon: Epsilon,
-    /// J, the number of candidates: 2 to 65536.
+    /// J, the number of candidates: 2 to 16384.
     pub candidates: u32,
-    /// L, the number of likelier ones: 1 to J - 1.
+    /// L, the number of likelier ones: J / 1024 to J / 2.
     pub cap: u32,
 }
 

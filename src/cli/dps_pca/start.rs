@@ -106,6 +106,7 @@ impl Start {
         });
         let session = session.map_err(|error| CliError::Usage(error.to_string()))?;
         let guarantee = session.guarantee().map_err(|error| CliError::Usage(error.to_string()))?;
+        let path = |provider: u32| self.tokens.join(format!("provider-{provider}.token"));
         let aggregator = Aggregator::new(&self.url, token(&self.token_file)?, Duration::ZERO);
         let created = aggregator.create(&session)?;
         let given: Vec<&str> =
@@ -115,8 +116,7 @@ impl Start {
         }
         fs::create_dir_all(&self.tokens).map_err(|error| CliError::file(&self.tokens, error))?;
         let mut tokens = Vec::new();
-        for (index, token) in given.into_iter().enumerate() {
-            let path = self.tokens.join(format!("provider-{}.token", index + 1));
+        for (path, token) in (1..).map(path).zip(given) {
             write_private(&path, token)?;
             tokens.push(path);
         }
@@ -135,12 +135,16 @@ impl Start {
     }
 }
 
-/// Writes a token that its owner alone may read.
+/// Writes a token that its owner alone may read: as a new file, which then takes the place of one that may be there. Whoever made that one
+/// could still read it.
 fn write_private(path: &Path, token: &str) -> Result<()> {
+    let temporary = path.with_extension("token.new");
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| writeln!(file, "{token}"));
-    written.map_err(|error| CliError::file(path, error))
+    // What a start that was killed left; if somebody else makes it anew, the next line fails.
+    let _ = fs::remove_file(&temporary);
+    let written = options.open(&temporary).and_then(|mut file| writeln!(file, "{token}"));
+    written.and_then(|()| fs::rename(&temporary, path)).map_err(|error| CliError::file(path, error))
 }

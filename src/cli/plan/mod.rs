@@ -17,6 +17,7 @@ use ldp_pca::schema::MAX_DIMENSION;
 
 use self::result::PlanResult;
 use super::error::{CliError, Result};
+use super::hostile::HostileArguments;
 use super::output::{Format, spinner};
 use super::parameters::{self, DEFAULT_DELTA, MechanismName, MechanismParameters};
 use super::plot::{self, ErrorCurve};
@@ -85,6 +86,8 @@ pub(super) struct Plan {
     /// Number of features that the components live on, for the published rates on sparse components
     #[arg(long)]
     sparsity: Option<usize>,
+    #[command(flatten)]
+    hostile: HostileArguments,
     /// Where to draw the error against the number of reports (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -102,6 +105,8 @@ struct Setting {
     epsilon: Epsilon,
     /// The delta of the mechanism, or the usual one where it has none.
     delta: Delta,
+    /// What one unit of a bounded covariance is in the units of the spectrum.
+    scale: f64,
 }
 
 impl Plan {
@@ -137,7 +142,8 @@ impl Plan {
             let guarantee = task.guarantee();
             let delta = guarantee.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?;
             let planner = Planner::of_task(spectrum, self.rank, &task).map_err(refused)?;
-            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta });
+            let scale = task.bounding().covariance_scale();
+            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, scale });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
@@ -157,16 +163,20 @@ impl Plan {
         let spectrum = spectrum.map_err(refused)?;
         let family = self.parameters.family(self.mechanism)?;
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm).map_err(refused)?;
-        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_default()? })
+        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_default()?, scale: 1.0 })
     }
 
     fn result(&self, setting: &Setting) -> Result<PlanResult> {
-        let Setting { planner, epsilon, delta } = setting;
+        let Setting { planner, epsilon, delta, scale } = setting;
         let question =
             Question { records: self.records, target: self.target, shuffled: self.shuffled, sparsity: self.sparsity };
         let plan = planner.answer(*epsilon, *delta, &question).map_err(refused)?;
-        let guarantee = planner.mechanism(*epsilon).map_err(refused)?.guarantee();
-        Ok(PlanResult::new(planner, *epsilon, guarantee, &question, &plan))
+        let mechanism = planner.mechanism(*epsilon).map_err(refused)?;
+        let pull = mechanism.pull().scaled(*scale);
+        // Of the number that was given, or that the target takes.
+        let records = self.records.or(plan.records_for_target.flatten());
+        let hostile = records.map(|records| self.hostile.result(records, |hostile| pull.of(hostile, records)));
+        Ok(PlanResult::new(planner, *epsilon, mechanism.guarantee(), &question, &plan).with_pull(pull, hostile))
     }
 
     /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all answers.

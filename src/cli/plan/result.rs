@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use ldp_pca::mechanism::Pull;
 use ldp_pca::prediction::{Plan, Planner, Prediction, Published, Question, ShuffledPlan};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use serde::Serialize;
 
+use crate::cli::hostile::{HostileResult, per_report};
 use crate::cli::output::{grouped, wrote};
 
 /// A number that was asked for and that nothing finite answers is `null`; one not asked for is left out.
@@ -34,6 +36,12 @@ pub(super) struct PlanResult {
     epsilon_for_target: Option<Option<Epsilon>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shuffled: Option<ShuffledResult>,
+    /// What one hostile report moves an eigenvalue by at most, times the number of reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull: Option<Pull>,
+    /// The same for a number of reports, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hostile: Option<HostileResult>,
     /// What the literature states: beside the prediction, never part of it.
     bounds: Vec<BoundResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,9 +136,16 @@ impl PlanResult {
             records_for_target: plan.records_for_target,
             epsilon_for_target: plan.epsilon_for_target,
             shuffled: plan.shuffled.as_ref().map(|shuffled| ShuffledResult::of(shuffled, epsilon)),
+            pull: None,
+            hostile: None,
             bounds: plan.bounds.iter().map(Into::into).collect(),
             plot: None,
         }
+    }
+
+    /// With what hostile reports can do.
+    pub(super) fn with_pull(self, pull: Pull, hostile: Option<HostileResult>) -> Self {
+        Self { pull: Some(pull), hostile, ..self }
     }
 
     /// One line on what is planned.
@@ -174,6 +189,11 @@ impl PlanResult {
         if let Some(shuffled) = &self.shuffled {
             text += &shuffled.text(self);
         }
+        text += &match (&self.hostile, self.pull) {
+            (Some(hostile), _) => hostile.text(),
+            (None, Some(pull)) => format!("hostile     {}", per_report(pull)),
+            (None, None) => String::new(),
+        };
         text += &bounds_text(&self.bounds);
         text + &wrote(self.plot.as_deref())
     }

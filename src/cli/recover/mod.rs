@@ -24,6 +24,7 @@ use self::loadings::LoadingsFile;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::files;
+use super::hostile::HostileArguments;
 use super::output::Format;
 use super::parameters;
 use super::plot::{self, Figure};
@@ -46,6 +47,8 @@ pub(super) struct Recover {
     sparse: SparseArguments,
     #[command(flatten)]
     confidence: ConfidenceArguments,
+    #[command(flatten)]
+    hostile: HostileArguments,
     /// Compare with the components of these records, found without privacy
     #[arg(long, value_name = "RECORDS")]
     reference: Option<PathBuf>,
@@ -93,6 +96,7 @@ impl Recover {
         } else {
             dense(&covariance, &task, self.rank)?
         };
+        result.hostile = Some(self.hostile.result(covariance.records(), |hostile| covariance.pull(&task, hostile)));
         result.predicted = PredictionResult::of(&covariance, self.rank)?;
         let penalty = result.sparse.as_ref().map(|sparse| Penalty::new(sparse.penalty)).transpose()?;
         result.confidence = self.confidence.confidence(&covariance, self.rank, penalty)?;

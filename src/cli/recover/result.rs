@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::confidence::{ConfidenceResult, PredictionResult};
 use super::denoising::CovarianceResult;
 use crate::cli::error::{CliError, Result};
+use crate::cli::hostile::HostileResult;
 
 /// Empty by default: each source of components fills in what it knows.
 #[derive(Default, Serialize)]
@@ -38,6 +39,9 @@ pub(in crate::cli) struct RecoverResult {
     pub(in crate::cli) noise_deviation: f64,
     /// The variance that noise alone would give to the first component.
     pub(in crate::cli) noise_edge: f64,
+    /// What hostile reports can have moved the eigenvalues by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) hostile: Option<HostileResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) mean: Option<MeanResult>,
     #[serde(skip_serializing_if = "Option::is_none")]

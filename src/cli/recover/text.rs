@@ -2,6 +2,7 @@
 
 use super::denoising::CovarianceResult;
 use super::result::{RecoverResult, ReferenceResult, SparseResult, descending};
+use crate::cli::hostile::HostileResult;
 use crate::cli::output::{grouped, wrote};
 
 /// Features named per component and per support.
@@ -29,6 +30,7 @@ impl RecoverResult {
         }
         text += &self.explained();
         text += &self.warning();
+        text += &self.hostile.as_ref().map(HostileResult::text).unwrap_or_default();
         text += &self.mean_text();
         if let Some(sparse) = &self.sparse {
             text += &self.sparse_text(sparse);

@@ -42,6 +42,7 @@ mod tests {
         assert_eq!(config.request_timeout, Duration::from_millis(20_500));
         assert_eq!(config.log.format, LogFormat::Json);
         assert_eq!((config.tokens.admin.len(), config.tokens.collector.len()), (2, 0));
+        assert_ne!(config.seeds_rate_limit, ServerConfig::new("").seeds_rate_limit);
         // Each field differs, told by the one text that shows all of them.
         let (default, found) = (format!("{:#?}", ServerConfig::new("")), format!("{config:#?}"));
         let fields = |text: &str| -> Vec<String> {
@@ -52,8 +53,13 @@ mod tests {
         };
         for (default, found) in fields(&default).iter().zip(fields(&found)) {
             // Nested ones begin alike.
-            assert!(*default != found || found.ends_with('{'), "{found} is not set in docs/aggregator.toml");
+            assert!(*default != found || found.ends_with(['{', '(']), "{found} is not set in docs/aggregator.toml");
         }
+    }
+
+    #[test]
+    fn a_limit_can_be_taken_away() {
+        assert_eq!(parse("seeds_rate_limit = false").unwrap().seeds_rate_limit, None);
     }
 
     #[test]
@@ -67,6 +73,7 @@ mod tests {
         let cases = [
             ("data = \"d\"\nlissten = \"127.0.0.1:80\"", "line 2, column 1", "lissten"),
             ("[tokens]\nadmn = \"0123456789abcdef0123456789abcdef\"", "line 2, column 1", "admn"),
+            ("seeds_rate_limit = true", "line 1, column 20", "false for none"),
             ("[log]\nformat = \"xml\"", "line 2, column 10", "xml"),
             ("request_timeout = -1", "line 1, column 19", "-1"),
             ("max_body_bytes = \"8 MiB\"", "line 1, column 18", "8 MiB"),

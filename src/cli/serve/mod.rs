@@ -45,6 +45,9 @@ pub(super) struct Serve {
     /// Show components to everybody, without the collector's token
     #[arg(long)]
     open_recovery: bool,
+    /// Take reports that made their own ids, too, where a task does not say otherwise: a modified client can then choose among more directions
+    #[arg(long)]
+    no_issued_ids: bool,
     /// The form of the log on standard error
     #[arg(long, value_name = "pretty|json", value_parser = log_format)]
     log_format: Option<LogFormat>,
@@ -97,8 +100,19 @@ impl Serve {
             Some(path) => config::read(path)?,
             None => ServerConfig::new(""),
         };
-        let Self { data, config: _, store, task: _, listen, www, minimum_batch, open_recovery, log_format, log_level } =
-            self;
+        let Self {
+            data,
+            config: _,
+            store,
+            task: _,
+            listen,
+            www,
+            minimum_batch,
+            open_recovery,
+            no_issued_ids,
+            log_format,
+            log_level,
+        } = self;
         set(&mut config.data, data);
         set(&mut config.listen, listen);
         set(&mut config.minimum_batch, minimum_batch);
@@ -111,6 +125,7 @@ impl Serve {
             config.store = Some(Secret::new(store));
         }
         config.open_recovery |= open_recovery;
+        config.issued_ids &= !no_issued_ids;
         if config.data.as_os_str().is_empty() {
             return Err(CliError::Usage(
                 "there is no folder for tasks and reports: give --data, or data in the --config file".into(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{LocalRandomizer, MechanismSpec};
+use ldp_pca::mechanism::{LocalRandomizer, MechanismSpec, Pull};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::cli::error::{CliError, Result};
 use crate::cli::files;
+use crate::cli::hostile::per_report;
 use crate::cli::output::Format;
 use crate::cli::parameters::{MechanismArguments, bounding, centring};
 
@@ -66,6 +67,9 @@ pub(super) struct TaskSummary {
     /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
     /// record.
     pub(super) entry_deviation: f64,
+    /// What one hostile report moves an eigenvalue of the second moments by at most, times the number of reports, in the same
+    /// units.
+    pub(super) pull: Pull,
 }
 
 /// What estimating the mean costs in noise.
@@ -112,6 +116,7 @@ impl TaskSummary {
             report_bytes: report_bytes(task),
             entry_deviation: task.mechanism().entry_deviation()
                 * task.centring().map_or(1.0, Centring::covariance_factor),
+            pull: task.mechanism().pull().scaled(task.centring().map_or(1.0, Centring::covariance_factor)),
         }
     }
 
@@ -128,8 +133,13 @@ impl TaskSummary {
         };
         let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
         format!(
-            "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\n",
-            self.digest, self.features, self.guarantee, self.report_bytes, self.entry_deviation
+            "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
+            self.digest,
+            self.features,
+            self.guarantee,
+            self.report_bytes,
+            self.entry_deviation,
+            per_report(self.pull)
         )
     }
 }

@@ -2,8 +2,21 @@
 //!
 //! Candidate j of an id is a stretch of the ChaCha8 keystream (64-bit counter and nonce, nonce 0) with the key
 //! `first 16 bytes of the task digest, id`. It starts at block `j × ceil(rows / 40)`. Each 64-bit little-endian word
-//! holds five 12-bit numbers, lowest first, 40 to a block, and each number selects an entry of a table of normal
-//! quantiles at scale 30, `round(30 Phi^-1((i + 1/2) / 4096))`.
+//! holds five 12-bit numbers i, lowest first, 40 to a block, and in its four highest bits a number n that the five share.
+//! Together they are the 16-bit number 16 i + n, which selects an entry of a table at scale 29. Only for the four
+//! smallest and the four largest i does n matter: there are 64 entries at each end of the table, and 4088 between.
+//!
+//! # What the table is for
+//! The estimate is unbiased for Gaussian candidates. The table is built so that the mean square beyond every entry is that
+//! of a normal variable beyond the same quantile, as nearly as integers allow (scripts/tables.py). But entries are
+//! integers: for a record near a coordinate axis thousands of scores would be nearly equal, and whatever else the record
+//! has would decide between them, however small it is. So two things are rounded at random, with public bits:
+//!
+//! - Every score gets an `offset`, three steps of the table wide at half its height. It makes the ranking smooth. To
+//!   the estimate it is one more coordinate, which takes a small part of the gain (`KEPT`).
+//! - The record is rounded to multiples of 1/32767 up or down (`dithered`): right on average over the ids.
+//!
+//! The tests in bias.rs hold what is left.
 
 use std::sync::LazyLock;
 
@@ -14,7 +27,7 @@ use super::quantiles::MAGNITUDE_COUNTS;
 use crate::report::ReportId;
 
 /// The mean square of the table's entries, exactly: what `scale^2` stands for in the formulas.
-pub const TABLE_SECOND_MOMENT: f64 = 3_685_880.0 / 4096.0;
+pub const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;
 
 /// The largest magnitude in the table.
 pub(super) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() as u32 - 1;
@@ -25,22 +38,87 @@ pub(super) const PER_BLOCK: usize = 40;
 /// The largest unit-vector coordinate in integers.
 const UNIT: f64 = 32_767.0;
 
+/// The offset of a score in integers: this times the sum of two uniform bytes, less their largest value.
+const OFFSET_STEP: i32 = 384;
+
+/// The variance of the offsets of scores, for vectors of length one: that of two uniform bytes is (2^16 - 1) / 12 each.
+const OFFSET_VARIANCE: f64 = {
+    let step = OFFSET_STEP as f64 / UNIT;
+    step * step * 65_535.0 / 6.0
+};
+
+/// What the offsets leave of the gain.
+pub(crate) const KEPT: f64 = TABLE_SECOND_MOMENT / (TABLE_SECOND_MOMENT + OFFSET_VARIANCE);
+
 /// Bytes of keystream that are expanded at a time, at least one candidate's: they stay in the first-level cache.
 const BATCH_BYTES: usize = 4096;
 
-/// The quantile table: entry i for the 12-bit number i.
-pub(super) static TABLE: LazyLock<[i8; 4096]> = LazyLock::new(|| {
-    let mut table = [0i8; 4096];
-    let mut position = 2048;
+/// The table: entry i for the 12-bit number i, where the four further bits do not matter. At both ends they do.
+pub(super) static TABLE: LazyLock<[i8; 4096]> =
+    LazyLock::new(|| core::array::from_fn(|number| of_magnitudes(16 * number as u16)));
+
+/// The table's last 64 entries, of the 16-bit numbers from 65,472 on.
+pub(super) static END: LazyLock<[i8; 64]> =
+    LazyLock::new(|| core::array::from_fn(|place| of_magnitudes(END_START + place as u16)));
+
+const END_START: u16 = 65_472;
+
+/// The entry of a 16-bit number by definition: those from 32,768 on ascend, and T(65535 - x) = -T(x).
+pub(super) fn of_magnitudes(number: u16) -> i8 {
+    let upper = number.max(!number);
+    let mut below = 32_768;
     for (magnitude, &count) in MAGNITUDE_COUNTS.iter().enumerate() {
-        for _ in 0..count {
-            table[position] = magnitude as i8;
-            table[4095 - position] = -(magnitude as i8);
-            position += 1;
+        below += u32::from(count);
+        if u32::from(upper) < below {
+            return if number == upper { magnitude as i8 } else { -(magnitude as i8) };
         }
     }
-    table
-});
+    unreachable!("the counts add up to 32,768")
+}
+
+/// For each of a word's five numbers its highest bit, set unless the number is one of the four smallest or largest.
+#[inline(always)]
+const fn inner(word: u64) -> u64 {
+    // The ten upper bits of such a number are equal. Bit k of `changes` says that bits k and k + 1 differ; where any of nine
+    // does, the sum carries into the number's highest bit, and never beyond.
+    const NINE: u64 = 0x7fc_7fc7_fc7f_c7fc;
+    let changes = (word ^ word >> 1) & NINE;
+    (changes + NINE) & ALL_INNER
+}
+
+const ALL_INNER: u64 = 0x800_8008_0080_0800;
+
+/// Puts the entries in place whose numbers are among the four smallest or largest: one block in thirteen has such.
+#[cold]
+#[inline(never)]
+pub(super) fn place_ends<T: From<i8>>(words: &[u64], out: &mut [T]) {
+    let tail = &*END;
+    for (&word, part) in words.iter().zip(out.chunks_mut(5)) {
+        let mut found = inner(word) ^ ALL_INNER;
+        while found != 0 {
+            let position = found.trailing_zeros() as usize / 12;
+            let number = (word >> (12 * position) & 0xfff) << 4 | word >> 60;
+            if let Some(value) = part.get_mut(position) {
+                *value = T::from(if number < 64 { -tail[63 - number as usize] } else { tail[number as usize & 63] });
+            }
+            found &= found - 1;
+        }
+    }
+}
+
+/// The entries of a block's words. What is beyond `out` is dropped.
+#[inline(always)]
+pub(super) fn expand<T: From<i8>>(words: &[u64; 8], out: &mut [T; PER_BLOCK], table: &[i8; 4096]) {
+    for (&word, part) in words.iter().zip(out.as_chunks_mut::<5>().0) {
+        // Five independent loads, where shifting the word along would make each wait for the one before.
+        for (position, value) in part.iter_mut().enumerate() {
+            *value = table[(word >> (12 * position) & 0xfff) as usize].into();
+        }
+    }
+    if words.iter().fold(ALL_INNER, |all, &word| all & inner(word)) != ALL_INNER {
+        place_ends(words, out);
+    }
+}
 
 /// The candidates of one report.
 pub struct Candidates {
@@ -62,79 +140,60 @@ impl Candidates {
         self.rows.div_ceil(PER_BLOCK)
     }
 
+    /// The keystream of candidate `index`.
+    fn keystream(&mut self, index: u32) -> Vec<u8> {
+        let mut keystream = vec![0u8; self.blocks() * 64];
+        self.rng.set_block_pos(u64::from(index) * self.blocks() as u64);
+        self.rng.fill_bytes(&mut keystream);
+        keystream
+    }
+
     /// Candidate `index`: `rows` integers.
     #[must_use]
     pub fn candidate(mut self, index: u32) -> Vec<i16> {
-        self.rng.set_block_pos(u64::from(index) * self.blocks() as u64);
-        let mut keystream = vec![0u8; self.blocks() * 64];
-        self.rng.fill_bytes(&mut keystream);
         let mut candidate = vec![0i16; self.blocks() * PER_BLOCK];
-        expand(&keystream, &mut candidate);
+        fill_blocks(&self.keystream(index), &mut candidate);
         candidate.truncate(self.rows);
         candidate
     }
 
-    /// The scores `z_j . u` of the first `count` candidates with an integer vector `u` from [`quantise`].
+    /// The scores of the first `count` candidates for a vector of length at most 1: `z_j . u` in integers, and an
+    /// `offset`.
     #[must_use]
-    pub fn scores(mut self, u: &[i16], count: u32) -> Vec<i32> {
+    pub fn scores(mut self, u: &[f64], count: u32) -> Vec<i32> {
+        let u = self.dithered(u, count);
         let stride = self.blocks() * 64;
         let per_batch = (BATCH_BYTES / stride).max(1);
         let mut keystream = vec![0u8; per_batch * stride];
         let mut candidate = vec![0i16; self.blocks() * PER_BLOCK];
         let mut scores = Vec::with_capacity(count as usize);
+        self.rng.set_block_pos(0);
         while scores.len() < count as usize {
             let batch = per_batch.min(count as usize - scores.len());
             self.rng.fill_bytes(&mut keystream[..batch * stride]);
             for stream in keystream[..batch * stride].chunks_exact(stride) {
-                expand(stream, &mut candidate);
-                scores.push(dot(&candidate[..self.rows], u));
+                fill_blocks(stream, &mut candidate);
+                scores.push(dot(&candidate[..self.rows], &u) + offset(stream));
             }
         }
         scores
     }
-}
 
-/// Overwrites `candidate` with a new one's coordinates over `scale`, from any source of bits.
-pub(crate) fn fill<R: Rng + ?Sized>(candidate: &mut [f32], rng: &mut R) {
-    let table = &*UNIT_TABLE;
-    for part in candidate.chunks_mut(5) {
-        let word = rng.next_u64();
-        for (position, value) in part.iter_mut().enumerate() {
-            *value = table[(word >> (12 * position) & 0xfff) as usize];
-        }
+    /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream behind the `count` candidates: as
+    /// a mean over ids it is right to 2^-9 of such an integer.
+    ///
+    /// Scores of up to 32,769 coordinates fit an `i32`: by Cauchy and Schwarz they are below 127 sqrt(32769) × (32767 +
+    /// sqrt(32769)) + 2^17 < 2^30.
+    fn dithered(&mut self, u: &[f64], count: u32) -> Vec<i16> {
+        let bytes = self.keystream(count);
+        u.iter().zip(bytes).map(|(&coordinate, byte)| rounded(coordinate, byte)).collect()
     }
 }
 
-/// The table's entries over `scale`.
-static UNIT_TABLE: LazyLock<[f32; 4096]> =
-    LazyLock::new(|| TABLE.map(|value| (f64::from(value) / TABLE_SECOND_MOMENT.sqrt()) as f32));
-
-/// Five table entries from each 64-bit word of a keystream.
-#[inline]
-fn expand(keystream: &[u8], out: &mut [i16]) {
-    let table = &*TABLE;
-    for (bytes, part) in keystream.chunks_exact(8).zip(out.chunks_exact_mut(5)) {
-        let mut word = [0; 8];
-        word.copy_from_slice(bytes);
-        let word = u64::from_le_bytes(word);
-        // Five independent loads, where shifting the word along would make each wait for the one before.
-        for (position, value) in part.iter_mut().enumerate() {
-            *value = table[(word >> (12 * position) & 0xfff) as usize].into();
-        }
-    }
-}
-
-/// Both are `i16` so that the product runs on pairs of 16-bit lanes, which every instruction set has.
-#[inline]
-fn dot(z: &[i16], u: &[i16]) -> i32 {
-    z.iter().zip(u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
-}
-
-/// A unit vector in integers of 1/32767, rounded to nearest. Scores of up to 32,769 coordinates fit an `i32`: by
-/// Cauchy and Schwarz they are below 110 sqrt(32769) × (32767 + sqrt(32769)) < 2^30.
-#[must_use]
-pub fn quantise(u: &[f64]) -> Vec<i16> {
-    u.iter().map(|&coordinate| (flushed(coordinate).clamp(-1.0, 1.0) * UNIT).round() as i16).collect()
+/// `floor(32767 u + (byte + 1/2) / 256)`. The number that is cut off is positive, so that no rounding mode is needed.
+fn rounded(coordinate: f64, byte: u8) -> i16 {
+    let up = (f64::from(byte) + 0.5) / 256.0;
+    ((flushed(coordinate).clamp(-1.0, 1.0) * UNIT + (32_768.0 + up)) as i32 - 32_768) as i16
 }
 
 /// The number, or zero in place of a subnormal one, which rounds to zero anyway but which some processors multiply
@@ -144,6 +203,53 @@ fn flushed(number: f64) -> f64 {
     let normal = u64::from(bits << 1 >> 53 != 0);
     f64::from_bits(bits & normal.wrapping_neg())
 }
+
+/// What is added to a candidate's score: 384 (a + b - 255) for two bytes a, b. Each of their four halves is a sum without
+/// carry of the highest bits of two words, four apart, of the candidate's first block. So the offset is independent of
+/// all coordinates of any one word, though these bits decide about a coordinate in 512.
+#[inline]
+fn offset(keystream: &[u8]) -> i32 {
+    let half = |word: usize| i32::from((keystream[8 * word + 7] ^ keystream[8 * word + 39]) >> 4);
+    OFFSET_STEP * (half(0) + 16 * half(1) + half(2) + 16 * half(3) - 255)
+}
+
+/// Forty table entries from each block of a keystream.
+#[inline]
+fn fill_blocks(keystream: &[u8], out: &mut [i16]) {
+    let table = &*TABLE;
+    for (block, out) in keystream.as_chunks::<64>().0.iter().zip(out.as_chunks_mut().0) {
+        let words = core::array::from_fn(|word| u64::from_le_bytes(block.as_chunks().0[word]));
+        expand(&words, out, table);
+    }
+}
+
+/// Both are `i16` so that the product runs on pairs of 16-bit lanes, which every instruction set has.
+#[inline]
+fn dot(z: &[i16], u: &[i16]) -> i32 {
+    z.iter().zip(u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
+}
+
+/// Overwrites `candidate` with a new one's coordinates over `scale`, from any source of bits.
+pub(crate) fn fill<R: Rng + ?Sized>(candidate: &mut [f32], rng: &mut R) {
+    let (table, unit) = (&*UNIT_TABLE, 1.0 / TABLE_SECOND_MOMENT.sqrt() as f32);
+    for part in candidate.chunks_mut(5) {
+        let word = rng.next_u64();
+        for (position, value) in part.iter_mut().enumerate() {
+            *value = table[(word >> (12 * position) & 0xfff) as usize];
+        }
+        if inner(word) != ALL_INNER {
+            let mut tails = [0i16; 5];
+            place_ends(&[word], &mut tails);
+            for (value, tail) in part.iter_mut().zip(tails).filter(|(_, tail)| *tail != 0) {
+                *value = f32::from(tail) * unit;
+            }
+        }
+    }
+}
+
+/// The table's entries over `scale`.
+static UNIT_TABLE: LazyLock<[f32; 4096]> =
+    LazyLock::new(|| TABLE.map(|value| (f64::from(value) / TABLE_SECOND_MOMENT.sqrt()) as f32));
 
 #[cfg(test)]
 mod tests {
@@ -155,53 +261,109 @@ mod tests {
 
     #[test]
     fn the_table_is_symmetric_and_has_the_stated_second_moment() {
-        let squares: i64 = TABLE.iter().map(|&value| i64::from(value).pow(2)).sum();
-        assert_eq!(squares as f64 / 4096.0, TABLE_SECOND_MOMENT);
-        assert_eq!(TABLE.iter().map(|&value| i64::from(value)).sum::<i64>(), 0);
-        assert!(TABLE.is_sorted());
+        let entries: Vec<i64> = (0..=u16::MAX).map(|number| of_magnitudes(number).into()).collect();
+        assert_eq!(entries.iter().map(|value| value.pow(2)).sum::<i64>() as f64 / 65_536.0, TABLE_SECOND_MOMENT);
+        assert_eq!(entries.iter().sum::<i64>(), 0);
+        assert!(entries.is_sorted());
+        assert_eq!([entries[0], entries[65_535]], [-127, 127]);
+        // The further bits matter at the ends alone.
+        assert!(entries.chunks(16).skip(4).take(4088).all(|cell| cell.iter().all(|value| *value == cell[0])));
     }
 
-    /// Against a quantile found here by bisection on erfc, not by the script that wrote the table.
+    /// Against tail integrals by erfc, not by the script that wrote the table: beyond every entry's inner edge the sum of
+    /// squares is that of 29 G beyond the same quantile, to a thousandth, or to what one more in the last entry would add.
     #[test]
-    fn the_table_holds_normal_quantiles() {
-        for (i, &entry) in TABLE.iter().enumerate() {
-            let p = (i as f64 + 0.5) / 4096.0;
-            let (mut low, mut high) = (-8.0f64, 8.0f64);
+    fn the_squares_beyond_every_entry_are_those_of_a_normal_variable() {
+        let mut squares = 0.0;
+        for first in (2049..4096).rev() {
+            let numbers = 16 * first as u16..=(16 * first + 15) as u16;
+            squares += numbers.map(|number| f64::from(of_magnitudes(number)).powi(2)).sum::<f64>() / 65_536.0;
+            let (mut low, mut high, p) = (0.0f64, 8.0f64, f64::from(4096 - first) / 4096.0);
             for _ in 0..80 {
                 let middle = 0.5 * (low + high);
-                if 0.5 * libm::erfc(-middle * core::f64::consts::FRAC_1_SQRT_2) < p {
-                    low = middle;
-                } else {
-                    high = middle;
-                }
+                let above = 0.5 * libm::erfc(middle * core::f64::consts::FRAC_1_SQRT_2);
+                if above > p { low = middle } else { high = middle }
             }
-            assert!((30.0 * low - f64::from(entry)).abs() < 0.500_001, "{i}: {} {entry}", 30.0 * low);
+            let density = (-0.5 * low * low).exp() / (2.0 * core::f64::consts::PI).sqrt();
+            let wanted = 841.0 * (low * density + p);
+            let step = f64::from(2 * u32::from(TABLE[first as usize].unsigned_abs()) + 1) / 4096.0;
+            assert!((squares - wanted).abs() <= step.max(1e-3 * wanted), "{first}: {squares} {wanted}");
         }
+    }
+
+    /// Entry by entry from the definition: the numbers of a word, and the four bits that they share.
+    #[test]
+    fn candidates_are_those_of_the_definition() {
+        let (mut tails, rows) = (0, 116);
+        for index in 0..2000 {
+            let keystream = Candidates::new(&[5; 16], id(3), rows).keystream(index);
+            let expected: Vec<i16> = keystream
+                .as_chunks()
+                .0
+                .iter()
+                .map(|bytes| u64::from_le_bytes(*bytes))
+                .flat_map(|word| (0..5).map(move |k| ((word >> (12 * k)) as u16) << 4 | (word >> 60) as u16))
+                .map(|number| of_magnitudes(number).into())
+                .collect();
+            tails += expected.iter().filter(|value| value.abs() > 90).count();
+            assert_eq!(Candidates::new(&[5; 16], id(3), rows).candidate(index), expected[..rows], "{index}");
+        }
+        // 232,000 coordinates of which 58 in 32,768 are that large.
+        assert!((300..520).contains(&tails), "{tails}");
     }
 
     #[test]
     fn one_candidate_is_the_same_alone_and_among_others() {
         for rows in [1, 39, 40, 41, 116, 400] {
-            let u = quantise(&vec![1.0 / (rows as f64).sqrt(); rows]);
+            let u = vec![1.0 / (rows as f64).sqrt(); rows];
+            let integers = Candidates::new(&[1; 16], id(2), rows).dithered(&u, 33);
             let scores = Candidates::new(&[1; 16], id(2), rows).scores(&u, 33);
             for (index, &score) in scores.iter().enumerate() {
                 let alone = Candidates::new(&[1; 16], id(2), rows).candidate(index as u32);
-                assert_eq!(dot(&alone, &u), score, "rows {rows} candidate {index}");
+                let offset = offset(&Candidates::new(&[1; 16], id(2), rows).keystream(index as u32));
+                assert_eq!(dot(&alone, &integers) + offset, score, "rows {rows} candidate {index}");
             }
         }
     }
 
+    /// The mean and the variance of offsets, within 4.9 standard errors, and their range.
+    #[test]
+    fn offsets_have_the_stated_variance() {
+        let count = 40_000;
+        let mut candidates = Candidates::new(&[1; 16], id(9), 40);
+        let offsets: Vec<f64> =
+            (0..count).map(|index| f64::from(offset(&candidates.keystream(index))) / UNIT).collect();
+        let mean = offsets.iter().sum::<f64>() / f64::from(count);
+        let variance = offsets.iter().map(|offset| offset * offset).sum::<f64>() / f64::from(count);
+        let deviation = OFFSET_VARIANCE.sqrt();
+        assert!(mean.abs() < 4.9 * deviation / f64::from(count).sqrt(), "{mean}");
+        // The fourth moment of a triangular law is 2.4 times the squared variance.
+        let error = (variance / OFFSET_VARIANCE - 1.0) / (1.4 / f64::from(count)).sqrt();
+        assert!(error.abs() < 4.9, "{error} standard errors");
+        assert!(offsets.iter().all(|offset| offset.abs() <= 3.0));
+    }
+
+    #[test]
+    fn coordinates_are_rounded_up_or_down_by_the_byte() {
+        let over_bytes = |u: f64| (0..=255).map(move |byte| i32::from(rounded(u, byte)));
+        for (u, integer) in [(1.0, 32_767), (-1.0, -32_767), (1.000_000_1, 32_767), (0.0, 0), (-0.0, 0), (1e-310, 0)] {
+            assert!(over_bytes(u).all(|value| value == integer), "{u}");
+        }
+        for u in [0.5, -0.3, 1e-5, -1e-5, 0.999_99, 1.0 / 3.0] {
+            let exact = u * UNIT;
+            assert!(over_bytes(u).all(|value| (f64::from(value) - exact).abs() < 1.0), "{u}");
+            assert!((over_bytes(u).sum::<i32>() as f64 / 256.0 - exact).abs() <= 1.0 / 512.0 + 1e-9, "{u}");
+        }
+        assert_eq!([flushed(f64::MIN_POSITIVE), flushed(-0.3)], [f64::MIN_POSITIVE, -0.3]);
+    }
+
     #[test]
     fn scores_of_the_longest_vectors_do_not_overflow() {
-        assert_eq!(quantise(&[1.0, -1.0, 1.000_000_1]), [32_767, -32_767, 32_767]);
-        assert_eq!(quantise(&[0.5, -1e-5, 1e-310, -1e-310, -0.0]), [16_384, 0, 0, 0, 0]);
-        assert_eq!([flushed(f64::MIN_POSITIVE), flushed(-0.3)], [f64::MIN_POSITIVE, -0.3]);
         let rows = 32_769;
-        let extreme = vec![110i16; rows];
-        let u = quantise(&vec![1.0 / (rows as f64).sqrt(); rows]);
-        assert!(
-            i64::from(dot(&extreme, &u))
-                == extreme.iter().zip(&u).map(|(&z, &u)| i64::from(z) * i64::from(u)).sum::<i64>()
-        );
+        let extreme = vec![127i16; rows];
+        let u = Candidates::new(&[1; 16], id(2), rows).dithered(&vec![1.0 / (rows as f64).sqrt(); rows], 2);
+        let exact = extreme.iter().zip(&u).map(|(&z, &u)| i64::from(z) * i64::from(u)).sum::<i64>();
+        assert_eq!(i64::from(dot(&extreme, &u)), exact);
+        assert!(exact + i64::from(OFFSET_STEP * 255) < 1 << 30);
     }
 }

@@ -31,11 +31,12 @@ pub fn gain(candidates: u32, cap: u32, cap_probability: f64) -> f64 {
     cap_probability * top + (1.0 - cap_probability) * rest - 1.0
 }
 
-/// The cap with the largest gain (least variance) for `candidates` at `epsilon`.
+/// The permitted cap with the largest gain (least variance) for `candidates` at `epsilon`.
 #[must_use]
 pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
-    if candidates < 3 {
-        return 1;
+    let (least, most) = super::permitted_caps(candidates).into_inner();
+    if most <= least {
+        return least;
     }
     let weight = libm::exp(epsilon.value());
     let at = |cap: u32| {
@@ -44,16 +45,16 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
     };
     // The gain rises and then falls with the cap: doubling finds a range (large caps take long, and are never the best at an
     // epsilon that anybody asks for), then a ternary search, then a look at what is left.
-    let (mut low, mut high) = (1, 2.min(candidates - 1));
+    let (mut low, mut high) = (least, (2 * least).min(most));
     let mut last = at(low);
-    while high < candidates - 1 {
+    while high < most {
         let next = at(high);
         if next < last {
             break;
         }
-        low = high / 2;
+        low = least.max(high / 2);
         last = next;
-        high = (2 * high).min(candidates - 1);
+        high = (2 * high).min(most);
     }
     while high - low > 4 {
         let third = (high - low) / 3;
@@ -97,7 +98,7 @@ fn top_mean(candidates: u32, cap: u32) -> f64 {
 }
 
 /// P[Binomial(trials, p) <= most] for many p.
-struct BinomialTail {
+pub(super) struct BinomialTail {
     trials: u32,
     most: u32,
     /// The logarithms of the numbers of ways to choose `most`, and one more, of the trials.
@@ -105,7 +106,7 @@ struct BinomialTail {
 }
 
 impl BinomialTail {
-    fn new(trials: u32, most: u32) -> Self {
+    pub(super) fn new(trials: u32, most: u32) -> Self {
         let log_ways = |count: u32| {
             let (n, k) = (f64::from(trials), f64::from(count));
             libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
@@ -114,7 +115,7 @@ impl BinomialTail {
     }
 
     /// By summing the shorter tail from its largest term on.
-    fn probability(&self, p: f64) -> f64 {
+    pub(super) fn probability(&self, p: f64) -> f64 {
         let &Self { trials, most, log_ways } = self;
         if most >= trials || p <= 0.0 {
             return 1.0;
@@ -224,9 +225,15 @@ mod tests {
 
     #[test]
     fn the_best_cap_is_no_worse_than_any_other() {
+        for j in [2, 3, 1024, 1025, 4096, 16_384] {
+            for e in [1e-3, 1.0, 8.0, 12.0, 16.0] {
+                let best = best_cap(j, Epsilon::new(e).unwrap());
+                assert!(super::super::permitted_caps(j).contains(&best), "eps {e} J {j} L {best}");
+            }
+        }
         for (e, j) in [(0.1, 16), (1.0, 64), (3.0, 100), (6.0, 256)] {
             let best = best_cap(j, Epsilon::new(e).unwrap());
-            let least = (1..j).map(|cap| per_coordinate_variance(j, cap, e)).fold(f64::INFINITY, f64::min);
+            let least = (1..=j / 2).map(|cap| per_coordinate_variance(j, cap, e)).fold(f64::INFINITY, f64::min);
             assert!(per_coordinate_variance(j, best, e) <= least * (1.0 + 1e-12), "eps {e} J {j} L {best}");
         }
     }

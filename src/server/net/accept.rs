@@ -16,7 +16,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use super::activity::{Activity, AnswerBody, Phase, Watched};
-use super::table::Table;
+use super::client::Client;
+use super::table::{Full, Table};
 use super::tls::Tls;
 use super::{Answers, is_of_one_connection};
 
@@ -24,14 +25,32 @@ use super::{Answers, is_of_one_connection};
 const READ_BYTES: usize = 128 << 10;
 
 /// The answer to a connection that there is no place for.
-const FULL: &str = concat!(
-    "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 5\r\nconnection: close\r\n",
-    "content-length: 204\r\n\r\n",
-    r#"{"type":"urn:ldp-pca:problem:too-many-connections","title":"Too many connections","status":503,"#,
-    r#""detail":"the server has as many connections as it may: nothing was read, send the same request again later"}"#,
-);
+macro_rules! full {
+    ($length:literal, $who:literal) => {
+        concat!(
+            "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 5\r\n",
+            "connection: close\r\ncontent-length: ",
+            $length,
+            "\r\n\r\n",
+            r#"{"type":"urn:ldp-pca:problem:too-many-connections","title":"Too many connections","status":503,"#,
+            r#""detail":""#,
+            $who,
+            r#" as many connections as it may: nothing was read, send the same request again later"}"#,
+        )
+    };
+}
 
-/// Connections that are answered with [`FULL`] at the same time; those beyond them are closed without a word.
+impl Full {
+    /// The whole answer.
+    const fn answer(self) -> &'static str {
+        match self {
+            Self::Server => full!("204", "the server has"),
+            Self::Client => full!("216", "your address has open here"),
+        }
+    }
+}
+
+/// Connections that are answered with a refusal at the same time; those beyond them are closed without a word.
 const REFUSED_AT_ONCE: usize = 256;
 
 /// How long a refused client may take to read why.
@@ -50,7 +69,7 @@ pub(super) struct Connection<S> {
 }
 
 /// Serves the connection in a task of its own, or says that there is no place for it.
-pub(super) fn start<S>(connection: Connection<S>, table: &Arc<Table>, max_header_bytes: usize)
+pub(super) fn start<S>(connection: Connection<S>, client: Option<Client>, table: &Arc<Table>, max_header_bytes: usize)
 where
     S: Answers + Send + 'static,
     S::Future: Send + 'static,
@@ -59,7 +78,7 @@ where
     let activity = Arc::new(Activity::new(&table.clock));
     let watched = Arc::clone(&activity);
     let mut refused = Some(stream);
-    table.start(watched, |place| {
+    let started = table.start(watched, client, |place| {
         let stream = refused.take();
         tokio::spawn(async move {
             let Some(stream) = stream else { return };
@@ -76,9 +95,9 @@ where
         })
     });
     // In the clear even where TLS is spoken: a client sees a connection that fails, which is what there is to see.
-    if let (Some(stream), Ok(permit)) = (refused, REFUSING.try_acquire()) {
+    if let (Some(stream), Err(full), Ok(permit)) = (refused, started, REFUSING.try_acquire()) {
         tokio::spawn(async move {
-            let _ = timeout(REFUSAL, refuse(stream)).await;
+            let _ = timeout(REFUSAL, refuse(stream, full)).await;
             drop(permit);
         });
     }
@@ -130,8 +149,8 @@ async fn answer<T, S>(
 }
 
 /// Says why, and reads a little of what the client still sends, so that it is not cut off before it reads the answer.
-async fn refuse(mut stream: TcpStream) -> io::Result<()> {
-    stream.write_all(FULL.as_bytes()).await?;
+async fn refuse(mut stream: TcpStream, full: Full) -> io::Result<()> {
+    stream.write_all(full.answer().as_bytes()).await?;
     stream.shutdown().await?;
     let mut rest = [0; 1024];
     for _ in 0..64 {
@@ -171,13 +190,15 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use super::FULL;
+    use super::Full;
 
     #[test]
-    fn the_refusal_has_the_length_that_it_announces_and_is_a_problem() {
-        let (head, body) = FULL.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
-        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!(problem["status"], 503);
+    fn the_refusals_have_the_length_that_they_announce_and_are_problems() {
+        for full in [Full::Server, Full::Client] {
+            let (head, body) = full.answer().split_once("\r\n\r\n").unwrap();
+            assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
+            let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!(problem["status"], 503);
+        }
     }
 }

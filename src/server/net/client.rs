@@ -5,16 +5,32 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
-use super::address::AddressRange;
+use super::address::{AddressRange, bits};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Whom limits count as one: an IPv4 address, or the /64 network of an IPv6 one, which a household has whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) struct Client(u128);
+
+impl From<IpAddr> for Client {
+    fn from(address: IpAddr) -> Self {
+        let bits = bits(address);
+        Self(if bits >> 32 == 0xffff { bits } else { bits & !u128::from(u64::MAX) })
+    }
+}
+
+/// Whether a proxy that is trusted speaks from this address.
+pub(in super::super) fn is_proxy(peer: IpAddr, trusted: &[AddressRange]) -> bool {
+    trusted.iter().any(|range| range.contains(peer))
+}
 
 /// The client's address: that of the connection, or what a proxy that is trusted says. Each proxy adds whom it was asked by at the end of
 /// `X-Forwarded-For`, and what stands before may be the client's invention: the last address that is no trusted proxy's counts.
 pub(in super::super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[AddressRange]) -> IpAddr {
-    let is_trusted = |address: IpAddr| trusted.iter().any(|range| range.contains(address));
+    let is_trusted = |address: IpAddr| is_proxy(address, trusted);
     let mut client = peer;
-    if trusted.is_empty() || !is_trusted(peer) {
+    if !is_trusted(peer) {
         return client;
     }
     let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or("?")).collect();
@@ -66,5 +82,14 @@ mod tests {
         assert_eq!(client("10.0.0.1", &["203.0.113.9, unknown"], &trusted), "10.0.0.1");
         assert_eq!(client("10.0.0.1", &["203.0.113.9, unknown, 10.0.0.2"], &trusted), "10.0.0.2");
         assert_eq!(client("10.0.0.1", &[], &trusted), "10.0.0.1");
+    }
+
+    #[test]
+    fn a_household_is_one_client() {
+        let client = |text: &str| Client::from(text.parse::<IpAddr>().unwrap());
+        assert_eq!(client("192.0.2.1"), client("::ffff:192.0.2.1"));
+        assert_ne!(client("192.0.2.1"), client("192.0.2.2"));
+        assert_eq!(client("2001:db8::1"), client("2001:db8::ffff:0:0:2"));
+        assert_ne!(client("2001:db8::1"), client("2001:db8:0:1::1"));
     }
 }

@@ -8,6 +8,8 @@
 //! - an answer that nobody reads: closed;
 //! - more connections than allowed: the one that has been idle longest gives way, and when none is idle the new one is answered with 503.
 //!   It is not left waiting in the system's queue: there it could neither be told nor tell a balancer to go elsewhere;
+//! - more connections of one client than it may have: the same among its own, so that nobody can take all places. A proxy that is
+//!   trusted speaks for many and is no client; what comes through it is counted request by request (`front`);
 //! - no more file descriptors: connections that are open go on, and new ones are let in when there are some again.
 //!
 //! Bodies and handlers have time limits of their own. At shutdown idle connections are closed at once, and those with a request after
@@ -19,6 +21,7 @@ mod address;
 mod client;
 mod files;
 mod rate;
+mod shares;
 mod table;
 mod tls;
 
@@ -44,9 +47,10 @@ use self::table::Table;
 use super::config::ServerConfig;
 
 pub use address::{AddressRange, AddressRangeError};
-pub(super) use client::client_address;
+pub(super) use client::{Client, client_address, is_proxy};
 pub use files::raise_file_limit;
 pub(super) use rate::RateLimiter;
+pub(super) use shares::{Portion, Shares};
 pub(super) use tls::Tls;
 pub use tls::TlsError;
 
@@ -93,7 +97,8 @@ pub(super) async fn serve<S>(
                     draining: draining.subscribe(),
                     alive: alive.subscribe(),
                 };
-                accept::start(connection, &table, config.max_header_bytes);
+                let client = (!is_proxy(peer.ip(), &config.trusted_proxies)).then(|| Client::from(peer.ip()));
+                accept::start(connection, client, &table, config.max_header_bytes);
             }
             Err(error) => patience.after(&error, &table).await,
         }

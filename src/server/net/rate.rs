@@ -3,11 +3,10 @@
 //! Addresses are kept in memory alone, and forgotten once their bucket is full again: then it is as good as none.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::address::bits;
+use super::client::Client;
 use crate::server::config::RateLimit;
 
 /// Clients in each of the two tables. A flood from more addresses than these, within the time of one bucket, gets fresh buckets: memory
@@ -25,8 +24,8 @@ pub(in super::super) struct RateLimiter {
 /// Clients seen since the tables were turned, and those seen in the turn before.
 struct Tables {
     turned: Instant,
-    newer: HashMap<u128, Bucket>,
-    older: HashMap<u128, Bucket>,
+    newer: HashMap<Client, Bucket>,
+    older: HashMap<Client, Bucket>,
 }
 
 #[derive(Clone, Copy)]
@@ -45,23 +44,26 @@ impl RateLimiter {
         Self { limit: RateLimit { per_second, burst }, refill, tables: Mutex::new(tables) }
     }
 
-    /// Takes one request from the client's bucket; when it is empty, how long until there is one.
-    pub(in super::super) fn take(&self, client: IpAddr, now: Instant) -> Result<(), Duration> {
-        let key = bits(client);
-        // One household has a whole /64 of IPv6 addresses, but one IPv4 address.
-        let key = if key >> 32 == 0xffff { key } else { key & !u128::from(u64::MAX) };
+    /// The most that can be taken at once.
+    pub(in super::super) fn burst(&self) -> u32 {
+        self.limit.burst
+    }
+
+    /// Takes `count` from the client's bucket; when it has fewer, how long until there are as many.
+    pub(in super::super) fn take(&self, client: Client, count: u32, now: Instant) -> Result<(), Duration> {
+        let count = f64::from(count);
         let RateLimit { per_second, burst } = self.limit;
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.turn(now, self.refill);
         let full = Bucket { tokens: f64::from(burst), at: now };
-        let Bucket { tokens, at } = tables.newer.get(&key).or(tables.older.get(&key)).copied().unwrap_or(full);
+        let Bucket { tokens, at } = tables.newer.get(&client).or(tables.older.get(&client)).copied().unwrap_or(full);
         let tokens = (tokens + now.saturating_duration_since(at).as_secs_f64() * per_second).min(f64::from(burst));
-        let taken = if tokens >= 1.0 { 1.0 } else { 0.0 };
-        tables.newer.insert(key, Bucket { tokens: tokens - taken, at: now });
-        if taken > 0.0 {
+        let enough = tokens >= count;
+        tables.newer.insert(client, Bucket { tokens: if enough { tokens - count } else { tokens }, at: now });
+        if enough {
             return Ok(());
         }
-        Err(Duration::try_from_secs_f64((1.0 - tokens) / per_second).unwrap_or(Duration::MAX))
+        Err(Duration::try_from_secs_f64((count - tokens) / per_second).unwrap_or(Duration::MAX))
     }
 }
 
@@ -81,32 +83,36 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     fn limiter(per_second: f64, burst: u32) -> RateLimiter {
         RateLimiter::new(RateLimit { per_second, burst })
     }
 
-    fn address(text: &str) -> IpAddr {
-        text.parse().unwrap()
+    fn address(text: &str) -> Client {
+        text.parse::<IpAddr>().unwrap().into()
     }
 
     #[test]
     fn a_bucket_is_emptied_at_once_and_fills_up_at_the_rate() {
         let (limiter, client, start) = (limiter(2.0, 3), address("192.0.2.1"), Instant::now());
-        let after = |seconds: f64| limiter.take(client, start + Duration::from_secs_f64(seconds));
+        let after = |seconds: f64| limiter.take(client, 1, start + Duration::from_secs_f64(seconds));
         assert_eq!([after(0.0), after(0.0), after(0.0)], [Ok(()); 3]);
         assert_eq!(after(0.0), Err(Duration::from_millis(500)));
         assert_eq!(after(0.25), Err(Duration::from_millis(250)), "asking in vain costs nothing");
         assert_eq!((after(0.5), after(0.5).is_err()), (Ok(()), true));
         assert_eq!([after(100.0), after(100.0), after(100.0)], [Ok(()); 3], "and no more than the burst");
         assert!(after(100.0).is_err());
+        let three = |seconds: f64| limiter.take(client, 3, start + Duration::from_secs_f64(seconds));
+        assert_eq!((three(101.0), three(101.5)), (Err(Duration::from_millis(500)), Ok(())), "several at a time");
     }
 
     #[test]
     fn clients_have_buckets_of_their_own_and_a_household_has_one() {
         let (limiter, now) = (limiter(1.0, 1), Instant::now());
-        let take = |text: &str| limiter.take(address(text), now).is_ok();
+        let take = |text: &str| limiter.take(address(text), 1, now).is_ok();
         assert!(take("192.0.2.1") && take("192.0.2.2") && !take("192.0.2.1"));
         assert!(!take("::ffff:192.0.2.1"), "the same address in its other form");
         assert!(take("2001:db8::1") && !take("2001:db8::2") && take("2001:db8:0:1::1"));
@@ -120,11 +126,11 @@ mod tests {
             tables.newer.len() + tables.older.len()
         };
         for client in 0..200_000u32 {
-            assert_eq!(limiter.take(IpAddr::from(client.to_be_bytes()), start), Ok(()));
+            assert_eq!(limiter.take(IpAddr::from(client.to_be_bytes()).into(), 1, start), Ok(()));
         }
         assert!(held() <= 2 * CLIENTS, "{}", held());
         // A bucket's time is half a second.
-        limiter.take(address("192.0.2.1"), start + Duration::from_millis(1100)).unwrap();
+        limiter.take(address("192.0.2.1"), 1, start + Duration::from_millis(1100)).unwrap();
         assert_eq!(held(), 1);
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::activity::{Activity, Clock, Phase};
+use super::client::Client;
 use crate::server::config::ServerConfig;
 
 /// How often connections are looked at, unless a limit is short.
@@ -18,6 +19,7 @@ pub(super) struct Table {
     pub(super) clock: Arc<Clock>,
     open: Mutex<Open>,
     max_connections: usize,
+    max_client_connections: usize,
     header: u64,
     idle: u64,
     stall: u64,
@@ -27,12 +29,25 @@ pub(super) struct Table {
 #[derive(Default)]
 struct Open {
     connections: HashMap<u64, Entry>,
+    /// How many of them each client has.
+    of_clients: HashMap<Client, usize>,
     next: u64,
 }
 
 struct Entry {
     activity: Arc<Activity>,
     task: AbortHandle,
+    /// None of a proxy.
+    client: Option<Client>,
+}
+
+/// Why there is no place for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    /// All places are taken, by busy connections.
+    Server,
+    /// All places of one client are.
+    Client,
 }
 
 /// Takes a connection out of the table when it ends.
@@ -50,6 +65,7 @@ impl Table {
             clock: Arc::default(),
             open: Mutex::default(),
             max_connections: config.max_connections.max(1),
+            max_client_connections: config.client_connections(),
             header: milliseconds(config.header_timeout),
             idle: milliseconds(config.idle_timeout),
             stall: milliseconds(config.request_timeout),
@@ -65,7 +81,8 @@ impl Table {
     /// Closes what has taken too long.
     pub(super) fn sweep(&self) {
         self.clock.set(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX));
-        self.hold().connections.retain(|_, entry| {
+        let Open { connections, of_clients, .. } = &mut *self.hold();
+        connections.retain(|_, entry| {
             let (phase, since) = entry.activity.phase();
             let late = match phase {
                 Phase::Idle => since > self.idle,
@@ -74,37 +91,49 @@ impl Table {
             } || entry.activity.stalled() > self.stall;
             if late {
                 entry.task.abort();
+                leave(of_clients, entry.client);
             }
             !late
         });
     }
 
-    /// Starts a connection's task, unless there is no place for it and none is idle.
+    /// Starts a connection's task, unless there is no place for it and none is idle that could give way: of all connections,
+    /// or of those of its client.
     pub(super) fn start<T>(
         self: &Arc<Self>,
         activity: Arc<Activity>,
+        client: Option<Client>,
         task: impl FnOnce(Place) -> JoinHandle<T>,
-    ) -> bool {
+    ) -> Result<(), Full> {
         let mut open = self.hold();
-        if open.connections.len() >= self.max_connections && !open.make_room() {
-            return false;
+        let of_client = client.and_then(|client| open.of_clients.get(&client)).copied().unwrap_or(0);
+        if of_client >= self.max_client_connections && !open.make_room(|entry| entry.client == client) {
+            return Err(Full::Client);
+        }
+        if open.connections.len() >= self.max_connections && !open.make_room(|_| true) {
+            return Err(Full::Server);
         }
         let number = open.next;
         open.next += 1;
         // Under the lock: the task takes itself out when it ends, which is after it was put in.
         let task = task(Place { table: Arc::clone(self), number }).abort_handle();
-        open.connections.insert(number, Entry { activity, task });
-        true
+        open.connections.insert(number, Entry { activity, task, client });
+        if let Some(client) = client {
+            *open.of_clients.entry(client).or_default() += 1;
+        }
+        Ok(())
     }
 
     /// Closes the connection that has been idle longest, if one is idle.
     pub(super) fn make_room(&self) -> bool {
-        self.hold().make_room()
+        self.hold().make_room(|_| true)
     }
 
     /// Cuts all connections.
     pub(super) fn close_all(&self) {
-        self.hold().connections.drain().for_each(|(_, entry)| entry.task.abort());
+        let mut open = self.hold();
+        open.of_clients.clear();
+        open.connections.drain().for_each(|(_, entry)| entry.task.abort());
     }
 
     fn hold(&self) -> MutexGuard<'_, Open> {
@@ -113,22 +142,40 @@ impl Table {
 }
 
 impl Open {
-    fn make_room(&mut self) -> bool {
-        let idle = self.connections.iter().filter_map(|(number, entry)| {
+    /// Closes the one of these that has been idle longest.
+    fn make_room(&mut self, of: impl Fn(&Entry) -> bool) -> bool {
+        let idle = self.connections.iter().filter(|(_, entry)| of(entry)).filter_map(|(number, entry)| {
             let (phase, since) = entry.activity.phase();
             // Of equal ones the first that came.
             (phase == Phase::Idle).then_some((since, u64::MAX - number))
         });
         let Some((_, number)) = idle.max() else { return false };
-        if let Some(entry) = self.connections.remove(&(u64::MAX - number)) {
+        if let Some(entry) = self.remove(u64::MAX - number) {
             entry.task.abort();
         }
         true
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        let entry = self.connections.remove(&number)?;
+        leave(&mut self.of_clients, entry.client);
+        Some(entry)
+    }
+}
+
+/// Counts one connection of the client less.
+fn leave(of_clients: &mut HashMap<Client, usize>, client: Option<Client>) {
+    let Some(client) = client else { return };
+    if let Some(count) = of_clients.get_mut(&client) {
+        *count -= 1;
+        if *count == 0 {
+            of_clients.remove(&client);
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.table.hold().connections.remove(&self.number);
+        self.table.hold().remove(self.number);
     }
 }

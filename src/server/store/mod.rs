@@ -119,6 +119,16 @@ pub(super) struct Committed {
     pub(super) accepted: u64,
     /// Reports whose id was there already; the first one stays.
     pub(super) duplicate: u64,
+    /// Those of them that are known to have come with another payload than the first.
+    pub(super) conflicting: u64,
+}
+
+/// What tells two reports of one id apart: the checksum that each ends with.
+pub(super) type Mark = [u8; 4];
+
+/// The mark of a whole report.
+pub(super) fn mark(report: &[u8]) -> Mark {
+    report.last_chunk().copied().unwrap_or_default()
 }
 
 /// Why a batch was not counted, not even in part; but for [`Unknown`](Self::Unknown).

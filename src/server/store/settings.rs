@@ -31,10 +31,12 @@ pub struct TaskSettings {
     /// The origins whose pages may use the task, as `https://example.org`. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origins: Option<Vec<String>>,
-    /// Whether only reports with an id that this server issued are taken. Default false.
-    pub issued_ids: bool,
-    /// Whether dense reports with entries that a randomizer can hardly have made are refused. Default false.
-    pub range_check: bool,
+    /// Whether only reports with an id that this server issued are taken. Default: what the server says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_ids: Option<bool>,
+    /// Whether dense reports with entries that a randomizer can hardly have made are refused. Default: what the server says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_check: Option<bool>,
     /// Whether everybody may see components, without the collector's token. Default: what the server says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_recovery: Option<bool>,

@@ -1,5 +1,5 @@
-import { init, Randomizer, submit, Task } from "ldp-pca/inline";
+import { init, issuedId, Randomizer, submit, Task } from "ldp-pca/inline";
 
 import { participateInPage } from "./participate.js";
 
-participateInPage({ init, Randomizer, submit, Task });
+participateInPage({ init, issuedId, Randomizer, submit, Task });

@@ -1,5 +1,5 @@
-import { compare, init, loadMethods, Randomizer, submit, Task } from "ldp-pca/lab";
+import { compare, init, issuedId, loadMethods, Randomizer, submit, Task } from "ldp-pca/lab";
 
 import { participate } from "./participate.js";
 
-console.log(JSON.stringify(await participate({ compare, init, loadMethods, Randomizer, submit, Task }, process.argv[2])));
+console.log(JSON.stringify(await participate({ compare, init, issuedId, loadMethods, Randomizer, submit, Task }, process.argv[2])));

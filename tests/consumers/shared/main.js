@@ -1,7 +1,7 @@
-import { init, Randomizer, submit, Task } from "ldp-pca";
+import { init, issuedId, Randomizer, submit, Task } from "ldp-pca";
 import * as lab from "ldp-pca/lab";
 import * as worker from "ldp-pca/worker";
 
 import { participateInPage } from "./participate.js";
 
-participateInPage({ init, Randomizer, submit, Task }, worker, lab);
+participateInPage({ init, issuedId, Randomizer, submit, Task }, worker, lab);

@@ -4,13 +4,14 @@
 const RECORD = { running: 4, cycling: 5, reading: -2, plan: "paid" };
 
 /** `api`: what the consumer imported, of whichever entry. Returns what became of the report. */
-export async function participate({ compare, init, loadMethods, Randomizer, submit, Task }, aggregator) {
+export async function participate({ compare, init, issuedId, loadMethods, Randomizer, submit, Task }, aggregator) {
   await init();
   if (loadMethods) await compareOne(loadMethods, compare);
   const { tasks } = await (await fetch(`${aggregator}/tasks`)).json();
   const task = await Task.fetch(`${aggregator}/tasks/${tasks[0]}`, { digest: tasks[0] });
   // In the worker's entry it is a promise.
-  const report = await new Randomizer(task, { maxEpsilon: 2 }).randomize(RECORD);
+  const id = await issuedId(task, { url: aggregator });
+  const report = await new Randomizer(task, { maxEpsilon: 2 }).randomize(RECORD, { id });
   return submit(report, { url: aggregator });
 }
 

@@ -41,11 +41,46 @@ fn the_number_of_records_for_a_target_reaches_it_and_one_fewer_does_not() {
 fn people_are_told_from_how_many_reports_on_each_component_is_recoverable() {
     let folder = Folder::new();
     let text = folder.run(&format!("{SURVEY} --target 0.05 --records 5000")).ok().stdout;
-    for part in ["component 2", "recoverable from 2,084 reports on", "1 of 3 components cannot be told from noise"] {
+    for part in ["component 2", "recoverable from 2,091 reports on", "1 of 3 components cannot be told from noise"] {
         assert!(text.contains(part), "'{part}' is not in:\n{text}");
     }
     let tied = folder.run("plan --dimension 20 --rank 1 --spectrum 0.3,0.3 --epsilon 2 --target 0.1").ok().stdout;
     assert!(tied.contains("no number of reports reaches it"), "{tied}");
+}
+
+/// What hostile reports can do: per report, for the number that is planned with, and for as many as are suspected.
+#[test]
+fn the_pull_of_hostile_reports_is_told() {
+    let folder = Folder::new();
+    let line = "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 2";
+    let plan = folder.run(&format!("{line} --json")).json();
+    assert_eq!((&plan["pull"]["check"], plan.get("hostile")), (&serde_json::json!("issued-ids"), None));
+    let pull = |which: &str| plan["pull"][which].as_f64().unwrap();
+    assert!(pull("checked") > 10.0 && pull("checked") < pull("unchecked"), "{plan}");
+    let many = folder.run(&format!("{line} --records 20000 --hostile 300 --json")).json();
+    let hostile = &many["hostile"];
+    assert_eq!((&hostile["reports"], &hostile["records"]), (&300.into(), &20_000.into()));
+    for which in ["unchecked", "checked"] {
+        let (one, all) = (hostile["one"][which].as_f64().unwrap(), hostile["all"][which].as_f64().unwrap());
+        assert!(one >= pull(which) / 20_000.0 && one < 1.000_001 * pull(which) / 20_000.0, "{hostile}");
+        assert!((all / one - 300.0).abs() < 1e-6, "{hostile}");
+    }
+    // Of the number that a target takes, where none is given.
+    let target = folder.run(&format!("{line} --target 0.1 --json")).json();
+    assert_eq!(target["hostile"]["records"], target["records_for_target"]);
+    let text = folder.run(&format!("{line} --mechanism gaussian")).ok().stdout;
+    assert!(
+        text.contains(
+            "one hostile report of n moves an eigenvalue by at most 720/n, one that passes the range check by 114/n"
+        ),
+        "{text}"
+    );
+    let text = folder.run(&format!("{line} --records 20000 --hostile 300")).ok().stdout;
+    assert!(
+        text.contains("one report of 20,000 moves an eigenvalue by at most") && text.contains("300 of them by"),
+        "{text}"
+    );
+    folder.run(&format!("{line} --hostile 0")).refused(2, &["--hostile"]);
 }
 
 /// The synthetic setting of Wang & Xu: a random subspace is all that 100,000 reports give.
@@ -129,7 +164,7 @@ fn the_picture_has_the_curve_the_thresholds_and_the_target() {
     let folder = Folder::new();
     folder.run(&format!("{SURVEY} --target 0.05 --records 100000 --plot plan.svg")).ok();
     let picture = folder.read_text("plan.svg");
-    for part in ["component 3 from 8,376", "target 0.05", "a random subspace", "100,000 reports", "<desc"] {
+    for part in ["component 3 from 8,406", "target 0.05", "a random subspace", "100,000 reports", "<desc"] {
         assert!(picture.contains(part), "{part}");
     }
     assert!(!picture.contains("NaN") && !picture.contains("inf"));

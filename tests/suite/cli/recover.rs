@@ -45,6 +45,13 @@ fn the_keys_of_recover_are_as_documented() {
         (leverages.iter().sum::<f64>() - 2.0).abs() < 1e-9 && leverages.iter().all(|&l| l > -1e-12 && l < 1.0 + 1e-9)
     );
 
+    let hostile = &result["hostile"];
+    assert_eq!(
+        (&hostile["reports"], &hostile["records"], &hostile["check"]),
+        (&1.into(), &3000.into(), &"issued-ids".into())
+    );
+    assert!(hostile["one"]["checked"].as_f64().unwrap() <= hostile["all"]["unchecked"].as_f64().unwrap());
+
     let sparse = &result["sparse"];
     assert_eq!(sparse["penalty_choice"], "cv");
     let folds = sparse["cross_validation"].as_array().unwrap();
@@ -144,7 +151,7 @@ fn one_feature_and_fewer_reports_than_features_have_a_defined_answer() {
     folder.write("one.csv", "x\n1\n-2\n3\n0.5\n");
     folder.run("schema infer one.csv -o schema.json").ok();
     folder.run("task new --schema schema.json --epsilon 4 --folds 1 -o task.json").ok();
-    folder.run("randomize one.csv -t task.json -o r.ldpr --insecure-seed 1 --skip-invalid").ok();
+    folder.run("randomize one.csv -t task.json -o r.ldpr --insecure-seed 1").ok();
     folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
     for options in ["", "--sparse", "--sparse --path", "--sparse --penalty 3"] {
         let line = format!("recover a.ldpa -t task.json --rank 1 --plot one.svg {options} --json");

@@ -152,7 +152,7 @@ impl Drop for Running {
     }
 }
 
-/// A server in a process of its own: the real binary on a free port.
+/// A server in a process of its own: the real binary on a free port, which takes reports with ids of their own.
 pub struct Serving {
     child: Child,
     pub address: SocketAddr,
@@ -165,7 +165,7 @@ impl Serving {
 
     pub fn start_at(address: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
-            .args(["serve", "--listen", address])
+            .args(["serve", "--no-issued-ids", "--listen", address])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -252,7 +252,7 @@ pub fn try_post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) 
 pub const ADMIN: &str = "admin-0123456789abcdef0123456789abcdef";
 pub const COLLECTOR: &str = "collector-0123456789abcdef0123456789abcdef";
 
-/// The settings of the tests: a free port, and components for everybody from the first report on.
+/// The settings of the tests: a free port, reports with ids of their own, and components for everybody from the first report on.
 pub fn config(data: &Path) -> ServerConfig {
     let tokens = TokenConfig {
         admin: vec![Secret::new(ADMIN)],
@@ -260,7 +260,7 @@ pub fn config(data: &Path) -> ServerConfig {
         ..TokenConfig::default()
     };
     let listen = ([127, 0, 0, 1], 0).into();
-    ServerConfig { listen, minimum_batch: 1, open_recovery: true, tokens, ..ServerConfig::new(data) }
+    ServerConfig { listen, minimum_batch: 1, open_recovery: true, issued_ids: false, tokens, ..ServerConfig::new(data) }
 }
 
 /// The body of a request that puts a task.

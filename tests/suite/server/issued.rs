@@ -8,7 +8,7 @@ use tempfile::tempdir;
 use super::harness::{Answer, Running, bytes_of, config, other_task, path, reports, task};
 
 fn issued_only() -> TaskSettings {
-    TaskSettings { issued_ids: true, ..TaskSettings::default() }
+    TaskSettings { issued_ids: Some(true), ..TaskSettings::default() }
 }
 
 fn ask(server: &Running, body: &Value) -> Answer {
@@ -102,14 +102,14 @@ fn dense_reports_out_of_range_are_refused_where_the_task_says_so() {
     let checksum = crc32fast::hash(&extreme[..39]).to_le_bytes();
     extreme[39..].copy_from_slice(&checksum);
     let body = [bytes_of(&honest), extreme.clone()].concat();
-    server.put(&other_task(), &TaskSettings { range_check: true, ..TaskSettings::default() });
+    server.put(&other_task(), &TaskSettings { range_check: Some(true), ..TaskSettings::default() });
     for accepted in [20, 0] {
         let problem =
             server.send(&other_task(), &body).assert_problem(422, "reports-rejected", &["1 reports", "square sum"]);
         assert_eq!((&problem["accepted"], &problem["rejections"][0]["index"]), (&json!(accepted), &json!(20)));
         assert_eq!(problem["rejections"][0]["type"], "urn:ldp-pca:problem:report-range");
     }
-    server.put(&other_task(), &TaskSettings::default());
+    server.put(&other_task(), &TaskSettings { range_check: Some(false), ..TaskSettings::default() });
     // Its id is that of an honest one; without the check it is well formed.
     assert_eq!(server.send(&other_task(), &extreme).json()["duplicate"], 1);
 }

@@ -97,7 +97,7 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     };
     let (admin, collector) = (format!("Bearer {ADMIN}"), format!("Bearer {COLLECTOR}"));
     let json = ("content-type", "application/json");
-    let body = put_body(&other_task(), &TaskSettings { issued_ids: true, ..TaskSettings::default() });
+    let body = put_body(&other_task(), &TaskSettings { issued_ids: Some(true), ..TaskSettings::default() });
     assert_eq!(request("PUT", &path(&other_task(), ""), &[("authorization", &admin), json], &body).0, 201);
     let (_, issued) = request("POST", &path(&other_task(), "/seeds"), &[json], b"{\"count\": 2}");
     let issued: serde_json::Value = serde_json::from_str(&issued).unwrap();

@@ -66,7 +66,7 @@ fn a_connection_without_requests_is_closed_after_its_time() {
 #[test]
 fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not() {
     let data = tempdir().unwrap();
-    let settings = ServerConfig { max_connections: 3, ..config(data.path()) };
+    let settings = ServerConfig { max_connections: 3, max_client_connections: Some(3), ..config(data.path()) };
     let server = Running::start(settings, &[task()]);
     let body = bytes_of(&reports(&task(), 1, 2));
     let mut first = Wire::connect(server.address);

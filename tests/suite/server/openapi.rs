@@ -69,8 +69,8 @@ fn answers_have_the_members_of_the_document() {
         expires: Some(2),
         retention: Some(1),
         origins: Some(vec![]),
-        issued_ids: true,
-        range_check: true,
+        issued_ids: Some(true),
+        range_check: Some(true),
         open_recovery: Some(true),
     };
     let all = serde_json::to_value(all).unwrap();

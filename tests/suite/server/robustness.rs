@@ -29,11 +29,16 @@ impl Installed {
         let start = Instant::now();
         let path = folder.join("task.json");
         std::fs::write(&path, task().to_json()).unwrap();
+        // All that connect here have one address.
+        let config = folder.join("config.toml");
+        std::fs::write(&config, "issued_ids = false\nmax_client_connections = 16384\n").unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.join("data"))
             .arg("--task")
             .arg(path)
+            .arg("--config")
+            .arg(config)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -1,7 +1,7 @@
 //! HTTP by hand, one connection after the other's manners: for what a well-behaved client does not do.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use ldp_pca::task::Task;
@@ -17,7 +17,24 @@ impl Wire {
     }
 
     pub fn try_connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        Self::new(TcpStream::connect(address)?)
+    }
+
+    /// From another address of this machine: Linux has all of 127.0.0.0/8.
+    pub fn connect_from(from: &str, address: SocketAddr) -> Self {
+        let from: IpAddr = from.parse().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let connected = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4()?;
+            socket.bind(SocketAddr::new(from, 0))?;
+            socket.connect(address).await?.into_std()
+        });
+        let stream = connected.unwrap();
+        stream.set_nonblocking(false).unwrap();
+        Self::new(stream).unwrap()
+    }
+
+    fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(20)))?;
         Ok(Self(stream))
@@ -40,6 +57,19 @@ impl Wire {
         let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n");
         self.0.write_all(request.as_bytes()).ok()?;
         self.read_answer().ok()
+    }
+
+    /// Asks as a proxy does for somebody else, and reads the head of the answer alone: that of a stream has no end.
+    pub fn get_for(&mut self, client: &str, path: &str) -> u16 {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: {client}\r\n\r\n").as_bytes());
+        self.read_status()
+    }
+
+    /// The status of an answer that may go on.
+    pub fn read_status(&mut self) -> u16 {
+        let mut head = [0; 12];
+        self.0.read_exact(&mut head).unwrap();
+        std::str::from_utf8(&head[9..]).unwrap().parse().unwrap()
     }
 
     /// Announces reports, which are still to come.

@@ -6,6 +6,7 @@ export {
   debiasedContribution,
   encode,
   init,
+  issuedId,
   LdpPcaError,
   Randomizer,
   recommendedMechanism,

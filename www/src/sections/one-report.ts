@@ -29,7 +29,7 @@ type Choice = Values<typeof FIELDS>;
 const NOTES = {
   "double-cap":
     "Random directions are drawn in public, and the report names one of them: more likely one that the record lies along.",
-  gaussian: "Noise of a normal law is added to every number. With a small probability δ the promise may fail.",
+  gaussian: "Noise of a normal law is added to every number. Its far tails are why the promise has a δ.",
 };
 const MANY = 2000;
 /** Milliseconds at a time for many reports, so that the page stays smooth. */
@@ -171,7 +171,7 @@ class View {
 /** The public parameters of a collection of these answers. */
 function taskOf(lab: Lab, { mechanism, epsilon }: Choice): Parameters<Lab["Task"]["parse"]>[0] {
   return JSON.stringify({
-    version: 1,
+    version: 2,
     schema: { columns: ACTIVITIES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING.most })) },
     bounding: { type: "unit-norm" },
     mechanism: lab.recommendedMechanism({ type: mechanism, epsilon }),

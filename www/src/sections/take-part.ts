@@ -6,7 +6,7 @@ import { Away, follow, type Listener, listTasks, NoAggregator, PATIENCE_MS, type
 import { showBytes } from "../bytes.js";
 import { componentLists } from "../components.js";
 import { type Context, element } from "../context.js";
-import { EmptyField, RecordForm } from "../form.js";
+import { NoNumber, RecordForm } from "../form.js";
 import { counted, number } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
 import { guaranteeInWords } from "../words.js";
@@ -29,6 +29,8 @@ interface Shown {
   readonly form: RecordForm;
   readonly names: readonly string[];
   report?: Report;
+  /** Of the next report: the aggregator takes no others. One that takes any gives none. */
+  id?: Promise<string | undefined>;
 }
 
 export async function start(_root: HTMLElement, { lab }: Context): Promise<void> {
@@ -51,14 +53,14 @@ class TakePart implements Listener {
     part("look").addEventListener("click", () => void this.look());
     part("form").addEventListener("submit", (event) => {
       event.preventDefault();
-      if (this.#randomize()) part("report").scrollIntoView({ block: "nearest" });
+      void this.#randomize().then((made) => made && part("report").scrollIntoView({ block: "nearest" }));
     });
     part("form").addEventListener("input", () => this.#showOwnRecord());
     part("example").addEventListener("click", () => {
       this.#shown?.form.fillWithExample();
       this.#showOwnRecord();
     });
-    part("again").addEventListener("click", () => this.#randomize());
+    part("again").addEventListener("click", () => void this.#randomize());
     part("send").addEventListener("click", () => void this.#send());
     part("task").addEventListener("change", () => void this.#open(part<HTMLSelectElement>("task").value));
     part("rank").addEventListener("change", () => this.#follow());
@@ -131,6 +133,7 @@ class TakePart implements Listener {
     for (const name of ["record", "report", "recovery"]) part(name).hidden = false;
     this.#showOwnRecord();
     this.#follow();
+    this.#askForId(this.#shown);
   }
 
   #follow(): void {
@@ -156,17 +159,37 @@ class TakePart implements Listener {
     }
   }
 
+  /** Begins to ask for the next report's id, before anybody waits for it. */
+  #askForId(shown: Shown): void {
+    delete shown.id;
+    this.#id(shown).catch(() => {});
+  }
+
+  /** The next report's id; after a failure it is asked for anew. */
+  #id(shown: Shown): Promise<string | undefined> {
+    shown.id ??= this.#lab.issuedId(shown.task, { url: ".", retries: 2 }).catch((error: unknown) => {
+      delete shown.id;
+      throw error;
+    });
+    return shown.id;
+  }
+
   /** Makes a new report; says whether it could be made. */
-  #randomize(): boolean {
-    if (!this.#shown) return false;
-    const { form, randomizer } = this.#shown;
+  async #randomize(): Promise<boolean> {
+    const shown = this.#shown;
+    if (!shown) return false;
+    const { form, randomizer } = shown;
     try {
-      this.#setReport(randomizer.randomize(form.read()));
+      // What is wrong with the record is said at once.
+      form.read();
+      const id = await this.#id(shown);
+      if (this.#shown !== shown) return false;
+      this.#setReport(randomizer.randomize(form.read(), { id }));
       this.#showProblem(undefined);
       return true;
     } catch (error) {
       this.#showProblem(error);
-      if (error instanceof EmptyField) form.focus(error.input);
+      if (error instanceof NoNumber) form.focus(error.input);
       return false;
     }
   }
@@ -202,6 +225,8 @@ class TakePart implements Listener {
     this.#say("sent", "Sending…");
     try {
       await this.#lab.submit(report, { url: ".", retries: 2 });
+      // An id is for one report.
+      if (this.#shown?.task.digest === report.taskDigest) this.#askForId(this.#shown);
       if (this.#shown?.report !== report) return;
       this.#say("sent", "Counted. A further report from you would spend the privacy promise once more.");
     } catch (error) {

@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 use std::sync::LazyLock;
 
-use super::super::candidates::TABLE;
+use super::super::candidates::{END, TABLE};
 use super::chacha::{CONSTANTS, DOUBLE_ROUND, WORDS};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
@@ -61,8 +61,10 @@ struct Tables {
     base: [[i8; 64]; 2],
     /// The t from which on it is one more; 16 for never.
     step: [[i8; 64]; 2],
-    /// The last 256 entries, one by one.
+    /// The last 256 entries, one by one. (The last four are in `end`.)
     tail: [[i8; 64]; 4],
+    /// The entries of the 64 largest numbers of 16 bits.
+    end: [i8; 64],
 }
 
 /// The segments from this one on are in the tail.
@@ -70,7 +72,7 @@ const TAIL: i8 = 112;
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     let upper = &TABLE[2048..];
-    let mut tables = Tables { base: [[0; 64]; 2], step: [[16; 64]; 2], tail: [[0; 64]; 4] };
+    let mut tables = Tables { base: [[0; 64]; 2], step: [[16; 64]; 2], tail: [[0; 64]; 4], end: *END };
     for (segment, values) in upper.chunks_exact(16).enumerate() {
         let more = values.iter().take_while(|&&value| value == values[0]).count();
         tables.base[segment / 64][segment % 64] = values[0];
@@ -88,6 +90,7 @@ fn expand(key: &[u32; 4], lanes: &Lanes, tables: &Tables, blocks: &mut [[i8; PER
     let base = tables.base.each_ref().map(|part| load_bytes(part));
     let step = tables.step.each_ref().map(|part| load_bytes(part));
     let tail = tables.tail.each_ref().map(|part| load_bytes(part));
+    let end = load_bytes(&tables.end);
     // Of each 64-bit word the eight bits from 12 k + 4 on, and those from 12 k on, for k = 0 … 4 (and three to spare).
     let upper_bits = _mm512_set1_epi64(i64::from_le_bytes([4, 16, 28, 40, 52, 52, 52, 52]));
     let lower_bits = _mm512_set1_epi64(i64::from_le_bytes([0, 12, 24, 36, 48, 48, 48, 48]));
@@ -111,7 +114,17 @@ fn expand(key: &[u32; 4], lanes: &Lanes, tables: &Tables, blocks: &mut [[i8; PER
             _mm512_permutex2var_epi8(tail[0], place, tail[1]),
             _mm512_permutex2var_epi8(tail[2], place, tail[3]),
         );
-        let magnitude = _mm512_mask_blend_epi8(in_tail, body, one_by_one);
+        let mut magnitude = _mm512_mask_blend_epi8(in_tail, body, one_by_one);
+        // The ten upper bits of the number are set.
+        let both = _mm512_ternarylogic_epi64::<0xe0>(segment, place, _mm512_set1_epi8(3));
+        let at_end = _mm512_cmpeq_epi8_mask(both, minus_one);
+        if at_end != 0 {
+            // The two lower bits of the number, and the four highest of its word.
+            let shared = inverted(_mm512_multishift_epi64_epi8(_mm512_set1_epi8(60), words), negative);
+            let upper = _mm512_slli_epi16::<4>(place);
+            let number = _mm512_ternarylogic_epi64::<0xca>(_mm512_set1_epi8(0x30), upper, shared);
+            magnitude = _mm512_mask_permutexvar_epi8(magnitude, at_end, number, end);
+        }
         let value = _mm512_mask_sub_epi8(magnitude, negative, _mm512_setzero_si512(), magnitude);
         let value = _mm512_permutexvar_epi8(five_of_eight, value);
         let (start, end) = block.split_at_mut(32);

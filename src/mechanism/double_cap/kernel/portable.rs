@@ -1,6 +1,6 @@
 //! The kernels in plain Rust, for every machine.
 
-use super::super::candidates::TABLE;
+use super::super::candidates::{self, TABLE};
 use super::chacha::{self, WORDS};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
@@ -32,12 +32,10 @@ pub(super) fn expand<const WIDTH: usize>(key: &[u32; 4], lanes: &Lanes, blocks: 
     for (group, part) in blocks.chunks_exact_mut(WIDTH).enumerate() {
         let words: [[u32; WIDTH]; WORDS] = chacha::blocks(key, lanes, group * WIDTH);
         for (lane, block) in part.iter_mut().enumerate() {
-            for (pair, values) in block.chunks_exact_mut(5).enumerate() {
-                let word = u64::from(words[2 * pair][lane]) | u64::from(words[2 * pair + 1][lane]) << 32;
-                for (position, value) in values.iter_mut().enumerate() {
-                    *value = table[(word >> (12 * position) & 0xfff) as usize];
-                }
-            }
+            let numbers = core::array::from_fn(|pair| {
+                u64::from(words[2 * pair][lane]) | u64::from(words[2 * pair + 1][lane]) << 32
+            });
+            candidates::expand(&numbers, block, table);
         }
     }
 }

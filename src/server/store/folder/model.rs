@@ -250,7 +250,10 @@ impl Life {
             match outcome {
                 Ok(outcome) => {
                     let accepted = new.len() as u64;
-                    assert_eq!(outcome, Committed { accepted, duplicate: reports.len() as u64 - accepted });
+                    assert_eq!(
+                        outcome,
+                        Committed { accepted, duplicate: reports.len() as u64 - accepted, conflicting: 0 }
+                    );
                     expected.doubtful.retain(|id, _| !new.contains_key(id));
                     expected.counted.extend(new);
                 }

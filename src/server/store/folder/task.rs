@@ -1,6 +1,7 @@
 //! One task of a folder: how it is opened, and what requests see of it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
@@ -15,7 +16,7 @@ use crate::aggregate::Aggregate;
 use crate::report::ReportId;
 use crate::server::store::queue::{CommitQueue, hold};
 use crate::server::store::{
-    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings,
+    Batch, BoxFuture, CommitError, Committed, Counts, Damage, Mark, StoreError, TaskReports, TaskSettings, mark,
 };
 use crate::task::Task;
 
@@ -31,7 +32,7 @@ pub(in crate::server) struct FolderTask {
 
 /// What the files of a task and the manifest come to.
 struct Loaded {
-    ids: HashSet<ReportId>,
+    ids: HashMap<ReportId, Option<Mark>>,
     aggregate: Aggregate,
     damage: Damage,
     /// The segment to go on with, and the ids in it.
@@ -97,9 +98,10 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         let problem = format!("the sum is of {} reports and the segments have {sealed}", aggregate.records());
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
-    let mut ids = HashSet::with_capacity(sealed as usize);
+    let mut ids = HashMap::with_capacity(sealed as usize);
     for row in &rows {
-        ids.extend(row.ids.as_chunks::<16>().0.iter().map(|id| ReportId::new(*id)));
+        // The manifest has no marks: of these a second report with another payload is a duplicate like others.
+        ids.extend(row.ids.as_chunks::<16>().0.iter().map(|id| (ReportId::new(*id), None)));
     }
     let mut unlisted = unlisted(place, &rows)?;
     let live = unlisted.last_entry().filter(|last| matches!(last.get(), SegmentFile::Open(_))).map(|last| *last.key());
@@ -114,7 +116,10 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     for (number, file) in unlisted {
         let mut segment_ids = Vec::new();
         let replayed = place.replay(file, &mut |reports| {
-            reports.retain(|report| loaded.ids.insert(report.id()));
+            reports.retain(|report| match loaded.ids.entry(report.id()) {
+                Entry::Occupied(_) => false,
+                Entry::Vacant(place) => place.insert(Some(mark(&report.to_bytes()))).is_some(),
+            });
             segment_ids.extend(reports.iter().flat_map(|report| *report.id().as_bytes()));
             place.add(&mut loaded.aggregate, reports);
         })?;

@@ -1,7 +1,8 @@
 //! One thread per task writes: it takes all batches that wait, appends what is new, syncs once, counts, and then
 //! answers them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -11,14 +12,14 @@ use super::segment::{Segment, open_path};
 use crate::aggregate::MAX_RECORDS;
 use crate::report::ReportId;
 use crate::server::store::queue::{self, Waiting, Waits};
-use crate::server::store::{Batch, CommitError, Committed, TaskSettings};
+use crate::server::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 
 /// The writer's own state.
 pub(super) struct Writer {
     pub(super) place: Arc<Place>,
     pub(super) settings: Arc<RwLock<Arc<TaskSettings>>>,
-    /// The ids of all reports.
-    pub(super) ids: HashSet<ReportId>,
+    /// The ids of all reports, with their marks where these were seen since the start.
+    pub(super) ids: HashMap<ReportId, Option<Mark>>,
     /// The segment that is written; made when there is something to write.
     pub(super) segment: Option<Segment>,
     /// The number of the segment after it.
@@ -122,14 +123,19 @@ impl Writer {
         let bytes: &[u8] = &batch.bytes;
         let mut run = 0..0;
         for (index, report) in batch.reports.drain(..).enumerate() {
-            if !self.ids.insert(report.id()) {
-                outcome.duplicate += 1;
-                continue;
-            }
+            let start = index * report_bytes;
+            let mark = mark(&bytes[start..start + report_bytes]);
+            match self.ids.entry(report.id()) {
+                Entry::Occupied(first) => {
+                    outcome.duplicate += 1;
+                    outcome.conflicting += u64::from(first.get().is_some_and(|first| first != mark));
+                    continue;
+                }
+                Entry::Vacant(place) => place.insert(Some(mark)),
+            };
             outcome.accepted += 1;
             fresh.ids.push(report.id());
             reports.push(report);
-            let start = index * report_bytes;
             if run.end != start {
                 fresh.runs.extend((!run.is_empty()).then(|| &bytes[run.clone()]));
                 run = start..start;

@@ -15,7 +15,7 @@ use super::schema::LOCKS;
 use super::state::Awaited;
 use super::task::Shared;
 use crate::report::{Report, ReportId, report_bytes};
-use crate::server::store::{Batch, CommitError, Committed, TaskSettings};
+use crate::server::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 
 /// What is in the database after a transaction.
 pub(super) struct Commit {
@@ -115,30 +115,68 @@ async fn store(
             .await
             .map_err(|error| unwritten(&error))?;
     }
+    let marks = marks(client, shared, batches, &rows, &new).await?;
     let awaited = (!new.is_empty()).then(|| Pending::new(shared, transaction.id));
     // A time limit that ended the wait for a standby would end it with success.
     client.batch_execute("SET LOCAL statement_timeout = 0; COMMIT").await.map_err(|error| uncommitted(&error))?;
     let mut left = new.clone();
     let outcomes = (0..batches.len())
         .map(|index| {
-            refusals.get(&index).map_or_else(|| Ok(outcome(index, &batches[index], &mut left)), |e| Err(e.clone()))
+            refusals.get(&index).map_or_else(
+                || Ok(outcome(index, &batches[index], report_bytes, &mut left, &marks)),
+                |e| Err(e.clone()),
+            )
         })
         .collect();
     Ok(Commit { outcomes, new, awaited: awaited.map(Pending::committed) })
 }
 
 /// What became of a batch that was written. Of reports with the same id the first is the new one.
-fn outcome(index: usize, batch: &Batch, new: &mut HashMap<ReportId, usize>) -> Committed {
+fn outcome(
+    index: usize,
+    batch: &Batch,
+    report_bytes: usize,
+    new: &mut HashMap<ReportId, usize>,
+    marks: &HashMap<ReportId, Mark>,
+) -> Committed {
     let mut outcome = Committed::default();
-    for report in &batch.reports {
+    for (report, bytes) in batch.reports.iter().zip(batch.bytes.chunks_exact(report_bytes)) {
         if new.get(&report.id()) == Some(&index) {
             new.remove(&report.id());
             outcome.accepted += 1;
         } else {
             outcome.duplicate += 1;
+            outcome.conflicting += u64::from(marks.get(&report.id()).is_some_and(|first| *first != mark(bytes)));
         }
     }
     outcome
+}
+
+/// The marks of the reports that are there, under the ids of which there are duplicates in the batches.
+async fn marks(
+    client: &Client,
+    shared: &Shared,
+    batches: &[Batch],
+    rows: &Rows<'_>,
+    new: &HashMap<ReportId, usize>,
+) -> Result<HashMap<ReportId, Mark>, CommitError> {
+    if batches.iter().map(|batch| batch.reports.len()).sum::<usize>() == new.len() {
+        return Ok(HashMap::new());
+    }
+    let mut marks: HashMap<ReportId, Mark> =
+        rows.iter().map(|(id, (_, report))| (ReportId::new(*id), mark(report))).collect();
+    let known: Vec<&[u8]> =
+        rows.keys().filter(|id| !new.contains_key(&ReportId::new(**id))).map(|id| &id[..]).collect();
+    if !known.is_empty() {
+        let query = format!(
+            "SELECT id, substring(report FROM octet_length(report) - 3) FROM ldp_pca.reports_{} WHERE id = ANY($1)",
+            shared.number
+        );
+        let found =
+            client.query_typed(&query, &[(&known, Type::BYTEA_ARRAY)]).await.map_err(|error| unwritten(&error))?;
+        marks.extend(found.iter().map(|row| (report_id(row.get(0)), mark(row.get(1)))));
+    }
+    Ok(marks)
 }
 
 /// Reports by id, in its order: the batch that each comes from, and its bytes.

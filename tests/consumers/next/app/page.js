@@ -1,6 +1,6 @@
 "use client";
 
-import { init, Randomizer, submit, Task } from "ldp-pca";
+import { init, issuedId, Randomizer, submit, Task } from "ldp-pca";
 import * as worker from "ldp-pca/worker";
 import { useEffect } from "react";
 
@@ -8,7 +8,7 @@ import { participateInPage } from "../participate.js";
 
 export default function Page() {
   useEffect(() => {
-    participateInPage({ init, Randomizer, submit, Task }, worker);
+    participateInPage({ init, issuedId, Randomizer, submit, Task }, worker);
   }, []);
   return <p>Next</p>;
 }

@@ -86,6 +86,7 @@ async fn serves_until_killed() {
     let config = ServerConfig {
         store: Some(Secret::new(address)),
         listen: ([127, 0, 0, 1], 0).into(),
+        issued_ids: false,
         ..ServerConfig::new(std::env::var_os(DATA).expect("the test that starts this names a folder"))
     };
     let server = Server::bind(config, vec![small_task()]).await.unwrap();
@@ -219,7 +220,7 @@ fn a_commit_whose_answer_was_lost_counts_once() {
     assert!(matches!(aggregator.commit(&task, &reports[10..20]), Err(CommitError::Unknown(_))));
     assert!(!armed.load(SeqCst));
     eventually("what was committed is counted", || aggregator.records(&task) == 20);
-    assert_eq!(aggregator.commit(&task, &reports), Ok(Committed { accepted: 10, duplicate: 20 }));
+    assert_eq!(aggregator.commit(&task, &reports), Ok(Committed { accepted: 10, duplicate: 20, conflicting: 0 }));
     assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
 }
 
@@ -241,7 +242,7 @@ fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
     restored.restore(&dump);
     let aggregators: Vec<Aggregator> = (0..2).map(|_| Aggregator::open(&restored.address(), &[])).collect();
     assert_eq!(aggregators[0].aggregate(&task), sum_of(&task, &reports[..40]));
-    assert_eq!(aggregators[1].commit(&task, &reports), Ok(Committed { accepted: 20, duplicate: 40 }));
+    assert_eq!(aggregators[1].commit(&task, &reports), Ok(Committed { accepted: 20, duplicate: 40, conflicting: 0 }));
     for aggregator in &aggregators {
         eventually("all are counted", || aggregator.records(&task) >= 60);
         assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
@@ -266,6 +267,7 @@ fn a_server_forgets_what_it_computed_of_a_task_that_another_deleted() {
         listen: ([127, 0, 0, 1], 0).into(),
         minimum_batch: 1,
         open_recovery: true,
+        issued_ids: false,
         ..ServerConfig::new(data.path())
     };
     let runtime = Runtime::new().unwrap();

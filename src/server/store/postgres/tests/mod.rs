@@ -135,7 +135,8 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-const ACCEPTED_ALL: fn(u64) -> Result<Committed, CommitError> = |accepted| Ok(Committed { accepted, duplicate: 0 });
+const ACCEPTED_ALL: fn(u64) -> Result<Committed, CommitError> =
+    |accepted| Ok(Committed { accepted, duplicate: 0, conflicting: 0 });
 
 #[test]
 fn every_aggregator_has_the_sum_that_a_folder_has() {
@@ -175,10 +176,20 @@ fn what_an_aggregator_acknowledged_it_has_counted() {
     let aggregator = Aggregator::open_with(&cluster.address(), slice::from_ref(&task), aloof).unwrap();
     let reports = reports(&task, 3, 30);
     let twice = [&reports[..10], &reports[..5]].concat();
-    assert_eq!(aggregator.commit(&task, &twice), Ok(Committed { accepted: 10, duplicate: 5 }));
-    assert_eq!(aggregator.commit(&task, &reports), Ok(Committed { accepted: 20, duplicate: 10 }));
+    assert_eq!(aggregator.commit(&task, &twice), Ok(Committed { accepted: 10, duplicate: 5, conflicting: 0 }));
+    assert_eq!(aggregator.commit(&task, &reports), Ok(Committed { accepted: 20, duplicate: 10, conflicting: 0 }));
     let counts = aggregator.reports_of(&task).counts();
     assert_eq!((counts.records, counts.duplicates), (30, 15));
+    // An id with another payload conflicts, with what is stored and with what comes in the same batch.
+    let record = task.bound(vec![1.0; task.schema().dimension()]).unwrap();
+    let other = |first: &Report| {
+        let mut made = std::iter::repeat_with(|| task.randomize_with_id(&record, first.id()).unwrap());
+        made.find(|made| made != first).unwrap()
+    };
+    let new = self::reports(&task, 4, 1).remove(0);
+    let batch = [other(&reports[0]), reports[1].clone(), new.clone(), other(&new)];
+    assert_eq!(aggregator.commit(&task, &batch), Ok(Committed { accepted: 1, duplicate: 3, conflicting: 2 }));
+    let reports = [&reports[..], &[new]].concat();
     assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
 }
 
@@ -258,7 +269,10 @@ fn a_quota_holds_over_all_aggregators() {
     for aggregator in &aggregators {
         eventually("all are counted", || aggregator.records(&task) == records);
         // What is there needs no room.
-        assert_eq!(aggregator.commit(&task, &reports[..7]), Ok(Committed { accepted: 0, duplicate: 7 }));
+        assert_eq!(
+            aggregator.commit(&task, &reports[..7]),
+            Ok(Committed { accepted: 0, duplicate: 7, conflicting: 0 })
+        );
         assert_eq!(*aggregator.reports_of(&task).settings(), settings);
     }
     aggregators[1].store.put(task.clone(), TaskSettings::default()).unwrap();
@@ -277,7 +291,10 @@ fn after_the_end_of_a_task_only_what_is_there_is_answered() {
     for max_records in [None, Some(15)] {
         let settings = TaskSettings { max_records, ..TaskSettings::default() };
         aggregator.store.put(task.clone(), settings).unwrap();
-        assert_eq!(aggregator.commit_batch(&task, late(&reports[..10])), Ok(Committed { accepted: 0, duplicate: 10 }));
+        assert_eq!(
+            aggregator.commit_batch(&task, late(&reports[..10])),
+            Ok(Committed { accepted: 0, duplicate: 10, conflicting: 0 })
+        );
         assert_eq!(aggregator.commit_batch(&task, late(&reports[5..11])), Err(CommitError::Expired(7)));
         assert_eq!(aggregator.records(&task), 10);
     }

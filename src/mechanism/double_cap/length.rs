@@ -1,0 +1,105 @@
+//! How long candidates are, in units of the scale: what one report can do at most (`mechanism::pull`).
+
+use super::candidates::{LARGEST_MAGNITUDE, TABLE, TABLE_SECOND_MOMENT, of_magnitudes};
+
+/// The largest `|z|^2 / scale^2` of any vector of `rows` entries of the table, which some id has.
+pub(super) fn longest_squared(rows: usize) -> f64 {
+    rows as f64 * f64::from(LARGEST_MAGNITUDE).powi(2) / TABLE_SECOND_MOMENT
+}
+
+/// What `|z|^2 / scale^2` of the longest of `candidates` random vectors of `rows` entries exceeds with probability at
+/// most `e^-exponent`.
+///
+/// For every s > 0 (Chernoff, and a union over the candidates)
+///
+/// ```text
+/// P[some |z|^2 > t] <= candidates E[e^(s |z|^2)] e^(-s t)
+/// ```
+///
+/// which is `e^-exponent` at `t = (ln E[e^(s |z|^2)] + ln(candidates) + exponent) / s`. The expectation is exact: the words of
+/// a candidate are independent, and so are the five entries v of a word given the number n that they share, so each full word
+/// has the factor `mean over n of E[e^(s v^2) | n]^5`. Every s is good; the best of some is taken.
+pub(super) fn unlikely_squared(rows: usize, candidates: u32, exponent: f64) -> f64 {
+    let law = Law::new();
+    let log_of_all = f64::from(candidates).ln() + exponent;
+    let bound = |s: f64| {
+        let last = rows % 5;
+        let of_words = (rows / 5) as f64 * law.log_moment(s, 5) + if last > 0 { law.log_moment(s, last) } else { 0.0 };
+        (of_words + log_of_all) / s
+    };
+    // From where 100,000 rows want it to where a single one does.
+    (-40..=16).map(|step| bound(libm::exp2(f64::from(step) / 4.0))).fold(f64::INFINITY, f64::min)
+}
+
+/// The squares of the table's entries over `scale^2`: how many of the 4096 numbers have which, where the shared number does
+/// not matter, and the others for each of its 16 values.
+struct Law {
+    inner: Vec<(f64, f64)>,
+    ends: [[f64; 8]; 16],
+}
+
+impl Law {
+    fn new() -> Self {
+        let square = |value: i8| f64::from(value).powi(2) / TABLE_SECOND_MOMENT;
+        let mut counts = vec![0u32; LARGEST_MAGNITUDE as usize + 1];
+        TABLE[4..4092].iter().for_each(|value| counts[usize::from(value.unsigned_abs())] += 1);
+        let inner = counts.iter().zip(0i8..=i8::MAX).filter(|(count, _)| **count > 0);
+        Self {
+            inner: inner.map(|(&count, magnitude)| (square(magnitude), f64::from(count))).collect(),
+            ends: core::array::from_fn(|shared| {
+                let numbers = [0, 1, 2, 3, 4092, 4093, 4094, 4095u16];
+                numbers.map(|number| square(of_magnitudes(16 * number + shared as u16)))
+            }),
+        }
+    }
+
+    /// `ln E[e^(s (v_1^2 + … + v_k^2))]` for k entries of one word, `count` of them.
+    fn log_moment(&self, s: f64, count: usize) -> f64 {
+        // The largest exponent is taken out, so that nothing overflows.
+        let largest = f64::from(LARGEST_MAGNITUDE).powi(2) / TABLE_SECOND_MOMENT;
+        let term = |square: f64| (s * (square - largest)).exp();
+        let inner: f64 = self.inner.iter().map(|&(square, numbers)| numbers * term(square)).sum();
+        let given = |ends: &[f64; 8]| (inner + ends.iter().map(|&square| term(square)).sum::<f64>()) / 4096.0;
+        let mean = self.ends.iter().map(|ends| given(ends).powi(count as i32)).sum::<f64>() / 16.0;
+        count as f64 * s * largest + mean.ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One row and one candidate, where the law is the table's own.
+    #[test]
+    fn the_bound_is_no_less_than_the_quantile_of_the_table() {
+        for exponent in [0.5, 2.0, 5.0] {
+            let bound = unlikely_squared(1, 1, exponent);
+            let squares = (0..=u16::MAX).map(|number| f64::from(of_magnitudes(number)).powi(2) / TABLE_SECOND_MOMENT);
+            let beyond = squares.filter(|&square| square > bound).count();
+            assert!(beyond as f64 / 65_536.0 <= libm::exp(-exponent), "{exponent}: {beyond} beyond {bound}");
+        }
+    }
+
+    /// The law is the table's: the second moment of an entry is exact, as the slope of the moment at 0.
+    #[test]
+    fn the_law_has_the_second_moment_of_the_table() {
+        for count in 1..=5 {
+            let slope = Law::new().log_moment(1e-6, count) / 1e-6;
+            assert!((slope - count as f64).abs() < 1e-4, "{count}: {slope}");
+        }
+    }
+
+    /// For many rows a candidate's squared length is nearly normal with mean `rows` and variance `2 rows`.
+    #[test]
+    fn the_bound_is_close_to_that_of_normal_entries() {
+        for rows in [40, 116, 1000, 30_000] {
+            let (r, exponent) = (rows as f64, 27.7);
+            let of_chi_squared = r + 2.0 * (r * exponent).sqrt() + 2.0 * exponent;
+            let bound = unlikely_squared(rows, 1, exponent);
+            assert!(
+                bound < of_chi_squared && bound > r + 1.9 * (r * exponent).sqrt(),
+                "{rows}: {bound} {of_chi_squared}"
+            );
+        }
+    }
+}

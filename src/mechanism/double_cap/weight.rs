@@ -1,0 +1,162 @@
+//! The weight of a candidate inside the cap: an exact integer, the same on every machine.
+//!
+//! `W = floor(2^32 e^epsilon)`, where epsilon is the real number that the 64-bit floating-point number is. Only integers
+//! are used, so that two clients cannot disagree, and W never exceeds `2^32 e^epsilon`.
+//!
+//! # Argument
+//! With epsilon = m / 2^s, m < 2^53, and in units of 2^-64, the terms of the series are `t_0 = 2^96` and
+//! `t_n = floor(floor(t_(n-1) m / 2^s) / n)`, until one is 0. Nothing is ever rounded up, so their sum S is at most
+//! `2^96 e^epsilon`. Each step loses less than 2, and what is lost in step n would have come back in step n and all later
+//! ones, `1 + epsilon / (n+1) + epsilon^2 / ((n+1) (n+2)) + … <= e^epsilon` times. So after N steps S is short by less
+//! than `2 N e^epsilon`. Where `floor(S / 2^64)` is the same for both ends of that interval, it is W. Elsewhere W is not
+//! known and the epsilon is refused: that is one in 2^31 at epsilon = 16, one in 2^50 at 4.
+
+use crate::mechanism::MechanismError;
+use crate::privacy::Epsilon;
+
+/// From 31 ln 2 on W needs 64 bits. Below it, the largest product is `t_20 m / 2^s` < 2^128.
+const LARGEST_EPSILON: f64 = 21.48;
+
+/// W for an epsilon of at least 1e-6; `None` where it does not fit 63 bits.
+///
+/// # Errors
+/// [`MechanismError::UnknownWeight`] for the rare epsilon of which the arithmetic cannot tell it.
+pub(super) fn cap_weight(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
+    let epsilon = epsilon.value();
+    if epsilon > LARGEST_EPSILON {
+        return Ok(None);
+    }
+    let (lower, upper) = bounds(epsilon);
+    if lower >> 64 == upper >> 64 {
+        Ok(Some((lower >> 64) as u64))
+    } else {
+        Err(MechanismError::UnknownWeight { epsilon })
+    }
+}
+
+/// Bounds on `2^96 e^epsilon`, the lower one included, the upper one not.
+fn bounds(epsilon: f64) -> (u128, u128) {
+    let bits = epsilon.to_bits();
+    let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
+    // epsilon = mantissa / 2^shift; the shift is 48 for 16, 72 for 1e-6.
+    let shift = 1075 - (bits >> 52) as u32;
+    let (mut term, mut sum, mut steps) = (1u128 << 96, 0u128, 0u32);
+    while term > 0 {
+        sum += term;
+        steps += 1;
+        term = quotient(product(term, mantissa, shift), u64::from(steps));
+    }
+    // e^epsilon is below S / 2^96 + 1, since the sum is short by less than 2^96.
+    let short = u128::from(2 * steps) * ((sum >> 96) + 2);
+    (sum, sum + short)
+}
+
+/// `floor(term × mantissa / 2^shift)`.
+fn product(term: u128, mantissa: u64, shift: u32) -> u128 {
+    let times = |half: u64| u128::from(half) * u128::from(mantissa);
+    let low = times(term as u64);
+    let high = times((term >> 64) as u64) + (low >> 64);
+    if shift < 64 { high << (64 - shift) | u128::from(low as u64 >> shift) } else { high >> (shift - 64) }
+}
+
+/// `floor(number / divisor)` for a divisor below 2^32, digit by digit in base 2^32: the general division of such integers
+/// would be a kilobyte of every client.
+fn quotient(number: u128, divisor: u64) -> u128 {
+    let mut rest = 0;
+    (0..4).rev().fold(0, |quotient, place| {
+        let digits = rest << 32 | u64::from((number >> (32 * place)) as u32);
+        rest = digits % divisor;
+        quotient << 32 | u128::from(digits / divisor)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::tests::epsilon;
+
+    #[test]
+    fn quotients_are_those_of_the_general_division() {
+        for number in [0, 1, u128::MAX, 1 << 96, (1 << 127) + 12_345, 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef] {
+            for divisor in [1, 2, 3, 7, 107, u32::MAX] {
+                assert_eq!(quotient(number, divisor.into()), number / u128::from(divisor), "{number} / {divisor}");
+            }
+        }
+    }
+
+    /// floor(2^32 e^epsilon) of the exact 64-bit number, computed with 80 digits by scripts/tables.py: round numbers,
+    /// multiples of ln 2 (where 2^32 e^epsilon is next to an integer), and both ends.
+    const WEIGHTS: &[(f64, u64)] = &[
+        (1e-6, 4294971590),
+        (1e-5, 4295010245),
+        (0.0009765625, 4299163648),
+        (0.01, 4338132434),
+        (0.1, 4746672949),
+        (0.25, 5514847171),
+        (0.3, 5797599432),
+        (0.5, 7081203937),
+        (core::f64::consts::LN_2, 8589934591),
+        (0.6931471805599454, 8589934592),
+        (0.7, 8649002020),
+        (1.0, 11674931554),
+        (1.1, 12902794824),
+        (1.3862943611198906, 17179869183),
+        (1.5, 19248707987),
+        (2.0, 31735754293),
+        (2.0794415416798357, 34359738367),
+        (2.5, 52323413144),
+        (3.0, 86266724207),
+        (3.4657359027997265, 137438953471),
+        (4.0, 234497268814),
+        (4.5, 386620635015),
+        (5.0, 637429664641),
+        (5.545177444479562, 1099511627775),
+        (6.0, 1732713474316),
+        (6.5, 2856761561133),
+        (7.3, 6357839777246),
+        (8.0, 12803117065094),
+        (10.0, 94602950235157),
+        (11.090354888959125, 281474976710655),
+        (11.090354888959126, 281474976710656),
+        (12.0, 699026506411923),
+        (13.862943611198906, 4503599627370495),
+        (16.0, 38165554074222850),
+        (20.0, 2083768647442498562),
+        (21.48, 9153882479816447385),
+    ];
+
+    #[test]
+    fn the_weight_is_the_exact_floor() {
+        for &(e, expected) in WEIGHTS {
+            assert_eq!(cap_weight(epsilon(e)).unwrap(), Some(expected), "{e}");
+        }
+    }
+
+    /// Found by trying 30 million neighbours: `2^32 e^epsilon` is an integer to 25 binary places.
+    #[test]
+    fn an_epsilon_whose_weight_is_not_known_is_refused() {
+        let e = 21.478999893601276;
+        assert_eq!(cap_weight(epsilon(e)), Err(MechanismError::UnknownWeight { epsilon: e }));
+        assert!(cap_weight(epsilon(e.next_up())).is_ok());
+    }
+
+    #[test]
+    fn an_epsilon_whose_weight_needs_64_bits_has_none() {
+        for e in [21.49, 22.0, 30.0, 700.0] {
+            assert_eq!(cap_weight(epsilon(e)).unwrap(), None, "{e}");
+        }
+    }
+
+    /// The interval holds the real number and is as narrow as the argument says, over the whole range.
+    #[test]
+    fn the_interval_is_narrow() {
+        let mut e = 1e-6;
+        while e < LARGEST_EPSILON {
+            let (lower, upper) = bounds(e);
+            let real = e.exp() * 2f64.powi(96);
+            assert!((lower as f64 / real - 1.0).abs() < 1e-14, "{e}");
+            assert!(((upper - lower) as f64) < 300.0 * (e.exp() + 2.0), "{e}");
+            e *= 1.01;
+        }
+    }
+}

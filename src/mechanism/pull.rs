@@ -1,0 +1,333 @@
+//! How far hostile reports can pull an estimate: a number for what a modified client can do to the result.
+//!
+//! # Statement
+//! Let S be the debiased mean of n reports, m of which are hostile: any bytes that the aggregator takes, chosen with knowledge of the task
+//! and of all other reports. Let S' be the same mean with each hostile report's share replaced by `x x^T` of some record x in the unit ball,
+//! which is what an honest report adds on average. Then every eigenvalue of S is within `m pull / n` of the one of S' in the same place.
+//! For [`Pull::unchecked`] this holds whatever the bytes are. For [`Pull::checked`] it holds for an aggregator that makes the [`Check`].
+//!
+//! # Proof
+//! A report r adds `D(r) / n`, where D debiases one report. So `S - S'` is the sum of m terms `(D(r) - x x^T) / n`, and its operator norm
+//! is at most m/n times the largest `||D(r) - x x^T||`. Eigenvalues of symmetric matrices, in order, differ by no more than the operator norm
+//! of the difference (Weyl 1912). It remains to bound the norm of `D(r) - x x^T` for every payload.
+//!
+//! *Double-cap.* `D(r) = (z z^T / scale^2 - I) / gain`, with z the first d coordinates of a candidate. The eigenvalues of `D(r) - x x^T`
+//! are at most `(|z|^2 / scale^2 - 1) / gain`, because `x x^T` has none below 0, and at least `-1 / gain - 1`. So
+//! `max(|z|^2 / (scale^2 gain), 1 + 1 / gain)` is a bound. It also bounds the difference of any two reports, `(y y^T - z z^T) / (scale^2 gain)`,
+//! whose eigenvalues lie between `-|z|^2` and `|y|^2` over the same number. Hence S' may as well have any other reports in place of the hostile
+//! ones. What is left is the length of candidates ([`length`](super::double_cap)): the longest vector that the table can make if clients choose
+//! their ids, and, for an id that the aggregator drew, what the longest of its J candidates exceeds with probability at most 2^-40.
+//!
+//! *Gaussian.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric matrix whose entries are at most those of
+//! a matrix B in absolute value has at most the operator norm of B (Perron and Frobenius), and for B with a on the diagonal and b off it that is
+//! `a + (d - 1) b`. With the range check, `||D(r)||` is at most the Frobenius norm, which is at most half the root of the permitted
+//! sum of `(2 m + 1)^2` times the larger of the diagonal step and sqrt(2) times the other. `||x x^T|| <= 1` comes on top.
+//!
+//! # What it does not say
+//! How many reports are hostile: one person may send many. And it bounds eigenvalues, not directions: components whose eigenvalues are nearer to
+//! each other than twice the pull of all hostile reports may be turned anywhere in their span.
+
+use serde::Serialize;
+
+/// What one hostile report moves an eigenvalue by, times the number of reports; in the units of bounded records.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pull {
+    /// Whatever the report's bytes are, as long as they decode.
+    pub unchecked: f64,
+    /// Of a report that passes the check.
+    pub checked: f64,
+    /// What the aggregator checks.
+    pub check: Check,
+}
+
+/// What bounds hostile reports beyond strict decoding. An aggregator makes both checks unless it is told otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// It takes only ids that it drew itself. [`Pull::checked`] then holds but for one id in [`UNLUCKY_IDS`].
+    IssuedIds,
+    /// It refuses entries that honest noise hardly ever makes ([`RangeCheck`](super::RangeCheck)).
+    RangeCheck,
+}
+
+/// One issued id in so many may have a longer candidate than [`Pull::checked`] is made of.
+pub const UNLUCKY_IDS: f64 = (1u64 << 40) as f64;
+
+impl Pull {
+    /// From bounds that were computed with a few roundings, each below the margin.
+    pub(super) fn new(unchecked: f64, checked: f64, check: Check) -> Self {
+        const MARGIN: f64 = 1.0 + 1e-12;
+        Self { unchecked: MARGIN * unchecked, checked: MARGIN * checked.min(unchecked), check }
+    }
+
+    /// What `hostile` of `records` reports move an eigenvalue by at most. No more than all reports are hostile.
+    #[must_use]
+    pub fn of(self, hostile: u64, records: u64) -> Self {
+        let share = (hostile.min(records) as f64 / records.max(1) as f64).next_up();
+        self.map(|pull| (share * pull).next_up())
+    }
+
+    /// In units of which one of these is `factor`.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        self.map(|pull| (factor * pull).next_up())
+    }
+
+    /// Both numbers put through a function that does not fall.
+    pub(crate) fn map(self, function: impl Fn(f64) -> f64) -> Self {
+        Self { unchecked: function(self.unchecked), checked: function(self.checked), check: self.check }
+    }
+}
+
+impl Check {
+    /// What holds for a report where the check is made.
+    #[must_use]
+    pub fn condition(self) -> &'static str {
+        match self {
+            Self::IssuedIds => "with an id that the aggregator issued",
+            Self::RangeCheck => "that passes the range check",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha8Rng;
+    use nalgebra::DMatrix;
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::mechanism::double_cap::candidates::Candidates;
+    use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec, RangeCheck, triangle};
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::record::{BoundedRecord, Bounding, Radius};
+    use crate::report::ReportId;
+
+    const KEY: [u8; 16] = [3; 16];
+
+    fn gaussian(dimension: usize, e: f64, calibration: Calibration) -> Mechanism {
+        let spec = MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-6), calibration };
+        spec.build(dimension, Bounding::UnitNorm).unwrap()
+    }
+
+    fn double_cap(dimension: usize, bounding: Bounding, e: f64, candidates: u32, cap: u32) -> Mechanism {
+        MechanismSpec::DoubleCap { epsilon: epsilon(e), candidates, cap }.build(dimension, bounding).unwrap()
+    }
+
+    fn sums(mechanism: &Mechanism, payloads: &[(ReportId, &[u8])]) -> Vec<i64> {
+        let mut sums = vec![0; triangle(mechanism.state_dimension())];
+        mechanism.accumulate(&KEY, payloads, &mut sums);
+        sums
+    }
+
+    /// What one report debiases to.
+    fn debiased(mechanism: &Mechanism, id: ReportId, payload: &[u8]) -> DMatrix<f64> {
+        mechanism.debias(&sums(mechanism, &[(id, payload)]), 1)
+    }
+
+    fn norm(matrix: &DMatrix<f64>) -> f64 {
+        matrix.clone().symmetric_eigenvalues().amax()
+    }
+
+    fn id(number: u64) -> ReportId {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        ReportId::new(bytes)
+    }
+
+    /// The longest candidate of `ids` ids.
+    fn longest(mechanism: &Mechanism, dimension: usize, candidates: u32, ids: u64) -> (ReportId, u32, f64) {
+        let mut best = (id(0), 0, 0.0);
+        for number in 0..ids {
+            for index in 0..candidates {
+                let candidate = Candidates::new(&KEY, id(number), mechanism.state_dimension()).candidate(index);
+                let length: f64 = candidate[..dimension].iter().map(|&value| f64::from(value).powi(2)).sum();
+                if length > best.2 {
+                    best = (id(number), index, length);
+                }
+            }
+        }
+        best
+    }
+
+    fn gaussian_payload(width: usize, value: i64, entries: usize) -> Vec<u8> {
+        value.to_le_bytes()[..width].repeat(entries)
+    }
+
+    /// The attack of a client that puts every entry at an end of its range reaches the bound, but for the record's 1.
+    #[test]
+    fn entries_at_the_end_of_the_range_reach_the_unchecked_bound() {
+        for (dimension, e, calibration, width) in [
+            (1, 2.0, Calibration::Analytic, 1),
+            (40, 2.0, Calibration::Analytic, 1),
+            (30, 1.0, Calibration::Paper, 1),
+            (5, 20.0, Calibration::Analytic, 2),
+        ] {
+            let mechanism = gaussian(dimension, e, calibration);
+            let Pull { unchecked, .. } = mechanism.pull();
+            let entries = triangle(dimension);
+            for end in [-(1i64 << (8 * width - 1)), (1 << (8 * width - 1)) - 1] {
+                let reached = norm(&debiased(&mechanism, id(0), &gaussian_payload(width, end, entries)));
+                assert!(reached + 1.0 <= unchecked * (1.0 + 1e-9), "{dimension} {e}: {reached} {unchecked}");
+                assert!(reached + 1.0 > unchecked * (1.0 - 1e-9), "{dimension} {e}: {reached} {unchecked}");
+            }
+        }
+        let pull = |dimension| gaussian(dimension, 2.0, Calibration::Analytic).pull().unchecked;
+        assert!((pull(40) - 719.3).abs() < 0.1 && (pull(116) - 2070.2).abs() < 0.1, "{} {}", pull(40), pull(116));
+    }
+
+    /// The largest constant matrix that passes the check puts all that the check permits into one direction.
+    #[test]
+    fn a_report_that_just_passes_the_range_check_nearly_reaches_the_checked_bound() {
+        for (dimension, e, calibration, width) in [
+            (40, 2.0, Calibration::Analytic, 1),
+            (60, 1.0, Calibration::Paper, 1),
+            (30, 20.0, Calibration::Analytic, 2),
+        ] {
+            let mechanism = gaussian(dimension, e, calibration);
+            let (range, Pull { checked, check, .. }) = (RangeCheck::new(&mechanism).unwrap(), mechanism.pull());
+            assert_eq!(check, Check::RangeCheck);
+            // Each kind of entry with the number of steps that makes both alike.
+            let step = |diagonal: bool| {
+                let mut one = vec![0u8; mechanism.payload_bytes()];
+                one[if diagonal { 0 } else { width }] = 1;
+                let at = |payload: &[u8]| debiased(&mechanism, id(0), payload)[(0, usize::from(!diagonal))];
+                at(&one) - at(&vec![0; mechanism.payload_bytes()])
+            };
+            let (on, off) = (step(true), step(false));
+            let payload = |entry: f64| -> Vec<u8> {
+                let of = |row, column| ((entry / if row == column { on } else { off }) - 0.5).round() as i64;
+                (0..dimension)
+                    .flat_map(|row| {
+                        (row..dimension).flat_map(move |column| of(row, column).to_le_bytes()[..width].to_vec())
+                    })
+                    .collect()
+            };
+            let mut entry = off;
+            while range.check(&payload(entry * 1.001)).is_ok() {
+                entry *= 1.001;
+            }
+            let reached = norm(&debiased(&mechanism, id(0), &payload(entry))) + 1.0;
+            assert!(reached <= checked && reached > 0.85 * checked, "{dimension} {e}: {reached} {checked}");
+        }
+    }
+
+    /// Grinding few features finds the longest vector that the table can make; with more, what is found stays below.
+    #[test]
+    fn a_ground_id_reaches_the_unchecked_bound_of_double_cap() {
+        for (dimension, bounding, ids, nearly) in [
+            (1, Bounding::UnitNorm, 200, 1.0 - 1e-9),
+            (1, Bounding::Clip { radius: Radius::new(3.0).unwrap() }, 200, 1.0 - 1e-9),
+            (2, Bounding::UnitNorm, 20_000, 0.6),
+        ] {
+            let mechanism = double_cap(dimension, bounding, 2.0, 64, 8);
+            let (id, index, _) = longest(&mechanism, dimension, 64, ids);
+            let Mechanism::DoubleCap(double_cap) = &mechanism else { unreachable!() };
+            // The bound is that of two reports; a report and the mean of none differ by 1 / gain less.
+            let reached = norm(&debiased(&mechanism, id, &(index as u16).to_le_bytes())) + 1.0 / double_cap.gain();
+            let Pull { unchecked, check, .. } = mechanism.pull();
+            assert_eq!(check, Check::IssuedIds);
+            assert!(reached <= unchecked && reached >= nearly * unchecked, "{dimension}: {reached} {unchecked}");
+        }
+    }
+
+    /// The longest of 128,000 random candidates is below the bound, and above half of it: the bound is for 2^40 ids.
+    #[test]
+    fn random_ids_have_no_longer_candidates_than_the_checked_bound() {
+        for dimension in [3, 40, 116] {
+            let mechanism = double_cap(dimension, Bounding::UnitNorm, 2.0, 128, 16);
+            let (id, index, _) = longest(&mechanism, dimension, 128, 1000);
+            let reached = norm(&debiased(&mechanism, id, &(index as u16).to_le_bytes()));
+            let Pull { unchecked, checked, .. } = mechanism.pull();
+            assert!(reached <= checked && reached > 0.5 * checked, "{dimension}: {reached} {checked}");
+            assert!(checked <= unchecked && (dimension < 40 || checked < 0.5 * unchecked), "{checked} {unchecked}");
+        }
+    }
+
+    /// Forty of 200 reports replaced by the worst that there is: no eigenvalue moves further than the statement says, and the
+    /// largest nearly as far.
+    #[test]
+    fn eigenvalues_move_no_further_than_stated() {
+        let (records, hostile, dimension) = (200u64, 40usize, 6);
+        for mechanism in
+            [gaussian(dimension, 2.0, Calibration::Analytic), double_cap(dimension, Bounding::UnitNorm, 2.0, 64, 8)]
+        {
+            let mut rng = ChaCha8Rng::seed_from_u64(17);
+            let record = BoundedRecord::new(vec![1.0, 2.0, 0.0, -1.0, 0.5, 0.0], Bounding::UnitNorm).unwrap();
+            let x = nalgebra::DVector::from_row_slice(record.coordinates());
+            let mut reports: Vec<(ReportId, Vec<u8>)> = (0..records)
+                .map(|_| {
+                    let mut bytes = [0; 16];
+                    rng.fill_bytes(&mut bytes);
+                    let id = ReportId::new(bytes);
+                    (id, mechanism.randomize_with_rng(&record, &KEY, id, &mut rng).unwrap())
+                })
+                .collect();
+            // The honest share of the others, and the mean of the hostile ones had they been honest.
+            let estimate = |reports: &[(ReportId, Vec<u8>)]| {
+                let payloads: Vec<(ReportId, &[u8])> = reports.iter().map(|(id, bytes)| (*id, &bytes[..])).collect();
+                mechanism.debias(&sums(&mechanism, &payloads), reports.len() as u64)
+            };
+            let share = hostile as f64 / records as f64;
+            let honest = estimate(&reports[hostile..]) * (1.0 - share) + &x * x.transpose() * share;
+            for report in &mut reports[..hostile] {
+                *report = match &mechanism {
+                    Mechanism::Gaussian(_) => (report.0, vec![0x80; mechanism.payload_bytes()]),
+                    Mechanism::DoubleCap(_) => {
+                        let (id, index, _) = longest(&mechanism, dimension, 64, 2000);
+                        (id, (index as u16).to_le_bytes().to_vec())
+                    }
+                };
+            }
+            let values = |matrix: DMatrix<f64>| {
+                let mut values: Vec<f64> = matrix.symmetric_eigenvalues().iter().copied().collect();
+                values.sort_by(f64::total_cmp);
+                values
+            };
+            let moved =
+                values(estimate(&reports)).iter().zip(values(honest)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let bound = mechanism.pull().of(hostile as u64, records);
+            let (bound, nearly) = match mechanism {
+                Mechanism::Gaussian(_) => (bound.unchecked, 0.9),
+                Mechanism::DoubleCap(_) => (bound.checked, 0.3),
+            };
+            assert!(moved <= bound && moved > nearly * bound, "{moved} {bound}");
+        }
+    }
+
+    #[test]
+    fn the_table_of_the_threat_model_has_these_numbers() {
+        let manual = include_str!("../../docs/threat-model.md");
+        let mut lacking = vec![];
+        for (e, dimension) in [1.0, 2.0, 4.0].into_iter().flat_map(|e| [10, 40, 116].map(|d| (e, d))) {
+            let candidates = DoubleCap::recommended_candidates(epsilon(e));
+            let cap = DoubleCap::best_cap(candidates, epsilon(e));
+            for (name, mechanism) in [
+                ("double-cap", double_cap(dimension, Bounding::UnitNorm, e, candidates, cap)),
+                ("Gaussian", gaussian(dimension, e, Calibration::Analytic)),
+            ] {
+                let Pull { unchecked, checked, .. } = mechanism.pull();
+                let row = format!(
+                    "| {name}, epsilon {e} | {dimension} | {:.0}/n | {:.0}/n |",
+                    unchecked.ceil(),
+                    checked.ceil()
+                );
+                if !manual.contains(&row) {
+                    lacking.push(row);
+                }
+            }
+        }
+        assert!(lacking.is_empty(), "docs/threat-model.md lacks\n{}", lacking.join("\n"));
+    }
+
+    #[test]
+    fn shares_are_of_no_more_than_all_reports() {
+        let pull = Pull::new(10.0, 20.0, Check::RangeCheck);
+        assert!(pull.unchecked >= 10.0 && pull.checked == pull.unchecked, "a check only lowers it");
+        let all = pull.of(7, 7);
+        assert!(all.unchecked >= pull.unchecked && all.unchecked < 10.1);
+        assert_eq!(pull.of(9, 7), all);
+        assert!(pull.of(1, 1000).unchecked >= 0.01 && pull.of(1, 1000).unchecked < 0.010_001);
+        assert_eq!(pull.of(0, 0).unchecked.total_cmp(&1e-300), core::cmp::Ordering::Less);
+    }
+}
