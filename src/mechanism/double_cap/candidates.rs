@@ -20,9 +20,12 @@
 
 use std::sync::LazyLock;
 
-use chacha20::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
+use chacha20::rand_core::block::Generator;
+use chacha20::rand_core::{Rng, SeedableRng};
+use chacha20::variants::Legacy;
+use chacha20::{ChaChaCore, R8};
 
+use super::kernel::Path;
 use super::quantiles::MAGNITUDE_COUNTS;
 use crate::report::ReportId;
 
@@ -39,7 +42,7 @@ pub(super) const PER_BLOCK: usize = 40;
 const UNIT: f64 = 32_767.0;
 
 /// The offset of a score in integers: this times the sum of two uniform bytes, less their largest value.
-const OFFSET_STEP: i32 = 384;
+pub(super) const OFFSET_STEP: i32 = 384;
 
 /// The variance of the offsets of scores, for vectors of length one: that of two uniform bytes is (2^16 - 1) / 12 each.
 const OFFSET_VARIANCE: f64 = {
@@ -50,16 +53,33 @@ const OFFSET_VARIANCE: f64 = {
 /// What the offsets leave of the gain.
 pub(crate) const KEPT: f64 = TABLE_SECOND_MOMENT / (TABLE_SECOND_MOMENT + OFFSET_VARIANCE);
 
-/// Bytes of keystream that are expanded at a time, at least one candidate's: they stay in the first-level cache.
-const BATCH_BYTES: usize = 4096;
+/// The table: entry i for the 12-bit number i where the four further bits do not matter, [`END_MARK`] where they do.
+pub(super) static TABLE: LazyLock<[i8; 4096]> = LazyLock::new(|| {
+    core::array::from_fn(|number| match number {
+        4..4092 => of_magnitudes(16 * number as u16),
+        _ => END_MARK,
+    })
+});
 
-/// The table: entry i for the 12-bit number i, where the four further bits do not matter. At both ends they do.
-pub(super) static TABLE: LazyLock<[i8; 4096]> =
-    LazyLock::new(|| core::array::from_fn(|number| of_magnitudes(16 * number as u16)));
+/// Stands in the table for what the four smallest and the four largest numbers become. No entry is that small.
+pub(super) const END_MARK: i8 = -128;
 
 /// The table's last 64 entries, of the 16-bit numbers from 65,472 on.
-pub(super) static END: LazyLock<[i8; 64]> =
-    LazyLock::new(|| core::array::from_fn(|place| of_magnitudes(END_START + place as u16)));
+pub(super) static END: [i8; 64] = {
+    let (mut end, mut place) = ([0; 64], 64);
+    let mut magnitude = MAGNITUDE_COUNTS.len();
+    let mut left = 0;
+    while place > 0 {
+        while left == 0 {
+            magnitude -= 1;
+            left = MAGNITUDE_COUNTS[magnitude];
+        }
+        place -= 1;
+        left -= 1;
+        end[place] = magnitude as i8;
+    }
+    end
+};
 
 const END_START: u16 = 65_472;
 
@@ -76,53 +96,57 @@ pub(super) fn of_magnitudes(number: u16) -> i8 {
     unreachable!("the counts add up to 32,768")
 }
 
-/// For each of a word's five numbers its highest bit, set unless the number is one of the four smallest or largest.
-#[inline(always)]
-const fn inner(word: u64) -> u64 {
-    // The ten upper bits of such a number are equal. Bit k of `changes` says that bits k and k + 1 differ; where any of nine
-    // does, the sum carries into the number's highest bit, and never beyond.
-    const NINE: u64 = 0x7fc_7fc7_fc7f_c7fc;
-    let changes = (word ^ word >> 1) & NINE;
-    (changes + NINE) & ALL_INNER
+/// The entry of number `position` of a word, which is one of the four smallest or largest.
+pub(super) fn at_end(word: u64, position: usize) -> i8 {
+    let number = ((word >> (12 * position) & 0xfff) << 4 | word >> 60) as u16;
+    let entry = END[(number.max(!number) - END_START) as usize];
+    if number < END_START { -entry } else { entry }
 }
-
-const ALL_INNER: u64 = 0x800_8008_0080_0800;
 
 /// Puts the entries in place whose numbers are among the four smallest or largest: one block in thirteen has such.
 #[cold]
 #[inline(never)]
-pub(super) fn place_ends<T: From<i8>>(words: &[u64], out: &mut [T]) {
-    let tail = &*END;
-    for (&word, part) in words.iter().zip(out.chunks_mut(5)) {
-        let mut found = inner(word) ^ ALL_INNER;
-        while found != 0 {
-            let position = found.trailing_zeros() as usize / 12;
-            let number = (word >> (12 * position) & 0xfff) << 4 | word >> 60;
-            if let Some(value) = part.get_mut(position) {
-                *value = T::from(if number < 64 { -tail[63 - number as usize] } else { tail[number as usize & 63] });
-            }
-            found &= found - 1;
-        }
+pub(super) fn place_ends(words: &[u64; 8], out: &mut [i8; PER_BLOCK]) {
+    for (place, value) in out.iter_mut().enumerate().filter(|(_, value)| **value == END_MARK) {
+        *value = at_end(words[place / 5], place % 5);
     }
 }
 
-/// The entries of a block's words. What is beyond `out` is dropped.
+/// The entries of a block's words, [`END_MARK`] included.
 #[inline(always)]
-pub(super) fn expand<T: From<i8>>(words: &[u64; 8], out: &mut [T; PER_BLOCK], table: &[i8; 4096]) {
+pub(super) fn look_up<T: From<i8>>(words: &[u64; 8], out: &mut [T; PER_BLOCK], table: &[i8; 4096]) {
     for (&word, part) in words.iter().zip(out.as_chunks_mut::<5>().0) {
         // Five independent loads, where shifting the word along would make each wait for the one before.
         for (position, value) in part.iter_mut().enumerate() {
             *value = table[(word >> (12 * position) & 0xfff) as usize].into();
         }
     }
-    if words.iter().fold(ALL_INNER, |all, &word| all & inner(word)) != ALL_INNER {
-        place_ends(words, out);
-    }
+}
+
+/// Whether any number is one of the four smallest or largest. For entries in a vector see [`any_end`].
+#[inline(always)]
+pub(super) fn any_end_number(words: &[u64; 8]) -> bool {
+    // The ten upper bits of such a number are equal. Bit k of `changes` says that bits k and k + 1 differ; where any of nine
+    // does, the sum carries into the number's highest bit, and never beyond.
+    const NINE: u64 = 0x7fc_7fc7_fc7f_c7fc;
+    const HIGHEST: u64 = 0x800_8008_0080_0800;
+    let inner = words.iter().fold(HIGHEST, |all, word| {
+        let changes = (word ^ word >> 1) & NINE;
+        all & (changes + NINE)
+    });
+    inner != HIGHEST
+}
+
+/// Whether any entry is the mark. Without an early end, which compilers would not vectorise.
+#[inline(always)]
+pub(super) fn any_end<T: From<i8> + PartialEq>(entries: &[T; PER_BLOCK]) -> bool {
+    let mark = T::from(END_MARK);
+    entries.iter().fold(false, |any, entry| any | (*entry == mark))
 }
 
 /// The candidates of one report.
 pub struct Candidates {
-    rng: ChaCha8Rng,
+    key: [u8; 32],
     rows: usize,
 }
 
@@ -133,50 +157,45 @@ impl Candidates {
         let mut key = [0; 32];
         key[..16].copy_from_slice(task_key);
         key[16..].copy_from_slice(id.as_bytes());
-        Self { rng: ChaCha8Rng::from_seed(key), rows }
+        Self { key, rows }
     }
 
     fn blocks(&self) -> usize {
         self.rows.div_ceil(PER_BLOCK)
     }
 
-    /// The keystream of candidate `index`.
-    fn keystream(&mut self, index: u32) -> Vec<u8> {
-        let mut keystream = vec![0u8; self.blocks() * 64];
-        self.rng.set_block_pos(u64::from(index) * self.blocks() as u64);
-        self.rng.fill_bytes(&mut keystream);
-        keystream
+    /// The keystream of candidate `index`, and up to three blocks more.
+    fn keystream(&self, index: u32) -> Vec<[u32; 64]> {
+        let mut fours = vec![[0; 64]; self.blocks().div_ceil(4)];
+        keystream(&self.key, u64::from(index) * self.blocks() as u64, &mut fours);
+        fours
     }
 
     /// Candidate `index`: `rows` integers.
     #[must_use]
-    pub fn candidate(mut self, index: u32) -> Vec<i16> {
-        let mut candidate = vec![0i16; self.blocks() * PER_BLOCK];
-        fill_blocks(&self.keystream(index), &mut candidate);
-        candidate.truncate(self.rows);
-        candidate
+    pub fn candidate(self, index: u32) -> Vec<i8> {
+        let keystream = self.keystream(index);
+        let mut candidate = vec![[0; PER_BLOCK]; self.blocks()];
+        for (block, out) in blocks(&keystream).iter().zip(&mut candidate) {
+            let words = words(block);
+            look_up(&words, out, &TABLE);
+            place_ends(&words, out);
+        }
+        candidate.as_flattened()[..self.rows].to_vec()
+    }
+
+    /// What is added to the score of candidate `index`.
+    #[cfg(test)]
+    pub(super) fn offset(&self, index: u32) -> i32 {
+        offset(&words(&blocks(&self.keystream(index))[0]))
     }
 
     /// The scores of the first `count` candidates for a vector of length at most 1: `z_j . u` in integers, and an
     /// `offset`.
     #[must_use]
-    pub fn scores(mut self, u: &[f64], count: u32) -> Vec<i32> {
+    pub fn scores(self, u: &[f64], count: u32) -> Vec<i32> {
         let u = self.dithered(u, count);
-        let stride = self.blocks() * 64;
-        let per_batch = (BATCH_BYTES / stride).max(1);
-        let mut keystream = vec![0u8; per_batch * stride];
-        let mut candidate = vec![0i16; self.blocks() * PER_BLOCK];
-        let mut scores = Vec::with_capacity(count as usize);
-        self.rng.set_block_pos(0);
-        while scores.len() < count as usize {
-            let batch = per_batch.min(count as usize - scores.len());
-            self.rng.fill_bytes(&mut keystream[..batch * stride]);
-            for stream in keystream[..batch * stride].chunks_exact(stride) {
-                fill_blocks(stream, &mut candidate);
-                scores.push(dot(&candidate[..self.rows], &u) + offset(stream));
-            }
-        }
-        scores
+        Path::fastest().scores(&self.key, &u, count)
     }
 
     /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream behind the `count` candidates: as
@@ -184,9 +203,10 @@ impl Candidates {
     ///
     /// Scores of up to 32,769 coordinates fit an `i32`: by Cauchy and Schwarz they are below 127 sqrt(32769) × (32767 +
     /// sqrt(32769)) + 2^17 < 2^30.
-    fn dithered(&mut self, u: &[f64], count: u32) -> Vec<i16> {
-        let bytes = self.keystream(count);
-        u.iter().zip(bytes).map(|(&coordinate, byte)| rounded(coordinate, byte)).collect()
+    fn dithered(&self, u: &[f64], count: u32) -> Vec<i16> {
+        let keystream = self.keystream(count);
+        let byte = |index: usize| (keystream.as_flattened()[index / 4] >> (8 * (index % 4))) as u8;
+        u.iter().enumerate().map(|(index, &coordinate)| rounded(coordinate, byte(index))).collect()
     }
 }
 
@@ -204,52 +224,63 @@ fn flushed(number: f64) -> f64 {
     f64::from_bits(bits & normal.wrapping_neg())
 }
 
-/// What is added to a candidate's score: 384 (a + b - 255) for two bytes a, b. Each of their four halves is a sum without
-/// carry of the highest bits of two words, four apart, of the candidate's first block. So the offset is independent of
+/// What is added to the score of the candidate that begins with this block: 384 (a + b - 255) for two bytes a, b. Each of
+/// their four halves is a sum without carry of the highest bits of two words, four apart. So the offset is independent of
 /// all coordinates of any one word, though these bits decide about a coordinate in 512.
-#[inline]
-fn offset(keystream: &[u8]) -> i32 {
-    let half = |word: usize| i32::from((keystream[8 * word + 7] ^ keystream[8 * word + 39]) >> 4);
-    OFFSET_STEP * (half(0) + 16 * half(1) + half(2) + 16 * half(3) - 255)
+#[inline(always)]
+pub(super) fn offset(words: &[u64; 8]) -> i32 {
+    let [a_low, a_high, b_low, b_high] = [
+        (words[0] ^ words[4]) >> 60,
+        (words[1] ^ words[5]) >> 60,
+        (words[2] ^ words[6]) >> 60,
+        (words[3] ^ words[7]) >> 60,
+    ];
+    OFFSET_STEP * ((a_low + b_low + 16 * (a_high + b_high)) as i32 - 255)
 }
 
-/// Forty table entries from each block of a keystream.
-#[inline]
-fn fill_blocks(keystream: &[u8], out: &mut [i16]) {
-    let table = &*TABLE;
-    for (block, out) in keystream.as_chunks::<64>().0.iter().zip(out.as_chunks_mut().0) {
-        let words = core::array::from_fn(|word| u64::from_le_bytes(block.as_chunks().0[word]));
-        expand(&words, out, table);
-    }
+/// Fills with keystream from block `first` on. The generator makes four blocks at a time.
+pub(super) fn keystream(key: &[u8; 32], first: u64, fours: &mut [[u32; 64]]) {
+    let mut chacha = ChaChaCore::<R8, Legacy>::from_seed(*key);
+    chacha.set_block_pos(first);
+    fours.iter_mut().for_each(|four| chacha.generate(four));
 }
 
-/// Both are `i16` so that the product runs on pairs of 16-bit lanes, which every instruction set has.
-#[inline]
-fn dot(z: &[i16], u: &[i16]) -> i32 {
-    z.iter().zip(u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
+/// The single blocks.
+pub(super) fn blocks(fours: &[[u32; 64]]) -> &[[u32; 16]] {
+    fours.as_flattened().as_chunks().0
+}
+
+/// The words of a block.
+#[inline(always)]
+pub(super) fn words(block: &[u32; 16]) -> [u64; 8] {
+    core::array::from_fn(|word| u64::from(block[2 * word]) | u64::from(block[2 * word + 1]) << 32)
 }
 
 /// Overwrites `candidate` with a new one's coordinates over `scale`, from any source of bits.
 pub(crate) fn fill<R: Rng + ?Sized>(candidate: &mut [f32], rng: &mut R) {
-    let (table, unit) = (&*UNIT_TABLE, 1.0 / TABLE_SECOND_MOMENT.sqrt() as f32);
+    let table = &*UNIT_TABLE;
+    let mark = table[0];
     for part in candidate.chunks_mut(5) {
         let word = rng.next_u64();
+        let mut any_end = false;
         for (position, value) in part.iter_mut().enumerate() {
             *value = table[(word >> (12 * position) & 0xfff) as usize];
+            any_end |= *value == mark;
         }
-        if inner(word) != ALL_INNER {
-            let mut tails = [0i16; 5];
-            place_ends(&[word], &mut tails);
-            for (value, tail) in part.iter_mut().zip(tails).filter(|(_, tail)| *tail != 0) {
-                *value = f32::from(tail) * unit;
+        if any_end {
+            for (position, value) in part.iter_mut().enumerate().filter(|(_, value)| **value == mark) {
+                *value = over_scale(at_end(word, position));
             }
         }
     }
 }
 
+fn over_scale(entry: i8) -> f32 {
+    (f64::from(entry) / TABLE_SECOND_MOMENT.sqrt()) as f32
+}
+
 /// The table's entries over `scale`.
-static UNIT_TABLE: LazyLock<[f32; 4096]> =
-    LazyLock::new(|| TABLE.map(|value| (f64::from(value) / TABLE_SECOND_MOMENT.sqrt()) as f32));
+static UNIT_TABLE: LazyLock<[f32; 4096]> = LazyLock::new(|| TABLE.map(over_scale));
 
 #[cfg(test)]
 mod tests {
@@ -259,15 +290,21 @@ mod tests {
         ReportId::new([byte; 16])
     }
 
+    fn dot(z: &[i8], u: &[i16]) -> i32 {
+        z.iter().zip(u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
+    }
+
     #[test]
     fn the_table_is_symmetric_and_has_the_stated_second_moment() {
-        let entries: Vec<i64> = (0..=u16::MAX).map(|number| of_magnitudes(number).into()).collect();
-        assert_eq!(entries.iter().map(|value| value.pow(2)).sum::<i64>() as f64 / 65_536.0, TABLE_SECOND_MOMENT);
-        assert_eq!(entries.iter().sum::<i64>(), 0);
+        let entries: Vec<i8> = (0..=u16::MAX).map(of_magnitudes).collect();
+        let squares = entries.iter().map(|&value| i64::from(value).pow(2)).sum::<i64>();
+        assert_eq!(squares as f64 / 65_536.0, TABLE_SECOND_MOMENT);
+        assert_eq!(entries.iter().map(|&value| i64::from(value)).sum::<i64>(), 0);
         assert!(entries.is_sorted());
         assert_eq!([entries[0], entries[65_535]], [-127, 127]);
+        assert_eq!(entries[usize::from(END_START)..], END);
         // The further bits matter at the ends alone.
-        assert!(entries.chunks(16).skip(4).take(4088).all(|cell| cell.iter().all(|value| *value == cell[0])));
+        assert!((4..4092).all(|number| entries[16 * number..][..16] == [TABLE[number]; 16]));
     }
 
     /// Against tail integrals by erfc, not by the script that wrote the table: beyond every entry's inner edge the sum of
@@ -297,15 +334,13 @@ mod tests {
         let (mut tails, rows) = (0, 116);
         for index in 0..2000 {
             let keystream = Candidates::new(&[5; 16], id(3), rows).keystream(index);
-            let expected: Vec<i16> = keystream
-                .as_chunks()
-                .0
+            let expected: Vec<i8> = blocks(&keystream)[..rows.div_ceil(PER_BLOCK)]
                 .iter()
-                .map(|bytes| u64::from_le_bytes(*bytes))
+                .flat_map(words)
                 .flat_map(|word| (0..5).map(move |k| ((word >> (12 * k)) as u16) << 4 | (word >> 60) as u16))
-                .map(|number| of_magnitudes(number).into())
+                .map(of_magnitudes)
                 .collect();
-            tails += expected.iter().filter(|value| value.abs() > 90).count();
+            tails += expected.iter().filter(|value| value.unsigned_abs() > 90).count();
             assert_eq!(Candidates::new(&[5; 16], id(3), rows).candidate(index), expected[..rows], "{index}");
         }
         // 232,000 coordinates of which 58 in 32,768 are that large.
@@ -320,7 +355,7 @@ mod tests {
             let scores = Candidates::new(&[1; 16], id(2), rows).scores(&u, 33);
             for (index, &score) in scores.iter().enumerate() {
                 let alone = Candidates::new(&[1; 16], id(2), rows).candidate(index as u32);
-                let offset = offset(&Candidates::new(&[1; 16], id(2), rows).keystream(index as u32));
+                let offset = Candidates::new(&[1; 16], id(2), rows).offset(index as u32);
                 assert_eq!(dot(&alone, &integers) + offset, score, "rows {rows} candidate {index}");
             }
         }
@@ -330,9 +365,8 @@ mod tests {
     #[test]
     fn offsets_have_the_stated_variance() {
         let count = 40_000;
-        let mut candidates = Candidates::new(&[1; 16], id(9), 40);
-        let offsets: Vec<f64> =
-            (0..count).map(|index| f64::from(offset(&candidates.keystream(index))) / UNIT).collect();
+        let candidates = Candidates::new(&[1; 16], id(9), 40);
+        let offsets: Vec<f64> = (0..count).map(|index| f64::from(candidates.offset(index)) / UNIT).collect();
         let mean = offsets.iter().sum::<f64>() / f64::from(count);
         let variance = offsets.iter().map(|offset| offset * offset).sum::<f64>() / f64::from(count);
         let deviation = OFFSET_VARIANCE.sqrt();
@@ -360,7 +394,7 @@ mod tests {
     #[test]
     fn scores_of_the_longest_vectors_do_not_overflow() {
         let rows = 32_769;
-        let extreme = vec![127i16; rows];
+        let extreme = vec![127i8; rows];
         let u = Candidates::new(&[1; 16], id(2), rows).dithered(&vec![1.0 / (rows as f64).sqrt(); rows], 2);
         let exact = extreme.iter().zip(&u).map(|(&z, &u)| i64::from(z) * i64::from(u)).sum::<i64>();
         assert_eq!(i64::from(dot(&extreme, &u)), exact);

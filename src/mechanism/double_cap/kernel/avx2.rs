@@ -4,6 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::portable::{self, Pairs};
+use super::wide::{self, Wide};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Proof that the processor has AVX2: only [`Avx2::detect`] makes one.
@@ -21,9 +22,15 @@ impl Kernel for Avx2 {
 
     const CELLS: usize = 2;
 
-    fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
+    fn expand(
+        self,
+        key: &[u32; 4],
+        lanes: &Lanes,
+        blocks: &mut [[i8; PER_BLOCK]; LANES],
+        offsets: Option<&mut [i32; LANES]>,
+    ) {
         // SAFETY: `self` exists, so the processor has AVX2.
-        unsafe { expand(key, lanes, blocks) }
+        unsafe { expand(key, lanes, blocks, offsets) }
     }
 
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
@@ -36,9 +43,30 @@ impl Kernel for Avx2 {
     }
 }
 
+impl Wide for Avx2 {
+    fn multiply_in_turn(
+        self,
+        blocks: &[[i8; PER_BLOCK]; LANES],
+        parts: &[[i16; PER_BLOCK]],
+        first: usize,
+    ) -> [i32; LANES] {
+        // SAFETY: `self` exists, so the processor has AVX2.
+        unsafe { multiply_in_turn(blocks, parts, first) }
+    }
+}
+
 #[target_feature(enable = "avx2")]
-fn expand(key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
-    portable::expand::<8>(key, lanes, blocks);
+fn expand(key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES], offsets: Option<&mut [i32; LANES]>) {
+    portable::expand::<8>(key, lanes, blocks, offsets);
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn multiply_in_turn(
+    blocks: &[[i8; PER_BLOCK]; LANES],
+    parts: &[[i16; PER_BLOCK]],
+    first: usize,
+) -> [i32; LANES] {
+    wide::multiply_in_turn(blocks, parts, first)
 }
 
 #[inline]

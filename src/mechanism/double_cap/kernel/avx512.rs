@@ -5,8 +5,10 @@
 use core::arch::x86_64::*;
 use std::sync::LazyLock;
 
-use super::super::candidates::{END, TABLE};
+use super::super::candidates::{END, OFFSET_STEP, TABLE};
+use super::avx2;
 use super::chacha::{CONSTANTS, DOUBLE_ROUND, WORDS};
+use super::wide::Wide;
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Proof that the processor has the instructions: only [`Avx512::detect`] makes one.
@@ -28,9 +30,15 @@ impl Kernel for Avx512 {
 
     const CELLS: usize = 1;
 
-    fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
+    fn expand(
+        self,
+        key: &[u32; 4],
+        lanes: &Lanes,
+        blocks: &mut [[i8; PER_BLOCK]; LANES],
+        offsets: Option<&mut [i32; LANES]>,
+    ) {
         // SAFETY: `self` exists, so the processor has these instructions.
-        unsafe { expand(key, lanes, self.0, blocks) }
+        unsafe { expand(key, lanes, self.0, blocks, offsets) }
     }
 
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Quads]) {
@@ -44,6 +52,18 @@ impl Kernel for Avx512 {
     fn multiply(self, left: &[Quads], right: &[Quads], tile: &mut Tile) {
         // SAFETY: `self` exists, so the processor has these instructions.
         unsafe { multiply(left, right, tile) }
+    }
+}
+
+impl Wide for Avx512 {
+    fn multiply_in_turn(
+        self,
+        blocks: &[[i8; PER_BLOCK]; LANES],
+        parts: &[[i16; PER_BLOCK]],
+        first: usize,
+    ) -> [i32; LANES] {
+        // SAFETY: `self` exists, so the processor has these instructions.
+        unsafe { avx2::multiply_in_turn(blocks, parts, first) }
     }
 }
 
@@ -61,7 +81,7 @@ struct Tables {
     base: [[i8; 64]; 2],
     /// The t from which on it is one more; 16 for never.
     step: [[i8; 64]; 2],
-    /// The last 256 entries, one by one. (The last four are in `end`.)
+    /// The last 256 entries, one by one. (What the last four become is in `end`.)
     tail: [[i8; 64]; 4],
     /// The entries of the 64 largest numbers of 16 bits.
     end: [i8; 64],
@@ -72,7 +92,7 @@ const TAIL: i8 = 112;
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     let upper = &TABLE[2048..];
-    let mut tables = Tables { base: [[0; 64]; 2], step: [[16; 64]; 2], tail: [[0; 64]; 4], end: *END };
+    let mut tables = Tables { base: [[0; 64]; 2], step: [[16; 64]; 2], tail: [[0; 64]; 4], end: END };
     for (segment, values) in upper.chunks_exact(16).enumerate() {
         let more = values.iter().take_while(|&&value| value == values[0]).count();
         tables.base[segment / 64][segment % 64] = values[0];
@@ -85,8 +105,18 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 });
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn expand(key: &[u32; 4], lanes: &Lanes, tables: &Tables, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
-    let keystream = transposed(keystream(key, lanes));
+fn expand(
+    key: &[u32; 4],
+    lanes: &Lanes,
+    tables: &Tables,
+    blocks: &mut [[i8; PER_BLOCK]; LANES],
+    out: Option<&mut [i32; LANES]>,
+) {
+    let keystream = keystream(key, lanes);
+    if let Some(out) = out {
+        store(out, offsets(&keystream));
+    }
+    let keystream = transposed(keystream);
     let base = tables.base.each_ref().map(|part| load_bytes(part));
     let step = tables.step.each_ref().map(|part| load_bytes(part));
     let tail = tables.tail.each_ref().map(|part| load_bytes(part));
@@ -134,6 +164,16 @@ fn expand(key: &[u32; 4], lanes: &Lanes, tables: &Tables, blocks: &mut [[i8; PER
             _mm_storel_epi64(end.as_mut_ptr().cast(), _mm512_extracti32x4_epi32::<2>(value));
         }
     }
+}
+
+/// What `candidates::offset` says of each lane's block.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn offsets(words: &[__m512i; WORDS]) -> __m512i {
+    let half = |word: usize| _mm512_srli_epi32::<28>(_mm512_xor_si512(words[2 * word + 1], words[2 * word + 9]));
+    let (low, high) = (_mm512_add_epi32(half(0), half(2)), _mm512_add_epi32(half(1), half(3)));
+    let both = _mm512_add_epi32(low, _mm512_slli_epi32::<4>(high));
+    _mm512_mullo_epi32(_mm512_sub_epi32(both, _mm512_set1_epi32(255)), _mm512_set1_epi32(OFFSET_STEP))
 }
 
 /// The bytes, with those that the mask names inverted.

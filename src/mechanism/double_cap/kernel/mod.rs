@@ -1,4 +1,7 @@
-//! The hot loops of summing, from report ids to sums of products, for each kind of processor.
+//! The hot loops for each kind of processor: of summing, from report ids to sums of products, and of randomizing, from an
+//! id to the scores of its candidates.
+//!
+//! Of summing:
 //!
 //! 1. *Expansion.* The keystream blocks of the named candidates run 4, 8 or 16 at a time in the lanes of vectors, and
 //!    12-bit numbers become table entries.
@@ -6,6 +9,9 @@
 //!    the products want them.
 //! 3. *Products.* The upper triangle of the sum of `z z^T` is computed in tiles of 16 × 16: the `i32` sums of a tile
 //!    stay in registers over a thousand reports and more before they are added to the state.
+//!
+//! Of randomizing: the keystream blocks of one id are expanded in the same way, one candidate behind the other, and
+//! multiplied with the record. Without wide vectors, and in WebAssembly, block by block.
 //!
 //! [`Path`] names the variants. They differ in instructions, not in integers: no sum leaves its type, so every order
 //! of summation gives the same.
@@ -17,6 +23,9 @@ mod avx512;
 mod chacha;
 mod portable;
 mod products;
+mod scores;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use core::num::NonZeroUsize;
 
@@ -75,6 +84,18 @@ impl Path {
         }
     }
 
+    /// The scores of the first `count` candidates of a key for a vector in integers, as
+    /// [`Candidates::scores`](super::candidates::Candidates::scores) states them.
+    pub(super) fn scores(self, key: &[u8; 32], u: &[i16], count: u32) -> Vec<i32> {
+        match self.0 {
+            Variant::Portable(_) => scores::scores(key, u, count),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx2(kernel) => wide::scores(kernel, key, u, count),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx512(kernel) => wide::scores(kernel, key, u, count),
+        }
+    }
+
     /// Adds `z z^T` of each report's candidate z, named by id and index, to `sums`: the upper triangle of a `rows` × `rows`
     /// matrix, row by row. The work is shared by up to `threads` threads.
     ///
@@ -120,6 +141,12 @@ struct Lanes {
     position: [[u32; LANES]; 2],
 }
 
+/// The words of half a key.
+fn words(bytes: &[u8; 16]) -> [u32; 4] {
+    let words = bytes.as_chunks().0;
+    core::array::from_fn(|word| u32::from_le_bytes(words[word]))
+}
+
 /// What differs between processors.
 trait Kernel: Copy + Sync {
     /// Sixteen neighbouring coordinates of some reports: 64 bytes.
@@ -128,8 +155,15 @@ trait Kernel: Copy + Sync {
     /// Cells of sixteen coordinates of four reports.
     const CELLS: usize;
 
-    /// The coordinates of sixteen keystream blocks. `key` holds the words of the task's half of the key.
-    fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]);
+    /// The coordinates of sixteen keystream blocks, and where they are asked for the offsets of the scores of candidates
+    /// that begin with them. `key` holds the words of the task's half of the key.
+    fn expand(
+        self,
+        key: &[u32; 4],
+        lanes: &Lanes,
+        blocks: &mut [[i8; PER_BLOCK]; LANES],
+        offsets: Option<&mut [i32; LANES]>,
+    );
 
     /// The cells of sixteen coordinates of four reports.
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Self::Cell]);
@@ -187,6 +221,29 @@ mod tests {
                         path.accumulate(&KEY, rows, &reports, &mut sums, NonZeroUsize::new(threads).unwrap());
                         assert!(sums == expected, "{} rows {rows} reports {count} threads {threads}", path.name());
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_path_gives_the_scores_of_the_definition() {
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        for rows in [1, 5, 39, 40, 41, 79, 116, 400, 2100] {
+            let u: Vec<i16> = (0..rows).map(|_| (rng.next_u32() % 1201) as i16 - 600).collect();
+            let mut key = [0; 32];
+            rng.fill_bytes(&mut key);
+            let id = ReportId::new(*key.last_chunk().unwrap());
+            for count in [1, 2, 15, 16, 17, 64, 259] {
+                let candidates = || Candidates::new(key.first_chunk().unwrap(), id, rows);
+                let score = |index| {
+                    let candidate = candidates().candidate(index);
+                    let product = candidate.iter().zip(&u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum::<i32>();
+                    product + candidates().offset(index)
+                };
+                let expected: Vec<i32> = (0..count).map(score).collect();
+                for path in Path::available() {
+                    assert!(path.scores(&key, &u, count) == expected, "{} rows {rows} count {count}", path.name());
                 }
             }
         }

@@ -13,8 +13,14 @@ impl Kernel for Portable {
 
     const CELLS: usize = 2;
 
-    fn expand(self, key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
-        expand::<4>(key, lanes, blocks);
+    fn expand(
+        self,
+        key: &[u32; 4],
+        lanes: &Lanes,
+        blocks: &mut [[i8; PER_BLOCK]; LANES],
+        offsets: Option<&mut [i32; LANES]>,
+    ) {
+        expand::<4>(key, lanes, blocks, offsets);
     }
 
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
@@ -27,15 +33,30 @@ impl Kernel for Portable {
 }
 
 #[inline(always)]
-pub(super) fn expand<const WIDTH: usize>(key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES]) {
+pub(super) fn expand<const WIDTH: usize>(
+    key: &[u32; 4],
+    lanes: &Lanes,
+    blocks: &mut [[i8; PER_BLOCK]; LANES],
+    mut offsets: Option<&mut [i32; LANES]>,
+) {
     let table = &*TABLE;
     for (group, part) in blocks.chunks_exact_mut(WIDTH).enumerate() {
         let words: [[u32; WIDTH]; WORDS] = chacha::blocks(key, lanes, group * WIDTH);
+        let numbers = |lane: usize| -> [u64; 8] {
+            core::array::from_fn(|pair| u64::from(words[2 * pair][lane]) | u64::from(words[2 * pair + 1][lane]) << 32)
+        };
         for (lane, block) in part.iter_mut().enumerate() {
-            let numbers = core::array::from_fn(|pair| {
-                u64::from(words[2 * pair][lane]) | u64::from(words[2 * pair + 1][lane]) << 32
-            });
-            candidates::expand(&numbers, block, table);
+            let numbers = numbers(lane);
+            candidates::look_up(&numbers, block, table);
+            if let Some(offsets) = &mut offsets {
+                offsets[group * WIDTH + lane] = candidates::offset(&numbers);
+            }
+        }
+        // Later, for what was just written byte by byte cannot be read at once as a vector.
+        for (lane, block) in part.iter_mut().enumerate() {
+            if candidates::any_end(block) {
+                candidates::place_ends(&numbers(lane), block);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
+use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile, words};
 use crate::mechanism::parallel::for_each;
 use crate::report::ReportId;
 
@@ -43,11 +43,6 @@ pub(super) fn accumulate<K: Kernel>(
         let slabs = &*slabs;
         for_each(bands(rows, sums), threads, |band: Band<'_>| band.add_products(kernel, rows, slabs));
     }
-}
-
-fn words(bytes: &[u8; 16]) -> [u32; 4] {
-    let words = bytes.as_chunks().0;
-    core::array::from_fn(|word| u32::from_le_bytes(words[word]))
 }
 
 /// The candidates of some reports, panel by panel.
@@ -123,12 +118,12 @@ fn expand<K: Kernel>(
             lane += 1;
             if lane == LANES {
                 lane = 0;
-                outs.next().into_iter().for_each(|out| kernel.expand(key, &lanes, out));
+                outs.next().into_iter().for_each(|out| kernel.expand(key, &lanes, out, None));
             }
         }
     }
     if lane > 0 {
-        outs.next().into_iter().for_each(|out| kernel.expand(key, &lanes, out));
+        outs.next().into_iter().for_each(|out| kernel.expand(key, &lanes, out, None));
     }
 }
 
