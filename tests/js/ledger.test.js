@@ -145,3 +145,62 @@ test("no series of tasks learns a value from refusals: all are answered, and all
   assert.deepEqual([refused, answered, reports.length], [17, 17, 17]);
   assert.ok(epsilon >= 17e-6 && epsilon < 17.001e-6);
 });
+
+/** Numbers below 1 in an order that is the same in every run. */
+function numbersFrom(seed) {
+  let state = seed;
+  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+}
+
+/** A task of an author who wants some records to fail: extreme numbers, odd categories, no room for a direction. */
+function hostileTask(number) {
+  const one = (...values) => values[Math.floor(number() * values.length)];
+  const extreme = () => one(0, 1, -1, 0.1, 52_001, 1e100, -1e100, 1e-100, 1e101, 1e308, 5e-324, 2 ** -1022, 1.1e-100);
+  const columns = Array.from({ length: 1 + Math.floor(3 * number()) }, (_, index) =>
+    one(
+      { name: `c${index}`, type: "numeric", offset: extreme(), scale: extreme() },
+      { name: `c${index}`, type: "categorical", values: one(["a"], ["a", ""], ["a", "other"]), unseen: one("zero", "other") },
+    ),
+  );
+  const mechanism = one(
+    { type: "double-cap", epsilon: one(1e-6, 0.1, 4, 30), candidates: one(2, 16, 64), cap: one(1, 8, 0) },
+    { type: "gaussian", epsilon: one(1e-6, 1, 50), delta: one(1e-12, 1e-9, 1e-6), calibration: one("analytic", "paper") },
+  );
+  const bounding = one({ type: "unit-norm" }, { type: "clip", radius: one(1e-150, 1, 1e150) });
+  return { version: 2, schema: { columns }, bounding, mechanism, folds: one(1, 5) };
+}
+
+/** A record of the task's names and types, whatever its values. */
+function anyRecord(task, number) {
+  const one = (...values) => values[Math.floor(number() * values.length)];
+  const numeric = () =>
+    one(0, -0, NaN, Infinity, -Infinity, null, undefined, 52_001, 1.7e308, -1.7e308, 5e-324, 1e100, number() - 0.5);
+  const text = () => one("a", "", "other", "\u0000", "nobody listed this", null, undefined, "x".repeat(5000));
+  return Object.fromEntries(task.schema.columns.map(({ name, type }) => [name, type === "numeric" ? numeric() : text()]));
+}
+
+test("a thousand hostile tasks: refused when they are parsed, or every record has a report, and each is booked", async () => {
+  const number = numbersFrom(20_261_122);
+  const asked = { refused: 0, answered: 0 };
+  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, maxDelta: 1, onStorageDenied });
+  const digests = new Set();
+  while (asked.refused + asked.answered < 1000) {
+    const hostile = hostileTask(number);
+    let one;
+    try {
+      one = new Randomizer(Task.parse(hostile), { maxEpsilon: Infinity, maxDelta: 1 });
+    } catch (error) {
+      assert.equal(error.code, "task", String(error));
+      asked.refused += 1;
+      continue;
+    }
+    asked.answered += 1;
+    for (let record = 0; record < 5; record++) {
+      assert.equal(one.randomize(anyRecord(hostile, number)).bytes.length, Task.parse(hostile).reportBytes);
+    }
+    digests.add(one.taskDigest);
+    await ledger.report(one, anyRecord(hostile, number), { url });
+    assert.equal((await ledger.status()).reports.length, digests.size, "booked");
+  }
+  assert.ok(asked.refused > 100 && asked.answered > 100, JSON.stringify(asked));
+});
