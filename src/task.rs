@@ -238,8 +238,12 @@ impl Task {
         self.randomize_as(record, Some(id), rng)
     }
 
-    /// With the id, or with one that is drawn first.
-    pub(crate) fn randomize_as<R: TryCryptoRng + ?Sized>(
+    /// [`randomize_with_id_and_rng`](Self::randomize_with_id_and_rng) where there is an id, else
+    /// [`randomize_with_rng`](Self::randomize_with_rng).
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
+    pub fn randomize_as<R: TryCryptoRng + ?Sized>(
         &self,
         record: &BoundedRecord,
         id: Option<ReportId>,

@@ -101,6 +101,7 @@ class Randomizer:
         self,
         records: Any,
         *,
+        ids: Sequence[str] | None = None,
         threads: int | None = None,
         insecure_seed: int | None = None,
         first: int = 0,

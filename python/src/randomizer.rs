@@ -1,10 +1,11 @@
 //! Records into reports.
 
 use core::num::NonZeroUsize;
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use ldp_pca::error::Error;
-use ldp_pca::report::report_bytes;
+use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task as Parameters;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -54,6 +55,9 @@ impl Randomizer {
     ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
     ///     mappings a numeric column holds numbers, and a categorical one texts. NaN, infinities, None, nulls and masked
     ///     values are missing: their column contributes nothing to the report, and no report tells that they are.
+    /// ids : sequence of str, optional
+    ///     The ids of the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve`` takes
+    ///     no others unless it is told to. Reports draw ids of their own when not given.
     /// threads : int, optional
     ///     How many threads to use; as many as the machine has when not given.
     /// insecure_seed : int, optional
@@ -72,18 +76,22 @@ impl Randomizer {
     /// RecordError
     ///     For a record of another shape than the task's (a wrong number of columns, a text for a number), with its
     ///     ``row``. It never depends on a value, and does not hold one.
+    /// ValueError
+    ///     For ids that are no ids, are there twice, or are not as many as the records.
     /// SchemaError
     ///     For a table without the task's columns.
-    #[pyo3(signature = (records, *, threads=None, insecure_seed=None, first=0))]
+    #[pyo3(signature = (records, *, ids=None, threads=None, insecure_seed=None, first=0))]
     fn randomize(
         &self,
         py: Python<'_>,
         records: &Bound<'_, PyAny>,
+        ids: Option<Vec<String>>,
         threads: Option<usize>,
         insecure_seed: Option<u64>,
         first: u64,
     ) -> PyResult<Reports> {
         let threads = threads_of(threads)?;
+        let ids = ids.map(|ids| ids_of(&ids)).transpose()?;
         let task = self.task.get().inner();
         // What Python's libraries do better: dtypes, and tables that need pyarrow to be shared.
         let names: Vec<&str> = ignored(task.schema()).collect();
@@ -91,7 +99,15 @@ impl Randomizer {
             py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "records_of"), (records, names))?;
         let records = Records::of(&records, task.schema())?;
         let (rows, width, view) = (records.len(), report_bytes(task), records.view());
-        let work = Work { task, view, insecure_seed, first, width };
+        if let Some(ids) = &ids
+            && ids.len() != rows
+        {
+            return Err(PyValueError::new_err(format!(
+                "{} ids for {rows} records: every report needs one of its own",
+                ids.len()
+            )));
+        }
+        let work = Work { task, view, ids: ids.as_deref(), insecure_seed, first, width };
         let size = rows
             .checked_mul(width)
             .ok_or_else(|| PyValueError::new_err(format!("{rows} reports of {width} bytes are too many at a time")))?;
@@ -137,6 +153,7 @@ enum Failure {
 struct Work<'a> {
     task: &'a Parameters,
     view: View<'a>,
+    ids: Option<&'a [ReportId]>,
     insecure_seed: Option<u64>,
     first: u64,
     width: usize,
@@ -179,15 +196,30 @@ impl Work<'_> {
         for (row, out) in (first_row..).zip(out.chunks_mut(self.width)) {
             let report = (|| -> Result<_, Error> {
                 let record = self.task.bound(self.view.features(row, self.task.schema())?)?;
+                let id = self.ids.map(|ids| ids[row]);
                 let Some(seed) = self.insecure_seed else {
-                    return Ok(self.task.randomize_with_rng(&record, &mut system)?);
+                    return Ok(self.task.randomize_as(&record, id, &mut system)?);
                 };
-                Ok(self.task.randomize_with_rng(&record, &mut insecure_rng(seed, self.first + row as u64))?)
+                Ok(self.task.randomize_as(&record, id, &mut insecure_rng(seed, self.first + row as u64))?)
             })();
             out.copy_from_slice(&report.map_err(|error| (row, error))?.to_bytes());
         }
         Ok(())
     }
+}
+
+/// Different ids from their digits.
+fn ids_of(texts: &[String]) -> PyResult<Vec<ReportId>> {
+    let mut seen = HashSet::with_capacity(texts.len());
+    let one = |(place, text): (usize, &String)| {
+        let id = ReportId::from_hex(text).ok_or_else(|| format!("id {place} is not 32 hexadecimal digits"))?;
+        if seen.insert(id) {
+            Ok(id)
+        } else {
+            Err(format!("id {place} was there before, and reports of one id count once: ask for others"))
+        }
+    };
+    texts.iter().enumerate().map(one).collect::<Result<_, _>>().map_err(PyValueError::new_err)
 }
 
 /// A number of threads: as many as the machine has when not given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,35 @@ def test_without_a_seed_no_two_reports_are_alike(task: Task, records: np.ndarray
     randomizer = Randomizer(task)
     both = [*randomizer.randomize(records), *randomizer.randomize(records, threads=1)]
     assert len({report[13:29] for report in both}) == 2 * len(records)
+
+
+def test_reports_have_the_ids_that_were_issued(command, task: Task, records: np.ndarray, tmp_path: Path) -> None:
+    ids = [f"{place:032X}" for place in range(len(records))]
+    randomizer = Randomizer(task)
+    reports = randomizer.randomize(records, ids=ids, insecure_seed=7, threads=3)
+    assert [report[13:29].hex() for report in reports] == [id.lower() for id in ids]
+    np.save(tmp_path / "records.npy", records)
+    task.save(tmp_path / "task.json")
+    (tmp_path / "ids.json").write_text(json.dumps({"ids": ids}))
+    words = ["-t", tmp_path / "task.json", "-o", tmp_path / "reports", "--ids", tmp_path / "ids.json"]
+    command("randomize", tmp_path / "records.npy", *words, "--insecure-seed", 7)
+    assert reports.to_bytes() == (tmp_path / "reports").read_bytes()
+    private = randomizer.randomize(records[:2], ids=ids[:2])
+    assert [report[13:29].hex() for report in private] == [id.lower() for id in ids[:2]]
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (["0" * 32], "1 ids for 2 records"),
+        (["0" * 32, "0" * 31], "id 1 is not 32 hexadecimal digits"),
+        (["0" * 32, "é" * 16], "id 1 is not 32 hexadecimal digits"),
+        (["0" * 32, "0" * 32], "id 1 was there before"),
+    ],
+)
+def test_ids_that_cannot_be_are_refused(task: Task, records: np.ndarray, ids: list[str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Randomizer(task).randomize(records[:2], ids=ids)
 
 
 def test_tables_are_read_by_the_names_of_their_columns(named: Randomizer) -> None:

@@ -12,7 +12,6 @@ use ldp_pca::record::BoundedRecord;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task;
-use rand::rand_core::TryCryptoRng;
 use serde::{Deserialize, Serialize};
 
 use super::error::{CliError, Result};
@@ -140,26 +139,15 @@ fn randomize_part(
     ids: &[Option<ReportId>],
     start: u64,
 ) -> core::result::Result<Vec<Report>, RandomizeError> {
-    fn one<R: TryCryptoRng>(
-        task: &Task,
-        record: &BoundedRecord,
-        id: Option<ReportId>,
-        rng: &mut R,
-    ) -> core::result::Result<Report, RandomizeError> {
-        match id {
-            None => task.randomize_with_rng(record, rng),
-            Some(id) => task.randomize_with_id_and_rng(record, id, rng),
-        }
-    }
     let records = records.iter().zip(ids);
     match seed {
         None => {
             let mut rng = system_rng()?;
-            records.map(|(record, id)| one(task, record, *id, &mut rng)).collect()
+            records.map(|(record, id)| task.randomize_as(record, *id, &mut rng)).collect()
         }
         Some(seed) => (start..)
             .zip(records)
-            .map(|(position, (record, id))| one(task, record, *id, &mut insecure_rng(seed, position)))
+            .map(|(position, (record, id))| task.randomize_as(record, *id, &mut insecure_rng(seed, position)))
             .collect(),
     }
 }

@@ -61,6 +61,21 @@ impl ReportId {
         Self(bytes)
     }
 
+    /// The id that 32 hexadecimal digits spell; `None` for anything else.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
+        let digit = |character: u8| (character as char).to_digit(16);
+        let mut bytes = [0; 16];
+        if digits.len() != bytes.len() {
+            return None;
+        }
+        for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
+            *byte = (digit(*high)? * 16 + digit(*low)?) as u8;
+        }
+        Some(Self(bytes))
+    }
+
     /// The 16 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 16] {
@@ -89,15 +104,6 @@ impl Serialize for ReportId {
 impl<'de> Deserialize<'de> for ReportId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let digits = text.as_bytes();
-        let mut bytes = [0; 16];
-        if digits.len() != 32 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(D::Error::custom("a report id is 32 hexadecimal digits"));
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            let digit = |character: u8| (character as char).to_digit(16).unwrap_or(0) as u8;
-            *byte = digit(pair[0]) * 16 + digit(pair[1]);
-        }
-        Ok(Self(bytes))
+        Self::from_hex(&text).ok_or_else(|| D::Error::custom("a report id is 32 hexadecimal digits"))
     }
 }
