@@ -14,7 +14,8 @@ pub(super) struct HostileArguments {
     hostile: u64,
 }
 
-/// What one report, and all suspected ones, move an eigenvalue by at most, in the units of the covariance.
+/// What one report, and all suspected ones, move an eigenvalue of the covariance estimate by at most, in its units, by the
+/// statement of [`Pull`].
 #[derive(Serialize)]
 pub(super) struct HostileResult {
     reports: u64,
@@ -64,17 +65,19 @@ impl HostileResult {
             String::new()
         };
         format!(
-            "hostile     one report of {} moves an eigenvalue by at most {}{many}\n",
+            "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the covariance \
+             estimate by at most {}{many}\n",
             grouped(self.records),
             bounds(&self.one)
         )
     }
 }
 
-/// The line of a mechanism without a number of reports.
-pub(super) fn per_report(pull: Pull) -> String {
+/// The line of a mechanism without a number of reports, for eigenvalues of this matrix.
+pub(super) fn per_report(pull: Pull, matrix: &str) -> String {
     format!(
-        "one hostile report of n moves an eigenvalue by at most {}/n, one {} by {}/n\n",
+        "from where an honest report's mean puts it, one hostile report of n moves an eigenvalue of {matrix} by at most \
+         {}/n, one {} by {}/n\n",
         at_most(pull.unchecked),
         pull.check.condition(),
         at_most(pull.checked)

@@ -146,7 +146,8 @@ pub trait LocalRandomizer {
     /// noise, in the limit of many features. What does not rise above it cannot be told from noise.
     fn noise_edge(&self, records: u64) -> f64;
 
-    /// How far one hostile report can move an eigenvalue of the debiased estimate, times the number of reports.
+    /// How far one hostile report can move an eigenvalue of the debiased estimate from where the mean of an honest one
+    /// would put it, times the number of reports. [`Pull`] has the statement.
     fn pull(&self) -> Pull;
 }
 

@@ -18,8 +18,9 @@
 //! `e^-t` (Laurent & Massart 2000, Lemma 1). With t = 40 ln 2 an honest report is refused once in 2^40.
 //!
 //! # What it gives
-//! A report that passes moves the mean of n by no more in Frobenius norm than honest noise does: about `sqrt(p)` deviations over n. It may
-//! still put all of that into one direction, where honest noise has about `2 sqrt(2) / sqrt(p)` of it: `pull` has the number.
+//! A report that passes moves the mean of n by no more in Frobenius norm than honest noise does: about `d` deviations of an off-diagonal entry
+//! over n. It may still put all of that into one direction, where honest noise has about `sqrt(2) / d` of it in a given one, and
+//! `2 / sqrt(d)` in the one where it has most: `pull` has the number.
 
 use super::{Mechanism, gaussian::Gaussian};
 

@@ -36,7 +36,7 @@ pub(super) struct PlanResult {
     epsilon_for_target: Option<Option<Epsilon>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shuffled: Option<ShuffledResult>,
-    /// What one hostile report moves an eigenvalue by at most, times the number of reports.
+    /// What one hostile report moves an eigenvalue of the covariance estimate by at most, times the number of reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pull: Option<Pull>,
     /// The same for a number of reports, where there is one.
@@ -191,7 +191,7 @@ impl PlanResult {
         }
         text += &match (&self.hostile, self.pull) {
             (Some(hostile), _) => hostile.text(),
-            (None, Some(pull)) => format!("hostile     {}", per_report(pull)),
+            (None, Some(pull)) => format!("hostile     {}", per_report(pull, "the covariance estimate")),
             (None, None) => String::new(),
         };
         text += &bounds_text(&self.bounds);

@@ -131,6 +131,11 @@ impl TaskSummary {
             Bounding::UnitNorm => "unit norm".to_owned(),
             Bounding::Clip { radius } => format!("clipped to radius {}", radius.value()),
         };
+        let matrix = match self.centring {
+            // What a report does to the covariance depends on the mean, too.
+            Some(_) => "the second moments (`recover` has the covariance's)",
+            None => "the second moments",
+        };
         let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
         format!(
             "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
@@ -139,7 +144,7 @@ impl TaskSummary {
             self.guarantee,
             self.report_bytes,
             self.entry_deviation,
-            per_report(self.pull)
+            per_report(self.pull, matrix)
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use super::candidates::{LARGEST_MAGNITUDE, TABLE, TABLE_SECOND_MOMENT, of_magnitudes};
 
-/// The largest `|z|^2 / scale^2` of any vector of `rows` entries of the table, which some id has.
+/// The largest `|z|^2 / scale^2` of any vector of `rows` entries of the table. (With more than some ten, no id may have it.)
 pub(super) fn longest_squared(rows: usize) -> f64 {
     rows as f64 * f64::from(LARGEST_MAGNITUDE).powi(2) / TABLE_SECOND_MOMENT
 }

@@ -71,13 +71,14 @@ fn the_pull_of_hostile_reports_is_told() {
     let text = folder.run(&format!("{line} --mechanism gaussian")).ok().stdout;
     assert!(
         text.contains(
-            "one hostile report of n moves an eigenvalue by at most 720/n, one that passes the range check by 114/n"
+            "one hostile report of n moves an eigenvalue of the covariance estimate by at most 720/n, one that passes the range check by 114/n"
         ),
         "{text}"
     );
     let text = folder.run(&format!("{line} --records 20000 --hostile 300")).ok().stdout;
     assert!(
-        text.contains("one report of 20,000 moves an eigenvalue by at most") && text.contains("300 of them by"),
+        text.contains("one report of 20,000 moves an eigenvalue of the covariance estimate by at most")
+            && text.contains("300 of them by"),
         "{text}"
     );
     folder.run(&format!("{line} --hostile 0")).refused(2, &["--hostile"]);
