@@ -22,14 +22,14 @@
 //!
 //! *Argument.* y is a function of the record and of the public w, and lies in the unit ball of d + 1 dimensions. The
 //! mechanism is built for d + 1 coordinates, and its theorem is about any two vectors of that ball, so about any two
-//! of this form. That the last coordinate is known to everybody takes nothing away: it is the same for both records of
-//! a pair, and the theorem assumes no secret but the generator's. (Under clip, double-cap lifts y as it lifts x, to
+//! of this form. That the last coordinate is known to everybody, where the record has a direction, takes nothing away: the theorem
+//! assumes no secret but the generator's. (Under clip, double-cap lifts y as it lifts x, to
 //! `(y, sqrt(1 - |y|^2))`.) *Assumptions* are the mechanism's own, and that w was fixed without looking at the
 //! protected records.
 //!
 //! *No gain is taken.* For `w <= 1/2` none is there: records with `x . x' = -w / (1 - w)` on the sphere give orthogonal
-//! y, so the sensitivity of `y y^T` stays sqrt(2). For `w > 1/2` it is `sqrt(8 w (1 - w))`, which is less; the noise is
-//! that of sqrt(2) all the same.
+//! y, so the sensitivity of `y y^T` stays sqrt(2). For `w > 1/2` it is less (`sqrt(8 w (1 - w))` between records with a
+//! direction; 1 to one without, under unit norm); the noise is that of sqrt(2) all the same.
 //!
 //! # What it costs
 //! Let tau be the deviation of an off-diagonal entry without centring. Dividing by the weights makes it

@@ -2,12 +2,13 @@
 //!
 //! Pure logic: where the ledger is kept, and that there is one of it, is up to the caller. Four rules make it sound:
 //! 1. A task is booked, and the ledger saved, *before* a value of the record is looked at. Nothing gives it back: no error, no
-//!    crash, no report that was never sent. Otherwise whether a report came could depend on a value, at no cost.
+//!    crash, no report that was never sent. Otherwise whether a report came could depend on a value, at no cost. (Booking pays
+//!    for the report, not for its absence: that a report comes for every record is the mechanisms' part.)
 //! 2. One report per task. A retry sends the very same bytes again, which is post-processing and costs nothing; a fresh
 //!    randomization would cost again, so there is none. A task that is booked and has no report is spent.
 //! 3. A report is recorded, and the ledger saved, before the report is sent.
 //! 4. All booked tasks together stay within the budget by a [`Filter`] that was fixed beforehand, since whoever chooses
-//!    the tasks may know the earlier reports.
+//!    the tasks may know the earlier reports. What a ledger of version 1 granted was not: see [`Ledger::from_json`].
 
 use serde::{Deserialize, Serialize};
 
@@ -212,7 +213,9 @@ impl Ledger {
     /// Reads a document. Unknown fields, other versions and a task that occurs twice are errors.
     ///
     /// One of version 1 has no filter. It becomes a ledger with [`Filter::Renyi`], in which every report counts in full; where
-    /// they exceed the budget by that filter, nothing more fits.
+    /// they exceed the budget by that filter, nothing more fits. But the filter was not fixed before its first report: version 1 took
+    /// the least of several methods, so for tasks that were chosen with a look at earlier reports nothing is proved of the sequence
+    /// as a whole. Whoever needs that begins a new ledger with what is left of the budget.
     ///
     /// # Errors
     /// [`LedgerError`].

@@ -1,14 +1,18 @@
 //! What one report lets anybody tell, as a test: how often a right accusation succeeds where few are false.
 //!
 //! Someone sees a report and accuses its sender of the record x, or does not. Of senders with another record y a share
-//! alpha is accused falsely. [`power`] is the largest share of senders with x who are then accused: the trade-off curve
-//! of the mechanism (Dong, Roth & Su 2022, with 1 - power for their type II error). It says all that there is to say of
+//! alpha is accused falsely. [`power`] is the largest share of senders with x who are then accused, over all pairs of records: the
+//! trade-off curve of the mechanism (Dong, Roth & Su 2022, with 1 - power for their type II error). It says all that there is to say of
 //! two records (Blackwell 1953). An (epsilon, delta) says less: delta is not the probability that the privacy loss
 //! exceeds epsilon. For Gaussian noise calibrated to (1, 1e-6) that is 2.0e-5 (tested below).
 //!
 //! # Statement
 //! For any two records x, y of a task, every id, and every test of the report, randomized or not, with P\[accuse | y\] <=
 //! alpha: P\[accuse | x\] <= `power(loss, alpha)`.
+//!
+//! It is reached, but for roundings, by double-cap where two records have caps as disjoint as there can be, and by Gaussian noise where
+//! the records' `x x^T` can be orthogonal (from two features on; with centring for weights of at most 1/2). Elsewhere it is an
+//! upper bound.
 //!
 //! *Many records.* The curves below are concave. So the statement holds as well with "a sender drawn from any
 //! population of records" in place of x and of y (Jensen's inequality). What is known beside the report must be the same
@@ -118,7 +122,8 @@ fn normal_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Not below the normal law's quantile of `probability`: the upper end of a bisection, which was checked.
+/// Not below the normal law's quantile of `probability`: the upper end of a bisection, which was checked, or one beyond which there is
+/// nothing to tell from 1.
 fn normal_quantile(probability: f64) -> f64 {
     // Beyond 38 deviations there is nothing that a double could tell from 0 or from 1.
     let (mut low, mut high) = (-38.0, if probability < 1.0 { 38.0 } else { f64::INFINITY });
