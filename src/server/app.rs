@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::extract::Path as UrlPath;
 use axum::extract::rejection::PathRejection;
 use serde::Serialize;
-use tokio::sync::Semaphore;
 
 use super::config::ServerConfig;
 use super::events::{Events, Pulse};
@@ -17,7 +16,7 @@ use super::issuing::Issuer;
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::problem::Problem;
-use super::recovery::RecoveryCache;
+use super::recovery::{Recoveries, RecoveryCache};
 use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings};
 use super::tokens::Tokens;
 use crate::privacy::Guarantee;
@@ -33,8 +32,7 @@ pub(super) struct App {
     pub(super) readiness: Readiness,
     #[cfg(feature = "interactive")]
     pub(super) sessions: super::interactive::Sessions,
-    /// One permit per recovery that is computed.
-    pub(super) recoveries: Arc<Semaphore>,
+    pub(super) recoveries: Recoveries,
     pub(super) tokens: Tokens,
     pub(super) max_body_bytes: usize,
     minimum_batch: u64,
@@ -104,7 +102,7 @@ impl App {
             readiness: Readiness::default(),
             #[cfg(feature = "interactive")]
             sessions: super::interactive::Sessions::default(),
-            recoveries: Arc::new(Semaphore::new(config.max_recoveries.clamp(1, Semaphore::MAX_PERMITS))),
+            recoveries: Recoveries::new(config.max_recoveries),
             tokens,
             max_body_bytes: config.max_body_bytes,
             minimum_batch: config.minimum_batch,

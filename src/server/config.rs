@@ -47,7 +47,8 @@ pub struct ServerConfig {
     pub max_event_streams: usize,
     /// Those of them that one client may have. Default: a sixteenth of all.
     pub max_client_event_streams: Option<usize>,
-    /// Components that may be computed at the same time, over all tasks; other requests for some wait. Default 1.
+    /// Components that may be computed at the same time, over all tasks, for whoever has the collector's token; other requests for some
+    /// wait. As many again for everybody else, where `open_recovery` lets them ask: the collector never waits for them. Default 1.
     pub max_recoveries: usize,
     /// The number of reports below which no components are given out. A task may have another. Default 100.
     pub minimum_batch: u64,
@@ -204,6 +205,31 @@ impl ServerConfig {
             issuing_key_file: None,
             log: LogConfig::default(),
         }
+    }
+
+    /// What makes no sense, and what would.
+    pub(super) fn problem(&self) -> Option<String> {
+        for (name, limit) in [("rate_limit", self.rate_limit), ("seeds_rate_limit", self.seeds_rate_limit)] {
+            let Some(RateLimit { per_second, burst }) = limit else { continue };
+            if !(per_second.is_finite() && per_second > 0.0) {
+                let none = if name == "rate_limit" { "leave it out" } else { "say false" };
+                return Some(format!(
+                    "per_second of {name} is {per_second}: give a positive number, or {none} for no limit"
+                ));
+            }
+            if burst == 0 {
+                return Some(format!("burst of {name} is 0: let at least 1 pass at once"));
+            }
+        }
+        let counts = [
+            ("max_connections", Some(self.max_connections)),
+            ("max_client_connections", self.max_client_connections),
+            ("max_body_bytes", Some(self.max_body_bytes)),
+            ("max_pending_requests", Some(self.max_pending_requests)),
+            ("max_recoveries", Some(self.max_recoveries)),
+        ];
+        let zero = counts.iter().find(|(_, count)| *count == Some(0))?.0;
+        Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }
 
     /// What of `all` one client may have by default: somebody else always finds the rest.

@@ -22,9 +22,8 @@ use super::app::{App, Collection};
 use super::net::{Client, Portion, Shares};
 use super::observe::Admission;
 use super::problem::{Kind, Problem};
-use super::recovery::{Wanted, recover};
+use super::recovery::{Asker, Wanted, asker, recover};
 use super::store::{Counts, TaskReports};
-use super::tokens::Role;
 
 /// The least time between two states of a task that are told.
 const PULSE: Duration = Duration::from_secs(1);
@@ -140,24 +139,15 @@ pub(super) async fn listen(
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let reports = app.find(id)?;
-    // Everybody may hear of the status; who comes with a token comes with a good one.
-    let told_components = app.tokens.has(&headers, Role::Collector)? || app.open_recovery(&reports.settings());
+    // Everybody may hear of the status.
+    let asker = asker(&app, &headers, client, &reports.settings())?;
     let wanted = Wanted::read(query, reports.task().dimension())?;
     let place = app.events.enter(client)?;
     let collection = app.collection(&reports);
     let states = collection.pulse.listen(&app, &*reports);
     let stopping = app.events.stopping.subscribe();
-    let listener = Listener {
-        app,
-        reports,
-        wanted,
-        told_components,
-        states,
-        stopping,
-        told: None,
-        _collection: collection,
-        _place: place,
-    };
+    let listener =
+        Listener { app, reports, wanted, asker, states, stopping, told: None, _collection: collection, _place: place };
     let events = stream::unfold(listener, |mut listener| async {
         let event = listener.next().await?;
         Some((Ok::<_, Infallible>(event), listener))
@@ -172,7 +162,8 @@ struct Listener {
     app: Arc<App>,
     reports: Arc<dyn TaskReports>,
     wanted: Wanted,
-    told_components: bool,
+    /// Who is told components, if they are told at all.
+    asker: Option<Asker>,
     states: watch::Receiver<Option<Counts>>,
     stopping: watch::Receiver<bool>,
     /// The counts told last, and the records that the last components are of.
@@ -215,15 +206,15 @@ impl Listener {
     }
 
     async fn tell_components(&mut self, counts: Counts) -> Event {
-        if !self.told_components {
+        let Some(asker) = self.asker else {
             // Said once.
             self.told = Some((counts, Some(u64::MAX)));
             let detail = "components are told to whoever comes with the collector's token ('Authorization: Bearer <token>'): \
                           this stream has the status alone";
             return event("problem", &Problem::new(Kind::TokenMissing, detail).document());
-        }
+        };
         // A newer state may have been computed for somebody else.
-        let (event, records) = match recover(&self.app, &self.reports, self.wanted, counts.records).await {
+        let (event, records) = match recover(&self.app, asker, &self.reports, self.wanted, counts.records).await {
             Ok(answer) => {
                 let json = String::from_utf8_lossy(answer.json());
                 (Event::default().event("recovery").data(json), answer.records().max(counts.records))

@@ -63,7 +63,7 @@ impl Front {
                     upload::take(State(Arc::clone(app)), Extension(admission), Ok(UrlPath(task)), parts.headers, body);
                 upload.await.into_response()
             }
-            Err(problem) => Box::pin(app.limits.refuse(&parts.headers, body, problem)).await.into_response(),
+            Err(problem) => app.limits.refuse(&parts.headers, body, problem).into_response(),
         };
         seen.finish(app, response)
     }

@@ -13,6 +13,9 @@ use tokio::time::timeout;
 use super::app::App;
 use super::problem::{Kind, Problem};
 
+/// The paths of [`live`] and [`ready`].
+pub(super) const PATHS: [&str; 2] = ["/healthz", "/readyz"];
+
 /// How long a finding stands: however often it is asked for, the disk is tried once a second.
 const FRESH: Duration = Duration::from_secs(1);
 

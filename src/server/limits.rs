@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderName, Request, header};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::config::ServerConfig;
@@ -19,6 +20,17 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Room that is made for a body before it has come, at most.
 const ROOM_AHEAD: usize = 128 << 10;
+
+/// For how long what is left of a refused body is read.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Refused bodies that are read to their end at the same time; those beyond them are cut off.
+const LINGERING: usize = 1024;
+
+/// How long a body may take in any case, and the bytes in a second that it must have on average from then on: slower ones hold a place
+/// that others want.
+const BODY_GRACE: Duration = Duration::from_secs(5);
+const SLOWEST_BODY: f64 = 1024.0;
 
 /// The bounds that all requests share.
 pub(super) struct Limits {
@@ -33,6 +45,8 @@ pub(super) struct Limits {
     ids: Option<RateLimiter>,
     trusted_proxies: Vec<AddressRange>,
     told_of_proxy: Once,
+    /// One permit for each refused body that is still read.
+    lingering: Arc<Semaphore>,
 }
 
 /// The bytes of reports that are held in memory.
@@ -95,6 +109,7 @@ impl Limits {
             ids: config.seeds_rate_limit.map(RateLimiter::new),
             trusted_proxies: config.trusted_proxies.clone(),
             told_of_proxy: Once::new(),
+            lingering: Arc::new(Semaphore::new(LINGERING)),
         }
     }
 
@@ -153,9 +168,9 @@ impl Limits {
         let problem = match read {
             Ok(Ok(upload)) => return Ok(upload),
             Ok(Err(problem)) => problem,
-            Err(_) => return Err(self.too_slow()),
+            Err(_) => return Err(too_slow()),
         };
-        Err(self.refuse(headers, body, problem).await)
+        Err(self.refuse(headers, body, problem))
     }
 
     /// A whole body that is no upload, of at most `most` bytes.
@@ -185,19 +200,23 @@ impl Limits {
         };
         match read {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(problem)) => Err(self.refuse_longer(headers, body, most, problem).await),
-            Err(_) => Err(Problem::new(Kind::BodyTimeout, "the body was not complete in time: send it at once")),
+            Ok(Err(problem)) => Err(self.refuse_longer(headers, body, most, problem)),
+            Err(_) => Err(too_slow()),
         }
     }
 
-    /// Reads what is left of a body (no more than two whole ones) before it is refused: many clients only look at an answer after
-    /// they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not sent it.
-    pub(super) async fn refuse(&self, headers: &HeaderMap, body: Body, problem: Problem) -> Problem {
-        self.refuse_longer(headers, body, self.max_body_bytes, problem).await
+    /// The refusal, at once. What is left of the body is still read for a while: many clients only look at an answer after they have
+    /// sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not sent it.
+    pub(super) fn refuse(&self, headers: &HeaderMap, body: Body, problem: Problem) -> Problem {
+        self.refuse_longer(headers, body, self.max_body_bytes, problem)
     }
 
-    async fn refuse_longer(&self, headers: &HeaderMap, mut body: Body, most: usize, problem: Problem) -> Problem {
-        if !headers.contains_key(header::EXPECT) {
+    fn refuse_longer(&self, headers: &HeaderMap, mut body: Body, most: usize, problem: Problem) -> Problem {
+        if headers.contains_key(header::EXPECT) || body.is_end_stream() {
+            return problem;
+        }
+        let Ok(permit) = Arc::clone(&self.lingering).try_acquire_owned() else { return problem };
+        tokio::spawn(async move {
             let discard = async {
                 let mut left = most.saturating_mul(2);
                 while let Some(Ok(data)) = next_data(&mut body).await {
@@ -205,9 +224,10 @@ impl Limits {
                     left = rest;
                 }
             };
-            // Too slow, too long or broken off: the answer is the same.
-            let _ = timeout(self.request_timeout, discard).await;
-        }
+            // Too slow, too long or broken off: the answer is sent.
+            let _ = timeout(LINGER, discard).await;
+            drop(permit);
+        });
         problem
     }
 
@@ -219,7 +239,11 @@ impl Limits {
         let mut bytes = Vec::with_capacity(declared.min(ROOM_AHEAD));
         let of_client = self.pending_of_clients.take(client, 0);
         let mut permit = Share { pending: Arc::clone(&self.pending), bytes: 0, of_client };
-        while let Some(data) = next_data(body).await {
+        let start = Instant::now();
+        loop {
+            let allowed = BODY_GRACE + Duration::from_secs_f64(bytes.len() as f64 / SLOWEST_BODY);
+            let next = timeout(allowed.saturating_sub(start.elapsed()), next_data(body)).await;
+            let Some(data) = next.map_err(|_| too_slow())? else { break };
             let data = data.map_err(|error| cut_off(&error))?;
             if bytes.len() + data.len() > self.max_body_bytes {
                 return Err(self.too_large(bytes.len() + data.len()));
@@ -239,14 +263,6 @@ impl Limits {
             ),
         )
     }
-
-    fn too_slow(&self) -> Problem {
-        let seconds = self.request_timeout.as_secs_f64();
-        Problem::new(
-            Kind::BodyTimeout,
-            format!("the body was not complete after {seconds} s: send fewer reports at a time"),
-        )
-    }
 }
 
 fn too_often(wait: Duration) -> Problem {
@@ -264,6 +280,17 @@ pub(super) fn busy() -> Problem {
     Problem::new(
         Kind::Busy,
         "more reports are waiting for the disk than the server may hold, and none of this request was counted: send the same bytes again later",
+    )
+}
+
+fn too_slow() -> Problem {
+    let (grace, slowest) = (BODY_GRACE.as_secs(), SLOWEST_BODY);
+    Problem::new(
+        Kind::BodyTimeout,
+        format!(
+            "the body was not complete in time (after {grace} s it must have come at {slowest} bytes a second): send it at \
+             once, or fewer reports at a time"
+        ),
     )
 }
 

@@ -30,6 +30,7 @@ mod object;
 mod observe;
 mod openapi;
 mod origins;
+mod page;
 mod problem;
 mod recovery;
 mod retention;
@@ -46,7 +47,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use self::app::App;
@@ -63,7 +64,7 @@ pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles
 #[cfg(feature = "interactive")]
 #[doc(hidden)]
 pub use interactive::read_session;
-pub use net::{AddressRange, AddressRangeError, TlsError, raise_file_limit};
+pub use net::{AddressRange, AddressRangeError, TlsError, keep_files_private, raise_file_limit};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};
@@ -101,6 +102,9 @@ impl Server {
     /// # Errors
     /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        if let Some(problem) = config.problem() {
+            return Err(ServerError::Config(problem));
+        }
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
@@ -176,11 +180,15 @@ impl Server {
     }
 }
 
+/// Connections that the system accepts for the server until it takes them: devices that send one report each come by the thousand at
+/// once, and one that finds no place there tries again after a second. The system's own limit may be lower (net.core.somaxconn).
+const BACKLOG: u32 = 4096;
+
 /// Takes the port, or with `next_free` one of those after it.
 async fn listen(first: SocketAddr, next_free: bool) -> Result<TcpListener, ServerError> {
     let mut address = first;
     loop {
-        match TcpListener::bind(address).await {
+        match listen_at(address) {
             Ok(listener) => return Ok(listener),
             Err(error) => {
                 let taken = error.kind() == io::ErrorKind::AddrInUse;
@@ -194,6 +202,15 @@ async fn listen(first: SocketAddr, next_free: bool) -> Result<TcpListener, Serve
     }
 }
 
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Connections of a server that just ended do not keep the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 /// Why a server does not start or goes on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -201,6 +218,9 @@ pub enum ServerError {
     /// The folder.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A setting that makes no sense.
+    #[error("{0}")]
+    Config(String),
     /// A file of secrets.
     #[error("{}: {source}; it must be this user's to read, and its folder to write", path.display())]
     Secret {

@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use tracing::Level;
 
 use super::app::App;
+use super::health;
 use super::net::Client;
 use super::origins;
 use super::problem::{Kind, Problem};
@@ -35,7 +36,7 @@ pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next:
         origins::preflight(seen.allowance.as_ref())
     } else if let Err(problem) = admit(&app, &request) {
         let (parts, body) = request.into_parts();
-        app.limits.refuse(&parts.headers, body, problem).await.into_response()
+        app.limits.refuse(&parts.headers, body, problem).into_response()
     } else {
         next.run(request).await
     };
@@ -52,6 +53,10 @@ pub(super) struct Admission {
 /// Whether the request is to be answered.
 fn admit(app: &App, request: &Request) -> Result<(), Problem> {
     let Some(Admission { client, entered }) = request.extensions().get() else { return Ok(()) };
+    // Who is to restart a server that does not answer must not be told that it asks too often.
+    if health::PATHS.contains(&request.uri().path()) {
+        return Ok(());
+    }
     entered.clone().and_then(|()| app.limits.admit(*client))
 }
 

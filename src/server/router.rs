@@ -5,28 +5,20 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderValue, header};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
-use tower_http::services::ServeDir;
-use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::app::App;
 #[cfg(feature = "interactive")]
 use super::interactive;
 use super::problem::Problem;
-use super::{events, health, metrics, observe, openapi, recovery, tasks, upload};
-
-/// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head, for
-/// hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
-    style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+use super::{events, health, metrics, observe, openapi, page, recovery, tasks, upload};
 
 /// All routes; the files of `www` are served where there is no other.
 pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
     let api = Router::new()
-        .route("/healthz", get(health::live))
-        .route("/readyz", get(health::ready))
+        .route(health::PATHS[0], get(health::live))
+        .route(health::PATHS[1], get(health::ready))
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(openapi::show))
         .route("/tasks", get(tasks::list))
@@ -50,16 +42,7 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
     let nothing = async || Problem::unknown_path();
     let routes = match www {
         None => api.fallback(nothing),
-        Some(folder) => {
-            let files = ServeDir::new(folder)
-                .call_fallback_on_method_not_allowed(true)
-                .fallback(Router::new().fallback(nothing));
-            let policy = SetResponseHeaderLayer::if_not_present(
-                header::CONTENT_SECURITY_POLICY,
-                HeaderValue::from_static(CONTENT_SECURITY_POLICY),
-            );
-            api.fallback_service(Router::new().fallback_service(files).layer(policy))
-        }
+        Some(folder) => api.fallback_service(page::files(folder)),
     };
     routes.layer(from_fn_with_state(app, observe::observe))
 }

@@ -69,7 +69,7 @@ pub(super) async fn put(
 ) -> Result<Response, Problem> {
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     if let Err(problem) = app.tokens.check(&headers, Role::Admin) {
-        return Err(app.limits.refuse(&headers, body, problem).await);
+        return Err(app.limits.refuse(&headers, body, problem));
     }
     let PutTask { task, settings } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     check_settings(&settings)?;
@@ -177,7 +177,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(
     if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
         let found = excerpt(found);
         let problem = Problem::new(Kind::MediaType, format!("the Content-Type is '{found}': send application/json"));
-        return Err(app.limits.refuse(headers, body, problem).await);
+        return Err(app.limits.refuse(headers, body, problem));
     }
     let bytes = app.limits.read_document(headers, body, most).await?;
     object::from_slice(&bytes)

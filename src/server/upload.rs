@@ -69,7 +69,7 @@ pub(super) async fn take(
     });
     let (reports, expired) = match checked {
         Ok(checked) => checked,
-        Err(problem) => return Err(app.limits.refuse(&headers, body, problem).await),
+        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
     let upload = app.limits.read(client, &headers, body).await?;
     check_length(&upload.bytes, &*reports)?;

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::server::{LogConfig, LogFormat, Secret, Server, ServerConfig, raise_file_limit};
+use ldp_pca::server::{
+    LogConfig, LogFormat, Secret, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit,
+};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -63,9 +65,15 @@ impl Serve {
         start_log(&config.log)?;
         // Every connection is an open file.
         raise_file_limit();
+        // What is made is this user's alone, whatever others make.
+        keep_files_private();
         runtime()?.block_on(async {
+            let _hangups = on_hangup(config.tls.is_some());
             let data = config.data.clone();
-            let server = Server::bind(config, tasks).await.map_err(|error| CliError::Failed(error.to_string()))?;
+            let server = Server::bind(config, tasks).await.map_err(|error| match error {
+                ServerError::Config(problem) => CliError::Usage(problem),
+                error => CliError::Failed(error.to_string()),
+            })?;
             // Programs read this line to learn the port.
             println!("listening on http://{}", server.local_addr());
             for path in server.made_tokens() {
@@ -178,6 +186,27 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
         .enable_all()
         .build()
         .map_err(|error| CliError::Failed(format!("cannot start the server's threads: {error}")))
+}
+
+/// SIGHUP, which service managers send to have files read again, never ends the server, from its first moment on. The certificate is
+/// read again by whoever has it.
+fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
+    #[cfg(unix)]
+    let hangups = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
+    tokio::spawn(async move {
+        #[cfg(unix)]
+        if let Ok(mut hangups) = hangups {
+            while hangups.recv().await.is_some() {
+                if !has_certificate {
+                    tracing::info!(
+                        "SIGHUP: there is no certificate to read again; settings are read at the start alone"
+                    );
+                }
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = has_certificate;
+    })
 }
 
 /// Waits for Ctrl-C or a termination signal.

@@ -46,7 +46,7 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
 /// `POST /sessions`: creates one, or tells the tokens of one that is there.
 pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     if let Err(problem) = app.tokens.check(&headers, Role::Admin) {
-        return Err(app.limits.refuse(&headers, body, problem).await);
+        return Err(app.limits.refuse(&headers, body, problem));
     }
     let parameters: Parameters = read_json(&app, &headers, body, 4096).await?;
     let bad = |detail: String| Problem::new(Kind::BadSession, detail);
@@ -137,7 +137,7 @@ pub(super) async fn take(
     let running = find(&app, id)?;
     let provider = match sender(&app, &headers, &running) {
         Ok(provider) => provider,
-        Err(problem) => return Err(app.limits.refuse(&headers, body, problem).await),
+        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
     let Message { round, cells } = read_json(&app, &headers, body, message_bytes(running.session())).await?;
     let bad = |error: SessionError| Problem::new(Kind::BadMessage, error.to_string());

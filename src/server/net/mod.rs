@@ -48,7 +48,7 @@ use super::config::ServerConfig;
 
 pub use address::{AddressRange, AddressRangeError};
 pub(super) use client::{Client, client_address, is_proxy};
-pub use files::raise_file_limit;
+pub use files::{keep_files_private, raise_file_limit};
 pub(super) use rate::RateLimiter;
 pub(super) use shares::{Portion, Shares};
 pub(super) use tls::Tls;

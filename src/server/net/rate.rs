@@ -35,13 +35,11 @@ struct Bucket {
 }
 
 impl RateLimiter {
-    /// A limit that makes no sense is brought to the nearest that does.
+    /// For a limit that makes sense: a positive rate, and at least one at once.
     pub(in super::super) fn new(limit: RateLimit) -> Self {
-        let per_second = if limit.per_second > 0.0 { limit.per_second } else { f64::MIN_POSITIVE };
-        let burst = limit.burst.max(1);
-        let refill = Duration::try_from_secs_f64(f64::from(burst) / per_second).unwrap_or(Duration::MAX);
+        let refill = Duration::try_from_secs_f64(f64::from(limit.burst) / limit.per_second).unwrap_or(Duration::MAX);
         let tables = Tables { turned: Instant::now(), newer: HashMap::new(), older: HashMap::new() };
-        Self { limit: RateLimit { per_second, burst }, refill, tables: Mutex::new(tables) }
+        Self { limit, refill, tables: Mutex::new(tables) }
     }
 
     /// The most that can be taken at once.

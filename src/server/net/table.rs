@@ -1,6 +1,7 @@
 //! All connections, so that those that take too long can be closed.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,25 @@ struct Open {
     /// How many of them each client has.
     of_clients: HashMap<Client, usize>,
     next: u64,
+    /// What was idle when it was last looked for.
+    idle: Idle,
 }
+
+/// The numbers of idle connections, longest idle first, as of the last look. To look takes a moment for every connection, so it is not
+/// done for every new one: a connection takes constant time, however many there are.
+#[derive(Default)]
+struct Idle {
+    looked: Option<Instant>,
+    of_all: VecDeque<u64>,
+    /// Of clients that have as many connections as they may.
+    of_clients: HashMap<Client, VecDeque<u64>>,
+}
+
+/// A look is old after this time.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// For each connection so much time passes between two looks: they take about a tenth of it.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(1);
 
 struct Entry {
     activity: Arc<Activity>,
@@ -107,10 +126,11 @@ impl Table {
     ) -> Result<(), Full> {
         let mut open = self.hold();
         let of_client = client.and_then(|client| open.of_clients.get(&client)).copied().unwrap_or(0);
-        if of_client >= self.max_client_connections && !open.make_room(|entry| entry.client == client) {
+        let most = self.max_client_connections;
+        if of_client >= most && !open.make_room(client, most) {
             return Err(Full::Client);
         }
-        if open.connections.len() >= self.max_connections && !open.make_room(|_| true) {
+        if open.connections.len() >= self.max_connections && !open.make_room(None, most) {
             return Err(Full::Server);
         }
         let number = open.next;
@@ -126,7 +146,7 @@ impl Table {
 
     /// Closes the connection that has been idle longest, if one is idle.
     pub(super) fn make_room(&self) -> bool {
-        self.hold().make_room(|_| true)
+        self.hold().make_room(None, self.max_client_connections)
     }
 
     /// Cuts all connections.
@@ -142,18 +162,54 @@ impl Table {
 }
 
 impl Open {
-    /// Closes the one of these that has been idle longest.
-    fn make_room(&mut self, of: impl Fn(&Entry) -> bool) -> bool {
-        let idle = self.connections.iter().filter(|(_, entry)| of(entry)).filter_map(|(number, entry)| {
-            let (phase, since) = entry.activity.phase();
-            // Of equal ones the first that came.
-            (phase == Phase::Idle).then_some((since, u64::MAX - number))
-        });
-        let Some((_, number)) = idle.max() else { return false };
-        if let Some(entry) = self.remove(u64::MAX - number) {
-            entry.task.abort();
+    /// Closes the connection that has been idle longest, of all or of those of a client that has `most`.
+    fn make_room(&mut self, client: Option<Client>, most: usize) -> bool {
+        let between = BETWEEN_LOOKS * u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
+        if self.idle.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+            self.look(most);
         }
-        true
+        self.close_idle(client)
+            || self.idle.looked.is_some_and(|looked| looked.elapsed() >= between) && {
+                self.look(most);
+                self.close_idle(client)
+            }
+    }
+
+    fn close_idle(&mut self, client: Option<Client>) -> bool {
+        loop {
+            let numbers = match client {
+                None => Some(&mut self.idle.of_all),
+                Some(client) => self.idle.of_clients.get_mut(&client),
+            };
+            let Some(number) = numbers.and_then(VecDeque::pop_front) else { return false };
+            let still_idle = |entry: &Entry| entry.activity.phase().0 == Phase::Idle;
+            if self.connections.get(&number).is_some_and(still_idle)
+                && let Some(entry) = self.remove(number)
+            {
+                entry.task.abort();
+                return true;
+            }
+        }
+    }
+
+    fn look(&mut self, most: usize) {
+        let mut idle: Vec<(Reverse<u64>, u64, Option<Client>)> = Vec::new();
+        for (&number, entry) in &self.connections {
+            if let (Phase::Idle, since) = entry.activity.phase() {
+                idle.push((Reverse(since), number, entry.client));
+            }
+        }
+        // Of equal ones the first that came.
+        idle.sort_unstable_by_key(|&(since, number, _)| (since, number));
+        self.idle.of_clients.clear();
+        for &(_, number, client) in &idle {
+            if let Some(client) = client.filter(|client| self.of_clients.get(client).is_some_and(|held| *held >= most))
+            {
+                self.idle.of_clients.entry(client).or_default().push_back(number);
+            }
+        }
+        self.idle.of_all = idle.into_iter().map(|(_, number, _)| number).collect();
+        self.idle.looked = Some(Instant::now());
     }
 
     fn remove(&mut self, number: u64) -> Option<Entry> {

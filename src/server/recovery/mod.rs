@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path as UrlPath, Query, State};
+use axum::extract::{Extension, Path as UrlPath, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -18,12 +18,73 @@ pub(super) use self::answer::Answer;
 use self::answer::Decomposition;
 pub(super) use self::wanted::Wanted;
 use super::app::App;
+use super::net::{Client, Portion, Shares};
+use super::observe::Admission;
 use super::problem::{Kind, Problem};
-use super::store::TaskReports;
+use super::store::{TaskReports, TaskSettings};
 use super::tokens::Role;
 
 /// Wishes per task whose answers are kept. Beyond them the one that was asked for longest ago is forgotten.
 const KEPT: usize = 16;
+
+/// Components that one client without the collector's token may have computed, or wait for, at the same time.
+const OF_ONE_CLIENT: usize = 4;
+
+/// What all tasks' recoveries share: how many are computed at the same time.
+pub(super) struct Recoveries {
+    /// The collector's own do not wait for anybody else's.
+    of_collector: Arc<Semaphore>,
+    of_anybody: Arc<Semaphore>,
+    of_clients: Arc<Shares>,
+}
+
+/// Who asks for components.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asker {
+    Collector,
+    Anybody(Client),
+}
+
+/// Held for as long as components are computed.
+type Permit = (OwnedSemaphorePermit, Option<Portion>);
+
+impl Recoveries {
+    /// At most `most` at the same time for the collector, and as many for everybody else.
+    pub(super) fn new(most: usize) -> Self {
+        let permits = || Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS)));
+        Self { of_collector: permits(), of_anybody: permits(), of_clients: Shares::new(OF_ONE_CLIENT) }
+    }
+
+    async fn enter(&self, asker: Asker) -> Result<Permit, Problem> {
+        let (permits, portion) = match asker {
+            Asker::Collector => (&self.of_collector, None),
+            Asker::Anybody(client) => {
+                let portion = self.of_clients.take(client, 1).ok_or_else(|| {
+                    let detail = format!(
+                        "{OF_ONE_CLIENT} kinds of components are being computed for your address: ask for others later"
+                    );
+                    Problem::new(Kind::RateLimit, detail)
+                })?;
+                (&self.of_anybody, Some(portion))
+            }
+        };
+        let permit = Arc::clone(permits).acquire_owned().await;
+        Ok((permit.map_err(|error| Problem::internal(error.to_string()))?, portion))
+    }
+}
+
+/// As who the request may have components, if at all. Who comes with a token comes with a good one.
+pub(super) fn asker(
+    app: &App,
+    headers: &HeaderMap,
+    client: Client,
+    settings: &TaskSettings,
+) -> Result<Option<Asker>, Problem> {
+    if app.tokens.has(headers, Role::Collector)? {
+        return Ok(Some(Asker::Collector));
+    }
+    Ok(app.open_recovery(settings).then_some(Asker::Anybody(client)))
+}
 
 /// The answers of a task's present state, or of one not long ago.
 #[derive(Default)]
@@ -40,22 +101,26 @@ type Slot = Arc<Mutex<Option<Arc<Answer>>>>;
 /// `GET /tasks/{id}/recovery`.
 pub(super) async fn show(
     State(app): State<Arc<App>>,
+    Extension(Admission { client, .. }): Extension<Admission>,
     id: Result<UrlPath<String>, PathRejection>,
     headers: HeaderMap,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let reports = app.find(id)?;
-    if !app.open_recovery(&reports.settings()) {
-        app.tokens.check(&headers, Role::Collector)?;
-    }
+    let asker = match asker(&app, &headers, client, &reports.settings())? {
+        Some(asker) => asker,
+        // Refuses: there is no token.
+        None => app.tokens.check(&headers, Role::Collector).map(|()| Asker::Collector)?,
+    };
     let wanted = Wanted::read(query, reports.task().dimension())?;
-    let answer = recover(&app, &reports, wanted, reports.counts().records).await?;
+    let answer = recover(&app, asker, &reports, wanted, reports.counts().records).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json().clone()).into_response())
 }
 
 /// The components of a state with `records` reports or more.
 pub(super) async fn recover(
     app: &App,
+    asker: Asker,
     reports: &Arc<dyn TaskReports>,
     wanted: Wanted,
     records: u64,
@@ -65,7 +130,7 @@ pub(super) async fn recover(
         return Err(below_minimum_batch(records, minimum));
     }
     let collection = app.collection(reports);
-    let computed = collection.recovery.answer(app, reports, wanted, records);
+    let computed = collection.recovery.answer(app, asker, reports, wanted, records);
     timeout(app.limits.request_timeout(), computed).await.unwrap_or_else(|_| {
         Err(Problem::new(Kind::RecoveryTimeout, "the components are still being computed: ask again later"))
     })
@@ -75,17 +140,23 @@ impl RecoveryCache {
     async fn answer(
         &self,
         app: &App,
+        asker: Asker,
         reports: &Arc<dyn TaskReports>,
         wanted: Wanted,
         records: u64,
     ) -> Result<Arc<Answer>, Problem> {
-        let mut last = self.slot(wanted).lock_owned().await;
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
-        if let Some(answer) = last.as_ref().filter(|answer| answer.records() >= records) {
-            return Ok(Arc::clone(answer));
+        let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records() >= records);
+        let slot = self.slot(wanted);
+        if let Some(answer) = fresh(&*slot.lock().await) {
+            return Ok(answer);
         }
-        let permit = Arc::clone(&app.recoveries).acquire_owned().await;
-        let permit = permit.map_err(|error| Problem::internal(error.to_string()))?;
+        // Before the slot is held: who waits for a permit keeps nobody else from the answer.
+        let permit = app.recoveries.enter(asker).await?;
+        let mut last = slot.lock_owned().await;
+        if let Some(answer) = fresh(&last) {
+            return Ok(answer);
+        }
         let (reports, decomposition) = (Arc::clone(reports), Arc::clone(&self.decomposition));
         let deadline = Instant::now() + solving_time(app.limits.request_timeout());
         // Slot and permit go along: when the request is given up, the answer still serves the next one, and nothing else is begun
@@ -154,4 +225,41 @@ fn below_minimum_batch(records: u64, minimum: u64) -> Problem {
         format!("there are {records} reports, and components are given out from {minimum} on: collect more"),
     )
     .with(serde_json::json!({"records": records, "minimum_batch": minimum}))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::net::IpAddr;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    /// What is there at once.
+    fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            std::task::Poll::Ready(value) => Some(value),
+            std::task::Poll::Pending => None,
+        }
+    }
+
+    fn anybody(last: u8) -> Asker {
+        Asker::Anybody(Client::from(IpAddr::from([192, 0, 2, last])))
+    }
+
+    #[test]
+    fn the_collector_waits_for_nobody_and_no_client_takes_all_the_time() {
+        let recoveries = Recoveries::new(1);
+        let computing = at_once(recoveries.enter(anybody(1))).unwrap().unwrap();
+        let mut waiting: Vec<_> = (0..OF_ONE_CLIENT - 1).map(|_| Box::pin(recoveries.enter(anybody(1)))).collect();
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.iter_mut().all(|enter| enter.as_mut().poll(&mut context).is_pending()));
+        assert!(at_once(recoveries.enter(anybody(1))).unwrap().is_err(), "one more of the same client is refused");
+        let collector = at_once(recoveries.enter(Asker::Collector)).unwrap().unwrap();
+        assert!(at_once(recoveries.enter(Asker::Collector)).is_none(), "its own wait for one another");
+        assert!(at_once(recoveries.enter(anybody(2))).is_none());
+        drop((collector, computing));
+        assert!(at_once(recoveries.enter(Asker::Collector)).unwrap().is_ok());
+    }
 }

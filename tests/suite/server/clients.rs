@@ -177,14 +177,14 @@ fn behind_a_trusted_proxy_clients_are_told_apart_by_the_address_that_it_names() 
         wire.send(head.as_bytes());
     }
     let start = Instant::now();
-    while Wire::connect(server.address).get_for("198.51.100.7", "/healthz") != 429 {
+    while Wire::connect(server.address).get_for("198.51.100.7", "/tasks") != 429 {
         assert!(start.elapsed() < Duration::from_secs(20), "three requests are under way and a fourth is let in");
     }
-    assert_eq!(Wire::connect(server.address).get_for("198.51.100.8", "/healthz"), 200);
+    assert_eq!(Wire::connect(server.address).get_for("198.51.100.8", "/tasks"), 200);
     let body = bytes_of(&reports(&task(), 1, 1));
     slow[0].send(&body);
     assert_eq!(slow[0].read_answer().unwrap().0, 200);
-    assert_eq!(Wire::connect(server.address).get_for("198.51.100.7", "/healthz"), 200, "one has ended");
+    assert_eq!(Wire::connect(server.address).get_for("198.51.100.7", "/tasks"), 200, "one has ended");
 }
 
 #[test]

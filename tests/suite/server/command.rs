@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::tempdir;
 
-use super::harness::{ADMIN, Serving, get, path, task};
+use super::harness::{ADMIN, REPORTS, Serving, bytes_of, get, path, reports, task, try_post};
 
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ldp-pca")).args(arguments).output().unwrap()
@@ -84,6 +84,9 @@ fn settings_that_make_no_sense_are_named_with_their_place() {
     for (settings, said) in [
         ("minimum_bach = 5", "server.toml, line 1, column 1: unknown field `minimum_bach`"),
         ("\n[log]\nlevel = 3", "server.toml, line 3, column 9"),
+        ("rate_limit = { per_second = 0, burst = 5 }", "per_second of rate_limit is 0: give a positive number"),
+        ("seeds_rate_limit = { per_second = 1, burst = 0 }", "burst of seeds_rate_limit is 0"),
+        ("max_connections = 0", "max_connections is 0: nobody would be served"),
     ] {
         fs::write(&file, settings).unwrap();
         let refused = run(&["serve", "--data", text(&folder), "--config", text(&file)]);
@@ -98,4 +101,37 @@ fn settings_that_make_no_sense_are_named_with_their_place() {
     let told = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && told.contains("'loud'"), "{told}");
     assert!(!folder.exists(), "nothing was begun");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hangup_ends_no_server_and_what_it_makes_is_its_user_s_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let data = tempdir().unwrap();
+    let folder = data.path().join("data");
+    let file = data.path().join("task.json");
+    fs::write(&file, task().to_json()).unwrap();
+    let server = Serving::start(&["--data", text(&folder), "--task", text(&file)]);
+    let sent = try_post(server.address, &path(&task(), "/reports"), REPORTS, &bytes_of(&reports(&task(), 1, 3)));
+    assert_eq!(sent.unwrap().status, 200);
+    for _ in 0..3 {
+        server.signal("HUP");
+        assert_eq!(get(server.address, "/readyz").status, 200);
+    }
+    let mut folders = vec![folder];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{folder:?}");
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else {
+                assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{entry:?}");
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 5, "{files}");
+    assert!(server.log().contains("there is no certificate to read again"));
 }

@@ -179,6 +179,13 @@ impl Serving {
         Self { child, address }
     }
 
+    /// Sends it a signal.
+    #[cfg(unix)]
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// What it has written to standard error when it is over.
     pub fn log(mut self) -> String {
         self.child.kill().unwrap();

@@ -5,10 +5,13 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ldp_pca::server::ServerConfig;
+use ldp_pca::server::{RateLimit, ServerConfig};
 use tempfile::tempdir;
 
 use super::harness::{REPORTS, Running, bytes_of, config, path, reports, task};
+
+/// Longer than any test: a limit that is not the one under test.
+const NEVER: Duration = Duration::from_secs(600);
 
 /// A request for `length` bytes, whose body is still to come.
 fn open_request(server: &Running, length: usize) -> TcpStream {
@@ -66,6 +69,62 @@ fn a_large_body_is_decoded_whole() {
     let noise = vec![7; 35 * 2000];
     let problem = server.send(&task(), &noise).assert_problem(422, "reports-rejected", &["2000 reports"]);
     assert_eq!((&problem["rejected"], problem["rejections"].as_array().unwrap().len()), (&2000.into(), 1000));
+}
+
+/// The body never comes, and nothing ends the wait for it but the limit under test.
+#[test]
+fn a_refusal_does_not_wait_for_the_body() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig {
+        max_body_bytes: 1 << 20,
+        request_timeout: NEVER,
+        rate_limit: Some(RateLimit { per_second: 1e-6, burst: 4 }),
+        ..config(data.path())
+    };
+    let server = Running::start(settings, &[task()]);
+    let reports = path(&task(), "/reports");
+    let missing = reports.replacen(&task().digest().to_string(), &"0".repeat(64), 1);
+    let cases = [
+        (&reports, REPORTS, 8 << 20, "413"),
+        (&missing, REPORTS, 1 << 20, "404"),
+        (&reports, "text/plain", 1 << 20, "415"),
+        (&reports, REPORTS, 8 << 20, "413"),
+        (&reports, REPORTS, 1 << 20, "429"),
+    ];
+    for (path, media_type, length, status) in cases {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).unwrap();
+        assert_eq!(start[9..], *status.as_bytes(), "{}", String::from_utf8_lossy(&start));
+    }
+}
+
+/// Most clients look for an answer after they have sent everything.
+#[test]
+fn who_sends_all_of_a_refused_body_reads_why() {
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { max_body_bytes: 4 << 20, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    for _ in 0..20 {
+        let mut stream = open_request(&server, 6 << 20);
+        stream.write_all(&vec![0; 6 << 20]).unwrap();
+        assert!(answer(stream).starts_with("HTTP/1.1 413"));
+    }
+}
+
+#[test]
+fn a_body_that_trickles_in_is_given_up() {
+    let data = tempdir().unwrap();
+    let server = Running::start(ServerConfig { request_timeout: NEVER, ..config(data.path()) }, &[task()]);
+    let mut slow = open_request(&server, 70);
+    slow.write_all(&bytes_of(&reports(&task(), 3, 1))).unwrap();
+    let refused = answer(slow);
+    assert!(refused.starts_with("HTTP/1.1 408") && refused.contains("bytes a second"), "{refused}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-use ldp_pca::server::{RateLimit, ServerConfig, ServerError, TlsFiles};
+use ldp_pca::server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
 use tempfile::tempdir;
 
 #[cfg(feature = "tls")]
@@ -91,6 +91,22 @@ fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not()
     assert_eq!(Wire::connect(server.address).get("/healthz").0, 200);
 }
 
+/// Devices that send one report each come at once. Who finds no place in the system's queue asks again after a second.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thousand_connections_find_a_place_before_the_server_takes_them() {
+    let data = tempdir().unwrap();
+    raise_file_limit();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    // It holds its port, and does not answer.
+    let server = runtime.block_on(Server::bind(config(data.path()), vec![task()])).unwrap();
+    let most: usize = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse().unwrap();
+    let connect = || TcpStream::connect_timeout(&server.local_addr(), Duration::from_millis(900));
+    let waiting: Vec<_> = (0..most.min(1000)).map(|_| connect()).collect();
+    let refused = waiting.iter().filter(|connection| connection.is_err()).count();
+    assert_eq!(refused, 0, "of {}", waiting.len());
+}
+
 #[test]
 fn a_head_larger_than_allowed_is_refused() {
     let data = tempdir().unwrap();
@@ -121,17 +137,24 @@ fn who_asks_too_often_is_told_when_to_come_back() {
     assert!((900..=1001).contains(&wait), "{wait}");
     // Another client, as the proxy says.
     let mut wire = Wire::connect(server.address);
-    wire.send(b"GET /healthz HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n");
+    wire.send(b"GET /tasks HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n");
     assert_eq!(wire.read_answer().unwrap().0, 200);
-    wire.send(b"GET /healthz HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n");
+    wire.send(b"GET /tasks HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n");
     assert_eq!(wire.read_answer().unwrap().0, 429);
+    // Who restarts servers that do not answer is always answered.
+    for path in ["/healthz", "/readyz"] {
+        wire.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n").as_bytes());
+        assert_eq!(wire.read_answer().unwrap().0, 200);
+    }
 }
 
 /// The deadline is far away: only what has a request is waited for.
 #[test]
 fn shutdown_closes_idle_connections_at_once_and_finishes_open_requests() {
     let data = tempdir().unwrap();
-    let server = Running::start(ServerConfig { drain_timeout: NEVER, ..config(data.path()) }, &[task()]);
+    let header_timeout = Duration::from_secs(1);
+    let server =
+        Running::start(ServerConfig { drain_timeout: NEVER, header_timeout, ..config(data.path()) }, &[task()]);
     let body = bytes_of(&reports(&task(), 1, 2));
     let mut idle = Wire::connect(server.address);
     assert_eq!(idle.get("/healthz").0, 200);

@@ -34,6 +34,37 @@ fn the_page_is_served_with_its_policy_beside_the_interface() {
     assert_eq!(server.get("/tasks").status, 200);
 }
 
+#[cfg(unix)]
+#[test]
+fn no_link_leads_out_of_the_page_and_what_is_hidden_stays_so() {
+    use std::os::unix::fs::symlink;
+
+    let (data, site) = (tempdir().unwrap(), tempdir().unwrap());
+    let release = site.path().join("release-3");
+    fs::create_dir_all(release.join("docs")).unwrap();
+    fs::create_dir_all(release.join(".git")).unwrap();
+    fs::create_dir_all(release.join(".well-known")).unwrap();
+    fs::write(site.path().join("secret"), "secret").unwrap();
+    for (file, text) in [("index.html", "page"), (".env", "secret"), (".git/config", "secret"), (".well-known/x", "x")]
+    {
+        fs::write(release.join(file), text).unwrap();
+    }
+    symlink("index.html", release.join("inside.html")).unwrap();
+    symlink("../secret", release.join("outside")).unwrap();
+    symlink("../../secret", release.join("docs/index.html")).unwrap();
+    symlink("..", release.join("up")).unwrap();
+    // The folder itself may be one: so pages are changed as a whole.
+    symlink("release-3", site.path().join("www")).unwrap();
+    let server = Running::start(ServerConfig { www: Some(site.path().join("www")), ..config(data.path()) }, &[task()]);
+    for path in ["/", "/index.html", "/inside.html", "/%69ndex.html"] {
+        assert_eq!(server.get(path).body, b"page", "{path}");
+    }
+    assert_eq!(server.get("/.well-known/x").body, b"x");
+    for path in ["/outside", "/docs/", "/up/secret", "/.env", "/%2eenv", "/.git/config", "/%2E%2E/secret", "/a%00b"] {
+        server.get(path).assert_problem(404, "unknown-path", &[]);
+    }
+}
+
 #[test]
 fn a_folder_that_is_not_there_is_an_error() {
     let data = tempdir().unwrap();

@@ -1,0 +1,65 @@
+//! The page's files: what stands in the folder that was given, and nothing else.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use percent_encoding::percent_decode_str;
+use tokio::task::spawn_blocking;
+use tower_http::services::ServeDir;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use super::problem::Problem;
+
+/// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head, for
+/// hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
+    style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The one hidden folder that is for everybody (RFC 8615).
+const WELL_KNOWN: &str = ".well-known";
+
+/// Answers with the files of `folder`.
+pub(super) fn files(folder: &Path) -> Router {
+    let nothing = Router::new().fallback(async || Problem::unknown_path());
+    let files = ServeDir::new(folder).call_fallback_on_method_not_allowed(true).fallback(nothing);
+    let policy = SetResponseHeaderLayer::if_not_present(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(CONTENT_SECURITY_POLICY),
+    );
+    let folder: Arc<Path> = folder.into();
+    Router::new().fallback_service(files).layer(from_fn_with_state(folder, only_inside)).layer(policy)
+}
+
+async fn only_inside(State(folder): State<Arc<Path>>, request: Request, next: Next) -> Response {
+    let Some(file) = named(&folder, request.uri().path()) else { return Problem::unknown_path().into_response() };
+    // The disk is asked off the request threads.
+    match spawn_blocking(move || stays_inside(&folder, &file)).await {
+        Ok(true) => next.run(request).await,
+        _ => Problem::unknown_path().into_response(),
+    }
+}
+
+/// The file of a path, unless it is hidden: what begins with a dot is a version control's, or an editor's.
+fn named(folder: &Path, path: &str) -> Option<PathBuf> {
+    let path = percent_decode_str(path).decode_utf8().ok()?;
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    parts.try_fold(folder.to_owned(), |file, part| {
+        let hidden = part.starts_with('.') && part != WELL_KNOWN;
+        (!hidden && !part.contains(['\\', '\0'])).then(|| file.join(part))
+    })
+}
+
+/// Whether no link leads out of the folder (which may be a link itself). What is not there is inside.
+fn stays_inside(folder: &Path, file: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    // A folder is answered with its index.
+    [file.to_owned(), file.join("index.html")]
+        .into_iter()
+        .filter_map(|file| file.canonicalize().ok())
+        .all(|file| file.starts_with(&folder))
+}
