@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::extract::Path as UrlPath;
 use axum::extract::rejection::PathRejection;
 use serde::Serialize;
+use tokio::sync::Mutex;
 
 use super::config::ServerConfig;
 use super::events::{Events, Pulse};
@@ -33,6 +34,8 @@ pub(super) struct App {
     #[cfg(feature = "interactive")]
     pub(super) sessions: super::interactive::Sessions,
     pub(super) recoveries: Recoveries,
+    /// Held while a task is put.
+    pub(super) putting: Mutex<()>,
     pub(super) tokens: Tokens,
     pub(super) max_body_bytes: usize,
     minimum_batch: u64,
@@ -103,6 +106,7 @@ impl App {
             #[cfg(feature = "interactive")]
             sessions: super::interactive::Sessions::default(),
             recoveries: Recoveries::new(config.max_recoveries),
+            putting: Mutex::default(),
             tokens,
             max_body_bytes: config.max_body_bytes,
             minimum_batch: config.minimum_batch,

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
 use super::app::{App, Status};
@@ -56,8 +57,9 @@ pub(super) async fn status(
 struct PutTask {
     /// Read by its own strict reader.
     task: Box<RawValue>,
+    /// Those that are to change; null takes one away. Others stay.
     #[serde(default, deserialize_with = "object::object")]
-    settings: TaskSettings,
+    settings: Map<String, Value>,
 }
 
 /// `PUT /tasks/{id}`: adds a task, or gives it other settings.
@@ -71,8 +73,7 @@ pub(super) async fn put(
     if let Err(problem) = app.tokens.check(&headers, Role::Admin) {
         return Err(app.limits.refuse(&headers, body, problem));
     }
-    let PutTask { task, settings } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
-    check_settings(&settings)?;
+    let PutTask { task, settings: changes } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
     let task = spawn_blocking(move || Task::from_json(task.get())).await;
     let task = task.map_err(|error| Problem::internal(error.to_string()))?;
@@ -96,6 +97,10 @@ pub(super) async fn put(
             ),
         ));
     }
+    // One after the other: each begins with what the one before it left.
+    let _alone = app.putting.lock().await;
+    let settings = changed(app.store.task(digest).map(|task| task.settings()).as_deref(), changes)?;
+    check_settings(&settings)?;
     let store = Arc::clone(&app);
     let put = spawn_blocking(move || store.store.put(task, settings)).await;
     let put = put.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
@@ -184,12 +189,34 @@ pub(super) async fn read_json<T: DeserializeOwned>(
         .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
 }
 
+/// The settings with these changes.
+fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Result<TaskSettings, Problem> {
+    let bad = |error: serde_json::Error| {
+        Problem::new(Kind::BadJson, format!("the settings are not what is asked for: {error}"))
+    };
+    let Value::Object(mut all) = serde_json::to_value(settings.cloned().unwrap_or_default()).map_err(bad)? else {
+        return Ok(TaskSettings::default());
+    };
+    all.extend(changes);
+    TaskSettings::deserialize(Value::Object(all)).map_err(bad)
+}
+
+/// The last second of 2100. What is later is in other units.
+const LATEST: u64 = 4_133_980_799;
+
 fn check_settings(settings: &TaskSettings) -> Result<(), Problem> {
     let bad = |detail: String| Err(Problem::new(Kind::BadSettings, detail));
     if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
         && starts >= expires
     {
         return bad(format!("starts is {starts} and expires is {expires}: a task must start before it expires"));
+    }
+    for (name, time) in [("starts", settings.starts), ("expires", settings.expires)] {
+        if let Some(time) = time.filter(|time| *time > LATEST) {
+            return bad(format!(
+                "{name} is {time}, which is after the year 2100: give seconds since 1970, not milliseconds"
+            ));
+        }
     }
     if let (Some(retention), None) = (settings.retention, settings.expires) {
         return bad(format!("retention is {retention} without expires, from which it counts: give both"));

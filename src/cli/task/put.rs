@@ -13,7 +13,7 @@ use crate::cli::output::Format;
 
 /// Give a running aggregator a task to collect for
 ///
-/// A task that it has already gets the settings given here, and keeps its reports.
+/// A task that it has already keeps its reports, and its settings but for those given here.
 #[derive(Args)]
 pub(in crate::cli) struct Put {
     /// The task file (see `task new`)
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Put {
     /// A file with an admin's token, such as admin.token in the aggregator's folder
     #[arg(long)]
     token_file: PathBuf,
-    /// A file with settings for the task, in JSON (docs/http-api.md): {"minimum_batch": 1000}
+    /// A file with settings for the task, in JSON (docs/http-api.md): {"minimum_batch": 1000}; null takes one away
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     #[command(flatten)]
@@ -44,15 +44,19 @@ impl Put {
     pub(super) fn run(self) -> Result<()> {
         let task = files::task(&self.task)?;
         let settings = match &self.settings {
-            Some(path) => serde_json::from_str(&files::text(path)?).map_err(|error| CliError::file(path, error))?,
-            None => TaskSettings::default(),
+            Some(path) => {
+                let text = files::text(path)?;
+                // Checked here, where the file has a name; sent as it is, for a null says something.
+                serde_json::from_str::<TaskSettings>(&text).map_err(|error| CliError::file(path, error))?;
+                text
+            }
+            None => "{}".to_owned(),
         };
         let token = files::text(&self.token_file)?;
         let token =
             token.lines().map(str::trim).find(|line| !line.is_empty()).ok_or_else(|| {
                 CliError::file(&self.token_file, "the file has no token: write one into its first line")
             })?;
-        let settings = serde_json::to_string(&settings).map_err(|error| CliError::Failed(error.to_string()))?;
         let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
         let url = format!("{}/tasks/{}", self.url.trim_end_matches('/'), task.digest());
         let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
@@ -67,7 +71,7 @@ impl Put {
         }
         let summary = PutSummary { task: task.digest().to_string(), created: status.as_u16() == 201, url };
         self.format.print(&summary, |summary| {
-            let said = if summary.created { "collects for it" } else { "had it, and has its new settings" };
+            let said = if summary.created { "collects for it" } else { "had it, and has the settings given here" };
             format!("task {}\nthe aggregator {said}: {}\n", summary.task, summary.url)
         })
     }

@@ -272,8 +272,24 @@ pub fn config(data: &Path) -> ServerConfig {
 
 /// The body of a request that puts a task.
 pub fn put_body(task: &Task, settings: &TaskSettings) -> Vec<u8> {
-    let settings = serde_json::to_string(settings).unwrap();
-    format!("{{\"task\": {}, \"settings\": {settings}}}", task.to_json()).into_bytes()
+    // All of them: what is not named would stay.
+    const NAMES: [&str; 9] = [
+        "minimum_batch",
+        "max_records",
+        "starts",
+        "expires",
+        "retention",
+        "origins",
+        "issued_ids",
+        "range_check",
+        "open_recovery",
+    ];
+    let mut all: serde_json::Map<String, Value> =
+        NAMES.map(|name| (name.to_owned(), Value::Null)).into_iter().collect();
+    let Ok(Value::Object(named)) = serde_json::to_value(settings) else { panic!("settings are an object") };
+    all.extend(named);
+    assert_eq!(all.len(), NAMES.len(), "a setting is not in the list");
+    format!("{{\"task\":{},\"settings\":{}}}", task.to_json(), Value::Object(all)).into_bytes()
 }
 
 pub fn path(task: &Task, rest: &str) -> String {

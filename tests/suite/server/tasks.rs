@@ -179,6 +179,7 @@ fn what_is_no_task_with_settings_is_refused_by_what_is_wrong() {
     for (settings, said) in [
         ("{\"starts\": 5, \"expires\": 5}", "starts is 5"),
         ("{\"retention\": 5}", "without expires"),
+        ("{\"expires\": 1798761600000}", "expires is 1798761600000, which is after the year 2100"),
         ("{\"origins\": [\"https://a.example\", \"https://a.example/\"]}", "'https://a.example/'"),
     ] {
         let body = format!("{{\"task\": {canonical}, \"settings\": {settings}}}");
@@ -205,6 +206,32 @@ fn what_is_no_task_with_settings_is_refused_by_what_is_wrong() {
     put(&task(), &long).assert_problem(413, "body-too-large", &["bytes"]);
     assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
     assert_eq!(server.put(&task(), &TaskSettings::default()), 201);
+}
+
+#[test]
+fn settings_stay_unless_they_are_named() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let put = |settings: &str| {
+        let body = format!("{{\"task\": {}{settings}}}", task().to_json());
+        let answer = server.administer("PUT", &path(&task(), ""), body.as_bytes());
+        assert!([200, 201].contains(&answer.status), "{}", String::from_utf8_lossy(&answer.body));
+        answer.json()["settings"].clone()
+    };
+    let all = json!({"max_records": 5, "minimum_batch": 2, "expires": 4_000_000_000_u64});
+    assert_eq!(put(", \"settings\": {\"max_records\": 5, \"minimum_batch\": 2, \"expires\": 4000000000}"), all);
+    assert_eq!(put(""), all);
+    assert_eq!(put(", \"settings\": {}"), all);
+    let changed = put(", \"settings\": {\"max_records\": 6, \"expires\": null}");
+    assert_eq!(changed, json!({"max_records": 6, "minimum_batch": 2}));
+    // What is refused changes nothing.
+    let bad = format!("{{\"task\": {}, \"settings\": {{\"max_records\": 7, \"retention\": 5}}}}", task().to_json());
+    server.administer("PUT", &path(&task(), ""), bad.as_bytes()).assert_problem(
+        422,
+        "bad-settings",
+        &["without expires"],
+    );
+    assert_eq!(put(""), changed);
 }
 
 #[test]
