@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::app::App;
 use super::problem::{Kind, Problem};
 
-/// The paths of [`live`] and [`ready`].
+/// The paths of [`live`] and [`ready`], as the router has them.
 pub(super) const PATHS: [&str; 2] = ["/healthz", "/readyz"];
 
 /// How long a finding stands: however often it is asked for, the disk is tried once a second.

@@ -17,8 +17,8 @@ use super::{events, health, metrics, observe, openapi, page, recovery, tasks, up
 /// All routes; the files of `www` are served where there is no other.
 pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
     let api = Router::new()
-        .route(health::PATHS[0], get(health::live))
-        .route(health::PATHS[1], get(health::ready))
+        .route("/healthz", get(health::live))
+        .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(openapi::show))
         .route("/tasks", get(tasks::list))
