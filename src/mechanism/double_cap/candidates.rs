@@ -139,9 +139,8 @@ pub(super) fn any_end_number(words: &[u64; 8]) -> bool {
 
 /// Whether any entry is the mark. Without an early end, which compilers would not vectorise.
 #[inline(always)]
-pub(super) fn any_end<T: From<i8> + PartialEq>(entries: &[T; PER_BLOCK]) -> bool {
-    let mark = T::from(END_MARK);
-    entries.iter().fold(false, |any, entry| any | (*entry == mark))
+pub(super) fn any_end(entries: &[i8; PER_BLOCK]) -> bool {
+    entries.iter().fold(false, |any, &entry| any | (entry == END_MARK))
 }
 
 /// The candidates of one report.
