@@ -187,8 +187,8 @@ impl Limits {
         } else {
             let collect = async {
                 let mut bytes = Vec::new();
-                while let Some(data) = next_data(&mut body).await {
-                    let data = data.map_err(|error| cut_off(&error))?;
+                let pace = Pace::new();
+                while let Some(data) = pace.next(&mut body, bytes.len()).await? {
                     if bytes.len() + data.len() > most {
                         return Err(too_large());
                     }
@@ -239,12 +239,8 @@ impl Limits {
         let mut bytes = Vec::with_capacity(declared.min(ROOM_AHEAD));
         let of_client = self.pending_of_clients.take(client, 0);
         let mut permit = Share { pending: Arc::clone(&self.pending), bytes: 0, of_client };
-        let start = Instant::now();
-        loop {
-            let allowed = BODY_GRACE + Duration::from_secs_f64(bytes.len() as f64 / SLOWEST_BODY);
-            let next = timeout(allowed.saturating_sub(start.elapsed()), next_data(body)).await;
-            let Some(data) = next.map_err(|_| too_slow())? else { break };
-            let data = data.map_err(|error| cut_off(&error))?;
+        let pace = Pace::new();
+        while let Some(data) = pace.next(body, bytes.len()).await? {
             if bytes.len() + data.len() > self.max_body_bytes {
                 return Err(self.too_large(bytes.len() + data.len()));
             }
@@ -306,6 +302,22 @@ fn cut_off(error: &axum::Error) -> Problem {
 /// The announced length; 0 for a body that comes in chunks.
 fn declared_length(headers: &HeaderMap) -> usize {
     headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0)
+}
+
+/// How fast a body comes, from its beginning on.
+struct Pace(Instant);
+
+impl Pace {
+    fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// The next piece of a body of which so many bytes have come, unless it comes too late.
+    async fn next(&self, body: &mut Body, received: usize) -> Result<Option<Bytes>, Problem> {
+        let allowed = BODY_GRACE + Duration::from_secs_f64(received as f64 / SLOWEST_BODY);
+        let next = timeout(allowed.saturating_sub(self.0.elapsed()), next_data(body)).await;
+        next.map_err(|_| too_slow())?.transpose().map_err(|error| cut_off(&error))
+    }
 }
 
 /// The next piece of a body.

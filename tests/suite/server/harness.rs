@@ -255,6 +255,9 @@ pub fn try_post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) 
     answer(agent().post(format!("http://{address}{path}")).header("content-type", media_type).send(body))
 }
 
+/// Longer than any test: a limit that is not the one under test.
+pub const NEVER: Duration = Duration::from_secs(600);
+
 /// The token of a role, long enough.
 pub const ADMIN: &str = "admin-0123456789abcdef0123456789abcdef";
 pub const COLLECTOR: &str = "collector-0123456789abcdef0123456789abcdef";

@@ -8,10 +8,7 @@ use std::time::{Duration, Instant};
 use ldp_pca::server::{RateLimit, ServerConfig};
 use tempfile::tempdir;
 
-use super::harness::{REPORTS, Running, bytes_of, config, path, reports, task};
-
-/// Longer than any test: a limit that is not the one under test.
-const NEVER: Duration = Duration::from_secs(600);
+use super::harness::{ADMIN, NEVER, REPORTS, Running, bytes_of, config, path, reports, task};
 
 /// A request for `length` bytes, whose body is still to come.
 fn open_request(server: &Running, length: usize) -> TcpStream {
@@ -123,8 +120,19 @@ fn a_body_that_trickles_in_is_given_up() {
     let server = Running::start(ServerConfig { request_timeout: NEVER, ..config(data.path()) }, &[task()]);
     let mut slow = open_request(&server, 70);
     slow.write_all(&bytes_of(&reports(&task(), 3, 1))).unwrap();
-    let refused = answer(slow);
-    assert!(refused.starts_with("HTTP/1.1 408") && refused.contains("bytes a second"), "{refused}");
+    // A document has the same pace.
+    let mut document = TcpStream::connect(server.address).unwrap();
+    let head = format!(
+        "PUT {} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {ADMIN}\r\nContent-Type: application/json\r\n\
+         Content-Length: 100\r\nConnection: close\r\n\r\n{{",
+        path(&task(), "")
+    );
+    document.write_all(head.as_bytes()).unwrap();
+    for slow in [slow, document] {
+        slow.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let refused = answer(slow);
+        assert!(refused.starts_with("HTTP/1.1 408") && refused.contains("bytes a second"), "{refused}");
+    }
 }
 
 #[test]

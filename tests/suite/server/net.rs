@@ -8,13 +8,10 @@ use std::time::{Duration, Instant};
 use ldp_pca::server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
 use tempfile::tempdir;
 
+use super::harness::{NEVER, Running, bytes_of, config, reports, task};
 #[cfg(feature = "tls")]
 use super::harness::{REPORTS, path};
-use super::harness::{Running, bytes_of, config, reports, task};
 use super::wire::Wire;
-
-/// Longer than any test: a limit that is not the one under test.
-const NEVER: Duration = Duration::from_secs(600);
 
 /// Whether the server has closed the connection; it waits for that.
 fn is_closed(mut stream: &TcpStream) -> bool {
