@@ -23,7 +23,7 @@ pub enum StoreError {
     /// Another server has the folder open.
     #[error("another server holds {}: stop it, or give this one a folder of its own", path.display())]
     Locked {
-        /// The lock file.
+        /// The folder, or the lock file in it.
         path: PathBuf,
     },
     /// A folder of another release or of something else.

@@ -34,8 +34,8 @@ pub(super) trait Disk: Send + Sync + 'static {
     /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all,
     /// and for good once they are committed.
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection>;
-    /// Holds a lock until it is dropped. Waits a moment for one that is held.
-    fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
+    /// Locks a folder until the lock is dropped. Waits a moment for one that is held.
+    fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
 }
 
 /// A file that is open. What was written is on the disk once it was synced.
@@ -101,17 +101,33 @@ impl Disk for SystemDisk {
         Connection::open_with_flags(path, flags)
     }
 
-    fn lock(&self, path: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
-        let file = File::options().create(true).truncate(false).write(true).open(path);
-        let file = file.map_err(|error| StoreError::io("open", path, error))?;
+    /// Other releases and systems know the file `lock` alone. Whoever removes it does not free the folder: that is locked
+    /// too.
+    fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
+        let path = folder.join("lock");
+        let file = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(|error| StoreError::io("open", &path, error))?;
         let start = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Box::new(file)),
-                Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path: path.to_owned() }),
-                Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path, error)),
-            }
+        lock_file(&file, start, &path)?;
+        if !cfg!(unix) {
+            return Ok(Box::new(file));
+        }
+        let itself = File::open(folder).map_err(|error| StoreError::io("open", folder, error))?;
+        match lock_file(&itself, start, folder) {
+            // Some file systems lock no folders.
+            Ok(()) | Err(StoreError::Io { .. }) => Ok(Box::new((file, itself))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn lock_file(file: &File, start: Instant, path: &Path) -> Result<(), StoreError> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path: path.to_owned() }),
+            Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path, error)),
         }
     }
 }
@@ -216,4 +232,20 @@ pub(super) fn write_small(disk: &dyn Disk, folder: &Path, name: &str, content: &
     file.sync()?;
     disk.rename(&temporary, &folder.join(name))?;
     disk.sync_folder(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_stays_locked_when_its_lock_file_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = SystemDisk.lock(folder.path()).unwrap();
+        fs::remove_file(folder.path().join("lock")).unwrap();
+        assert!(matches!(SystemDisk.lock(folder.path()), Err(StoreError::Locked { .. })));
+        drop(held);
+        SystemDisk.lock(folder.path()).unwrap();
+    }
 }

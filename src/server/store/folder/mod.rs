@@ -99,7 +99,7 @@ impl FolderStore {
     fn open_on(disk: Arc<dyn Disk>, root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
         let folder = root.join("tasks");
         disk.make_folder(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
-        let lock = Mutex::new(Some(disk.lock(&root.join("lock"))?));
+        let lock = Mutex::new(Some(disk.lock(root)?));
         let made = check_format(&*disk, root)?;
         let manifest = Arc::new(Manifest::open(&*disk, &root.join("store.sqlite"), !made)?);
         if !made {

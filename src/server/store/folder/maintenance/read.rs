@@ -28,7 +28,7 @@ impl Folder {
     pub(super) fn hold(disk: Arc<dyn Disk>, root: &Path) -> Result<Self, StoreError> {
         let tasks = root.join("tasks");
         disk.list(&tasks).map_err(|error| StoreError::io("read", &tasks, error))?;
-        let lock = disk.lock(&root.join("lock"))?;
+        let lock = disk.lock(root)?;
         Ok(Self { disk, root: root.to_owned(), lock })
     }
 
