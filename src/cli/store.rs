@@ -102,6 +102,7 @@ fn repaired_text(repaired: &Repaired) -> String {
     for task in &repaired.tasks {
         text += &format!("task {}: {} reports\n", task.task, grouped(task.reports));
     }
+    repaired.lost.iter().for_each(|lost| text += &format!("lost: {lost}\n"));
     repaired.problems.iter().for_each(|problem| text += &format!("wrong: {problem}\n"));
     text
 }

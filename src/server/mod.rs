@@ -89,9 +89,9 @@ pub struct TaskSummary {
     pub digest: TaskDigest,
     /// Reports counted.
     pub records: u64,
-    /// Bytes cut off the end of its file because they were no whole report: a crash while they were written, before they were acknowledged.
+    /// Bytes cut off the end of its file because they were no whole report, behind all that was acknowledged.
     pub cut_bytes: u64,
-    /// Damaged reports in the middle of its file, which are not counted: the disk lost what it had.
+    /// Acknowledged reports that are damaged or gone: the disk lost what it had. The log has their places.
     pub damaged_reports: u64,
 }
 

@@ -34,6 +34,12 @@ pub enum StoreError {
         /// What it says.
         found: String,
     },
+    /// A folder of the format before this one, which only a server or a repair brings to this one.
+    #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says '{}'", path.display(), super::folder::FORMAT)]
+    Old {
+        /// The file that names the format.
+        path: PathBuf,
+    },
     /// A task that cannot be read.
     #[error("{}: {source}; restore it from a copy of the task", path.display())]
     Task {

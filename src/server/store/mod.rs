@@ -170,12 +170,14 @@ pub(super) struct Counts {
 }
 
 /// What a store found when a task was opened, beside good reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Damage {
-    /// Bytes at the end that were no whole report and were cut off: a write that was never acknowledged.
+    /// Bytes behind what was acknowledged that were no whole report and were cut off.
     pub(super) cut_bytes: u64,
-    /// Damaged reports with good ones behind them; they are passed over and left in place.
+    /// Acknowledged reports that are lost: damaged, or not there.
     pub(super) passed_over: u64,
+    /// What is wrong, with its place. Never what a report says.
+    pub(super) places: Vec<String>,
 }
 
 impl fmt::Debug for dyn TaskReports {

@@ -59,6 +59,8 @@ fn a_damaged_last_report_is_cut_off_and_can_be_sent_again() {
     let place = place_of(&damaged, &body[19 * 35..]);
     damaged[place + 20] ^= 1;
     fs::write(&segment, &damaged).unwrap();
+    let verified = maintenance::verify(data.path(), &mut |_, _| {}).unwrap();
+    assert!(!verified.is_good(), "it was acknowledged: {verified:?}");
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.records(&task()), 19);
     let again = server.send(&task(), &body).json();
@@ -122,8 +124,8 @@ fn files_of_another_hand_or_release_are_refused_and_left_alone() {
 
     fs::write(data.path().join("format"), "ldp-pca store 1\n").unwrap();
     let error = start(&data).to_string();
-    assert!(error.contains("ldp-pca store 2") && error.contains("ldp-pca store 1"), "{error}");
-    fs::write(data.path().join("format"), "ldp-pca store 2\n").unwrap();
+    assert!(error.contains("ldp-pca store 3") && error.contains("ldp-pca store 1"), "{error}");
+    fs::write(data.path().join("format"), "ldp-pca store 3\n").unwrap();
 
     fs::create_dir(data.path().join("tasks/notes")).unwrap();
     let server = Running::start(config(data.path()), &[]);

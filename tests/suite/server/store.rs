@@ -6,7 +6,7 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::server::Server;
 use serde_json::json;
 
-use super::harness::{Running, aggregate_of, bytes_of, config, other_task, reports, segment_path, task};
+use super::harness::{Running, Serving, aggregate_of, bytes_of, config, other_task, reports, segment_path, task};
 use crate::support::Folder;
 
 /// A server's folder under this name with these reports.
@@ -80,6 +80,29 @@ fn a_hurt_folder_is_told_of_and_repaired() {
     let server = Running::start(config(&folder.path("data")), &[]);
     let again = server.send(&task(), &body).json();
     assert_eq!((&again["accepted"], &again["duplicate"]), (&json!(1), &json!(29)));
+}
+
+#[test]
+fn acknowledged_reports_that_are_lost_are_told_of_everywhere() {
+    let folder = Folder::new();
+    let body = bytes_of(&reports(&task(), 4, 15));
+    for name in ["served", "repaired"] {
+        fill(&folder, name, &body);
+        let path = segment_path(&folder.path(name), &task());
+        let segment = fs::read(&path).unwrap();
+        fs::write(&path, &segment[..segment.len() - 10]).unwrap();
+    }
+    let lost = "1 of 15 acknowledged reports are lost";
+    let verified = folder.run("store verify served");
+    assert!(verified.code == Some(1) && verified.stdout.contains(lost), "{verified:?}");
+    let log = Serving::start(&["--data", folder.path("served").to_str().unwrap()]).log();
+    for told in ["WARN", "00000000.open is damaged from byte", lost, "warning: 1 damaged reports"] {
+        assert!(log.contains(told), "{log}");
+    }
+    let repaired = folder.run("store repair repaired").ok().stdout;
+    assert!(repaired.contains("lost: task ") && repaired.contains(lost), "{repaired}");
+    let repaired = folder.run("store repair repaired --json").json();
+    assert_eq!((&repaired["lost"], &repaired["tasks"][0]["reports"]), (&json!([]), &json!(14)));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ffi};
 
 #[cfg(target_os = "linux")]
 use super::direct;
@@ -98,6 +98,11 @@ impl Disk for SystemDisk {
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let flags = if create { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags };
+        // SQLite takes an empty file for a new database, and removes its log.
+        if !create && fs::metadata(path).is_ok_and(|file| file.len() < LEAST_DATABASE) {
+            let problem = Some("the file is cut off".to_owned());
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOTADB), problem));
+        }
         Connection::open_with_flags(path, flags)
     }
 
@@ -131,6 +136,9 @@ fn lock_file(file: &File, start: Instant, path: &Path) -> Result<(), StoreError>
         }
     }
 }
+
+/// SQLite's smallest page.
+const LEAST_DATABASE: u64 = 512;
 
 /// A server that ends has its lock a moment longer; so has a process that this one starts, until it is another program.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
@@ -225,10 +233,10 @@ pub(super) fn read_small(disk: &dyn Disk, path: &Path, most: usize) -> io::Resul
 }
 
 /// Writes a small file so that it is there whole or not at all, whenever the machine stops.
-pub(super) fn write_small(disk: &dyn Disk, folder: &Path, name: &str, content: &str) -> io::Result<()> {
+pub(super) fn write_small(disk: &dyn Disk, folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     let temporary = folder.join(format!("{name}.tmp"));
     let mut file = disk.create(&temporary)?;
-    file.write_at(&mut [IoSlice::new(content.as_bytes())], 0)?;
+    file.write_at(&mut [IoSlice::new(content)], 0)?;
     file.sync()?;
     disk.rename(&temporary, &folder.join(name))?;
     disk.sync_folder(folder)

@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::manifest::SegmentRow;
 use super::place::Place;
+use super::rows::SegmentRow;
 use super::segment::Segment;
 use crate::aggregate::Aggregate;
 use crate::report::Report;
@@ -162,7 +162,7 @@ impl Keeper {
             rows.push(SegmentRow {
                 number: segment.number,
                 reports: ids.len() as u64 / 16,
-                bytes: self.place.seal(segment)?,
+                sealed: self.place.seal(segment)?,
                 ids: ids.clone(),
             });
         }

@@ -2,14 +2,22 @@
 //! these.
 //!
 //! Everything in it but the settings follows from the files beside it; it is there so that a start need not read them.
+//! Every row is under a checksum, and one row tells how many there are and what their checksums come to (`tally`). So
+//! opening it notices what the disk changed, and refuses it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, Transaction};
 
+use super::Age;
 use super::disk::Disk;
+use super::rows::{SELECT_TASKS, Sealed, SegmentRow, StoredTask, TaskRow, put_part, snapshot_checksum};
+use super::slots::{Found, Slots};
+use super::tally::{State, Tally};
+use super::upgrade::{OLD_VERSION, upgrade};
 use crate::aggregate::Aggregate;
 use crate::server::store::{StoreError, TaskSettings};
 use crate::task::{Task, TaskDigest};
@@ -18,195 +26,201 @@ use crate::task::{Task, TaskDigest};
 const PART_BYTES: usize = 16 << 20;
 
 /// The tables' version.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
-const TABLES: &str = "
-    CREATE TABLE tasks (
+/// Checksums stand before what is long, so that they are read without it.
+pub(super) const TABLES: [&str; 4] = [
+    "CREATE TABLE tasks (
         digest BLOB PRIMARY KEY,
         settings TEXT NOT NULL,
         created INTEGER NOT NULL,
-        deleted INTEGER NOT NULL
-    ) STRICT;
-    CREATE TABLE segments (
+        deleted INTEGER NOT NULL,
+        checksum INTEGER NOT NULL
+    ) STRICT",
+    "CREATE TABLE segments (
         task BLOB NOT NULL,
         number INTEGER NOT NULL,
         reports INTEGER NOT NULL,
         bytes INTEGER NOT NULL,
+        footer INTEGER NOT NULL,
         sealed INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
         ids BLOB NOT NULL,
         PRIMARY KEY (task, number)
-    ) STRICT;
-    CREATE TABLE snapshots (
+    ) STRICT",
+    "CREATE TABLE snapshots (
         task BLOB NOT NULL,
         part INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
         bytes BLOB NOT NULL,
         PRIMARY KEY (task, part)
-    ) STRICT;
-    PRAGMA user_version = 2;
-";
+    ) STRICT",
+    "CREATE TABLE state (
+        tasks INTEGER NOT NULL,
+        segments INTEGER NOT NULL,
+        snapshots INTEGER NOT NULL,
+        sum INTEGER NOT NULL,
+        changes INTEGER NOT NULL,
+        checksum INTEGER NOT NULL
+    ) STRICT",
+];
+
+/// The file beside the database that counts its changes: SQLite passes over damage in its log without a word.
+const CHANGES: &str = "store.sqlite-changes";
+
+/// What a transaction may end with.
+pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// The database.
 pub(super) struct Manifest {
     pub(super) path: PathBuf,
-    connection: Mutex<Connection>,
+    /// What cannot be known of it, if anything: the file that counts its changes cannot be read.
+    pub(super) doubt: Option<String>,
+    inner: Mutex<Inner>,
 }
 
-/// A task in the manifest.
-pub(super) struct TaskRow {
-    pub(super) digest: TaskDigest,
-    pub(super) settings: TaskSettings,
-    /// Whether its deletion has begun.
-    pub(super) deleted: bool,
-}
-
-/// A sealed segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SegmentRow {
-    pub(super) number: u64,
-    /// Reports in it that are in no segment before it.
-    pub(super) reports: u64,
-    /// The length of the file.
-    pub(super) bytes: u64,
-    /// The ids of these reports, 16 bytes each.
-    pub(super) ids: Vec<u8>,
+struct Inner {
+    connection: Connection,
+    /// Counts changes, unless nobody is to make any.
+    counter: Option<Slots<1>>,
 }
 
 impl Manifest {
-    /// Opens the database; `create` makes it if it is not there.
-    pub(super) fn open(disk: &dyn Disk, path: &Path, create: bool) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::manifest(path, source);
-        let connection = disk.database(path, create).map_err(failed)?;
-        let prepare = || {
-            // Durable when a transaction returns, and nothing deleted can be found in the file. Room is given back when
-            // a task is deleted.
-            connection.execute_batch(
-                "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-                 PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",
-            )?;
-            let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            if version == 0 && create {
-                connection.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} COMMIT;"))?;
-                return Ok(VERSION);
-            }
-            Ok(version)
-        };
-        match prepare().map_err(failed)? {
-            VERSION => Ok(Self { path: path.to_owned(), connection: Mutex::new(connection) }),
-            found => Err(StoreError::manifest(
-                path,
-                rusqlite::Error::InvalidParameterName(format!("its tables have version {found} instead of {VERSION}")),
-            )),
+    /// Opens the database of a folder, makes it in a new one, and brings that of an old one to this version. An error if
+    /// anything in it is not as it was written.
+    pub(super) fn open(disk: &dyn Disk, path: &Path, age: Age) -> Result<Self, StoreError> {
+        let failed = |problem: Problem| StoreError::manifest(path, problem);
+        let mut connection = disk.database(path, age == Age::New).map_err(|error| failed(error.into()))?;
+        let version = prepare(&mut connection, age == Age::New).map_err(failed)?;
+        if version == OLD_VERSION && age != Age::Current {
+            check_pages(&connection).map_err(failed)?;
+            upgrade(disk, path, &mut connection)?;
+        } else if version != VERSION {
+            let problem = format!("its tables have version {version} instead of {VERSION}");
+            return Err(failed(problem.into()));
         }
+        let state = check(&connection).map_err(failed)?;
+        let counted = Found::<1>::read(disk, &path.with_file_name(CHANGES), CHANGES.as_bytes());
+        let counted = counted.map_err(|error| StoreError::io("read", &path.with_file_name(CHANGES), error))?;
+        let doubt = match counted.and_then(|found| found.numbers) {
+            Some([changes]) if changes > state.changes => {
+                let lost = changes - state.changes;
+                return Err(failed(format!("the last {lost} of its {changes} changes are not in it").into()));
+            }
+            None if age == Age::Current => {
+                let problem = format!("{CHANGES} is missing or damaged: the last changes of the manifest may be lost");
+                Some(problem)
+            }
+            _ => None,
+        };
+        Ok(Self { path: path.to_owned(), doubt, inner: Mutex::new(Inner { connection, counter: None }) })
+    }
+
+    /// From now on each change is counted beside the database too. Nothing is changed before.
+    pub(super) fn count_changes(&self, disk: &dyn Disk) -> Result<(), StoreError> {
+        let mut inner = self.hold();
+        let state = State::read(&inner.connection).map_err(|problem| self.failed(problem))?;
+        let (path, numbers) = (self.path.with_file_name(CHANGES), [state.changes]);
+        let kind = CHANGES.as_bytes();
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let open = || match Found::read(disk, &path, kind)? {
+            Some(found) if found.whole && found.numbers == Some(numbers) => Slots::resume(disk, &path, kind, found),
+            _ => Slots::create(disk, folder, CHANGES, kind, numbers),
+        };
+        inner.counter = Some(open().map_err(|error: io::Error| StoreError::io("write", &path, error))?);
+        Ok(())
     }
 
     /// Every task, in the order of their digests.
     pub(super) fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
-        let connection = self.hold();
-        let read = || {
-            let mut statement = connection.prepare("SELECT digest, settings, deleted FROM tasks ORDER BY digest")?;
-            let rows = statement.query_map([], |row| {
-                Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let rows = read().map_err(|source| self.failed(source))?;
-        let rows = rows.into_iter().map(|(digest, settings, deleted)| {
-            let settings =
-                serde_json::from_str(&settings).map_err(|source| StoreError::manifest(&self.path, source))?;
-            Ok(TaskRow { digest: TaskDigest::new(digest), settings, deleted })
-        });
-        rows.collect()
+        let rows = self.read(|connection| {
+            let mut statement = connection.prepare(&format!("{SELECT_TASKS} ORDER BY digest"))?;
+            let rows = statement.query_map([], |row| Ok(StoredTask::read(row)))?;
+            rows.map(|row| row?).collect::<Result<Vec<StoredTask>, Problem>>()
+        })?;
+        rows.into_iter().map(|row| row.open().map_err(|problem| self.failed(problem))).collect()
     }
 
     /// Adds a task, or gives it other settings.
     pub(super) fn put(&self, task: TaskDigest, settings: &TaskSettings) -> Result<(), StoreError> {
         let settings = serde_json::to_string(settings).map_err(|source| StoreError::manifest(&self.path, source))?;
-        self.transact(|transaction| {
-            transaction.execute(
-                "INSERT INTO tasks VALUES (?1, ?2, ?3, 0) ON CONFLICT (digest) DO UPDATE SET settings = ?2",
-                params![task.as_bytes(), settings, now()],
-            )
-        })?;
-        Ok(())
+        self.transact(task, |transaction| {
+            let new = StoredTask { digest: *task.as_bytes(), settings: String::new(), created: now(), deleted: false };
+            let known = StoredTask::find(transaction, task)?.unwrap_or(new);
+            Ok(StoredTask { settings, ..known }.write(transaction)?)
+        })
     }
 
     /// Notes that a task is being deleted, so that the next start finishes it.
     pub(super) fn bury(&self, task: TaskDigest) -> Result<(), StoreError> {
-        self.transact(|transaction| {
-            transaction.execute("UPDATE tasks SET deleted = 1 WHERE digest = ?1", [task.as_bytes()])
-        })?;
-        Ok(())
+        self.transact(task, |transaction| match StoredTask::find(transaction, task)? {
+            Some(known) => Ok(StoredTask { deleted: true, ..known }.write(transaction)?),
+            None => Ok(()),
+        })
     }
 
     /// Forgets the segments of a task and their sum, so that the next start reads them all.
     pub(super) fn clear(&self, task: TaskDigest) -> Result<(), StoreError> {
-        self.transact(|transaction| {
+        self.transact(task, |transaction| {
             transaction.execute("DELETE FROM snapshots WHERE task = ?1", [task.as_bytes()])?;
-            transaction.execute("DELETE FROM segments WHERE task = ?1", [task.as_bytes()])
-        })?;
-        Ok(())
-    }
-
-    /// Reads the whole database.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        let found = self.hold().query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0));
-        match found.map_err(|source| self.failed(source))? {
-            found if found == "ok" => Ok(()),
-            found => Err(StoreError::manifest(&self.path, found)),
-        }
+            transaction.execute("DELETE FROM segments WHERE task = ?1", [task.as_bytes()])?;
+            Ok(())
+        })
     }
 
     /// Removes everything about a task.
     pub(super) fn forget(&self, task: TaskDigest) -> Result<(), StoreError> {
-        self.transact(|transaction| {
+        self.transact(task, |transaction| {
             transaction.execute("DELETE FROM snapshots WHERE task = ?1", [task.as_bytes()])?;
             transaction.execute("DELETE FROM segments WHERE task = ?1", [task.as_bytes()])?;
-            transaction.execute("DELETE FROM tasks WHERE digest = ?1", [task.as_bytes()])
+            transaction.execute("DELETE FROM tasks WHERE digest = ?1", [task.as_bytes()])?;
+            Ok(())
         })?;
         // What was deleted is gone from the database; now from its log too, and the room is given back.
-        let tidied = self.hold().execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);");
-        tidied.map_err(|source| self.failed(source))
+        self.read(|connection| {
+            Ok(connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")?)
+        })
     }
 
     /// The sealed segments of a task in their order.
     pub(super) fn segments(&self, task: TaskDigest) -> Result<Vec<SegmentRow>, StoreError> {
-        let connection = self.hold();
-        let read = || {
-            let mut statement = connection
-                .prepare("SELECT number, reports, bytes, ids FROM segments WHERE task = ?1 ORDER BY number")?;
-            let rows = statement.query_map([task.as_bytes()], |row| {
-                Ok(SegmentRow { number: row.get(0)?, reports: row.get(1)?, bytes: row.get(2)?, ids: row.get(3)? })
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let rows = read().map_err(|source| self.failed(source))?;
-        match rows.iter().find(|row| row.ids.len() as u64 != 16 * row.reports) {
-            None => Ok(rows),
-            Some(row) => Err(StoreError::manifest(
-                &self.path,
-                format!(
-                    "segment {} of task {task} has {} reports and {} bytes of ids",
-                    row.number,
-                    row.reports,
-                    row.ids.len()
-                ),
-            )),
-        }
+        self.read(|connection| {
+            let mut statement = connection.prepare(
+                "SELECT number, reports, bytes, footer, sealed, checksum, ids FROM segments WHERE task = ?1 ORDER BY number",
+            )?;
+            let mut rows = statement.query([task.as_bytes()])?;
+            let mut segments = Vec::new();
+            while let Some(row) = rows.next()? {
+                let sealed = Sealed { bytes: row.get(2)?, footer: row.get(3)? };
+                let segment = SegmentRow { number: row.get(0)?, reports: row.get(1)?, sealed, ids: row.get(6)? };
+                let whole = segment.checksum(task, row.get(4)?) == row.get::<_, u32>(5)?;
+                if !whole || segment.ids.len() as u64 != 16 * segment.reports {
+                    let number = segment.number;
+                    return Err(format!("the row of segment {number} of task {task} is not what was written").into());
+                }
+                segments.push(segment);
+            }
+            Ok(segments)
+        })
     }
 
     /// The sum of the sealed segments of a task.
     pub(super) fn snapshot(&self, task: &Task) -> Result<Aggregate, StoreError> {
-        let connection = self.hold();
-        let read = || {
-            let mut statement = connection.prepare("SELECT bytes FROM snapshots WHERE task = ?1 ORDER BY part")?;
-            let mut rows = statement.query([task.digest().as_bytes()])?;
+        let digest = task.digest();
+        let bytes = self.read(|connection| {
+            let mut statement =
+                connection.prepare("SELECT part, checksum, bytes FROM snapshots WHERE task = ?1 ORDER BY part")?;
+            let mut rows = statement.query([digest.as_bytes()])?;
             let mut bytes = Vec::new();
             while let Some(row) = rows.next()? {
-                bytes.extend_from_slice(row.get_ref(0)?.as_blob()?);
+                let part = row.get_ref(2)?.as_blob()?;
+                if snapshot_checksum(digest, row.get(0)?, part) != row.get::<_, u32>(1)? {
+                    return Err(format!("the sum of task {digest} is not what was written").into());
+                }
+                bytes.extend_from_slice(part);
             }
             Ok(bytes)
-        };
-        let bytes = read().map_err(|source: rusqlite::Error| self.failed(source))?;
+        })?;
         if bytes.is_empty() {
             return Ok(Aggregate::empty(task));
         }
@@ -216,71 +230,124 @@ impl Manifest {
     /// Notes sealed segments, and the sum up to the end of the last in the place of the one before it.
     pub(super) fn seal(&self, segments: &[SegmentRow], aggregate: &Aggregate) -> Result<(), StoreError> {
         let task = aggregate.task();
-        self.transact(|transaction| {
-            for SegmentRow { number, reports, bytes, ids } in segments {
-                transaction.execute(
-                    "INSERT INTO segments VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![task.as_bytes(), number, reports, bytes, now(), ids],
-                )?;
+        self.transact(task, |transaction| {
+            for segment in segments {
+                segment.write(transaction, task, now())?;
             }
-            put_snapshot(transaction, aggregate)
+            Ok(put_snapshot(transaction, aggregate)?)
         })
     }
 
     /// Closes the database, its log written back into it.
     pub(super) fn close(&self) {
         // What is not written back now is at the next start.
-        let _ = self.hold().execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
+        let _ = self.hold().connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
     }
 
     /// Whether a task is there, being deleted or not.
     pub(super) fn is_deleted(&self, task: TaskDigest) -> Result<Option<bool>, StoreError> {
-        let deleted = self
-            .hold()
-            .query_row("SELECT deleted FROM tasks WHERE digest = ?1", [task.as_bytes()], |row| row.get(0))
-            .optional();
-        deleted.map_err(|source| self.failed(source))
+        self.read(|connection| Ok(StoredTask::find(connection, task)?.map(|row| row.deleted)))
     }
 
-    fn transact<T>(&self, change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let mut connection = self.hold();
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
+        read(&self.hold().connection).map_err(|problem| self.failed(problem))
+    }
+
+    /// Changes rows of one task.
+    fn transact<T>(
+        &self,
+        task: TaskDigest,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
+        let mut inner = self.hold();
+        let Inner { connection, counter } = &mut *inner;
         let run = || {
             let transaction = connection.transaction()?;
+            let mut state = State::read(&transaction)?;
+            let before = Tally::of(&transaction, Some(task))?;
             let changed = change(&transaction)?;
+            state.follow(before, Tally::of(&transaction, Some(task))?);
+            state.write(&transaction)?;
             transaction.commit()?;
-            Ok(changed)
+            Ok((changed, state.changes))
         };
-        run().map_err(|source: rusqlite::Error| self.failed(source))
+        let (changed, changes) = run().map_err(|problem| self.failed(problem))?;
+        if let Some(counter) = counter {
+            // The change is made. What counts it may lag behind.
+            let _ = counter.put([changes]).and_then(|()| counter.sync());
+        }
+        Ok(changed)
     }
 
-    fn failed(&self, source: rusqlite::Error) -> StoreError {
-        StoreError::manifest(&self.path, source)
+    fn failed(&self, problem: Problem) -> StoreError {
+        StoreError::manifest(&self.path, problem)
     }
 
     /// A transaction that a panic cut short was undone when it was dropped.
-    fn hold(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hold(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Sets the database up, and makes the tables in a new one. Returns their version.
+fn prepare(connection: &mut Connection, new: bool) -> Result<i64, Problem> {
+    // Durable when a transaction returns, and nothing deleted can be found in the file. Room is given back when a task is
+    // deleted.
+    connection.execute_batch(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+         PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",
+    )?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version != 0 || !new {
+        return Ok(version);
+    }
+    let transaction = connection.transaction()?;
+    make_tables(&transaction)?;
+    State::default().write(&transaction)?;
+    transaction.commit()?;
+    Ok(VERSION)
+}
+
+pub(super) fn make_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    TABLES.iter().try_for_each(|table| transaction.execute(table, []).map(drop))?;
+    transaction.pragma_update(None, "user_version", VERSION)
+}
+
+/// Reads the whole database: every page, and the tally of all rows.
+fn check(connection: &Connection) -> Result<State, Problem> {
+    check_pages(connection)?;
+    let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")?;
+    let mut found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    found.sort();
+    let mut tables = TABLES;
+    tables.sort_unstable();
+    if found != tables {
+        return Err("its tables are not those of this version".into());
+    }
+    let state = State::read(connection)?;
+    state.check(connection)?;
+    Ok(state)
+}
+
+fn check_pages(connection: &Connection) -> Result<(), Problem> {
+    let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    if found == "ok" { Ok(()) } else { Err(found.into()) }
 }
 
 fn put_snapshot(transaction: &Transaction<'_>, aggregate: &Aggregate) -> rusqlite::Result<()> {
     let task = aggregate.task();
     transaction.execute("DELETE FROM snapshots WHERE task = ?1", [task.as_bytes()])?;
-    let mut statement = transaction.prepare("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
     let (mut part, mut number) = (Vec::new(), 0);
     aggregate.visit_bytes(|bytes| {
         part.extend_from_slice(bytes);
         if part.len() >= PART_BYTES {
-            statement.execute(params![task.as_bytes(), number, part])?;
+            put_part(transaction, task, number, &part)?;
             number += 1;
             part.clear();
         }
         Ok::<(), rusqlite::Error>(())
     })?;
-    if !part.is_empty() {
-        statement.execute(params![task.as_bytes(), number, part])?;
-    }
-    Ok(())
+    if part.is_empty() { Ok(()) } else { put_part(transaction, task, number, &part) }
 }
 
 /// Seconds since 1970.

@@ -1,10 +1,12 @@
 //! The embedded store: a folder that holds each task and every report that was acknowledged (docs/store.md).
 //!
 //! ```text
-//! format                           "ldp-pca store 2"
+//! format                           "ldp-pca store 3"
 //! lock                             held while a server has the folder open
 //! store.sqlite                     tasks, settings, sealed segments with their ids, and their sum (`manifest`)
+//! store.sqlite-changes             how often the manifest was changed
 //! tasks/<digest>/task.json         the task, canonical
+//! tasks/<digest>/acknowledged      how far its reports were acknowledged (`acknowledged`)
 //! tasks/<digest>/<number>.open     the segment that is written: a Parquet file without its footer (`segment`)
 //! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
 //! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
@@ -14,7 +16,11 @@
 //! free is written together, as one page, and synced once. Sums follow behind, and full segments are sealed, by another
 //! thread (`keeper`). A start reads the manifest and replays what it does not tell of: the segment that was written,
 //! and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
+//!
+//! What the disk changes by itself is noticed: every row and every report is under a checksum, the manifest's changes and
+//! the acknowledged reports are counted elsewhere too.
 
+mod acknowledged;
 #[cfg(target_os = "linux")]
 mod direct;
 mod disk;
@@ -23,12 +29,20 @@ pub mod maintenance;
 mod manifest;
 mod parquet;
 mod place;
+mod rows;
 mod scan;
 mod segment;
+mod slots;
+mod tally;
 mod task;
 mod thrift;
+mod upgrade;
 mod writer;
 
+#[cfg(test)]
+mod damaged;
+#[cfg(test)]
+mod flips;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
@@ -41,18 +55,22 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use self::acknowledged::{Acknowledged, AcknowledgedFile, Told};
 use self::disk::{Disk, SystemDisk, read_small, write_small};
 use self::manifest::Manifest;
 use self::place::Place;
 use self::segment::SegmentFile;
 use self::task::FolderTask;
 use super::queue::hold;
-use super::{Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
+use super::{Damage, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
 use crate::report::report_bytes;
 use crate::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
 /// What the file `format` says.
-pub(super) const FORMAT: &str = "ldp-pca store 2";
+pub(super) const FORMAT: &str = "ldp-pca store 3";
+
+/// What it said before; a start goes on with such a folder and makes it one of this format.
+const OLD_FORMAT: &str = "ldp-pca store 2";
 
 /// Bytes that [`FolderStore::check`] writes.
 const PROBE_BYTES: usize = 64 << 10;
@@ -88,6 +106,19 @@ pub(in crate::server) struct FolderStore {
     /// Held while a task is added, changed or deleted, so that requests need not wait for the disk.
     changes: Mutex<()>,
     lock: Mutex<Option<Box<dyn Send + Sync>>>,
+    /// As it was found.
+    age: Age,
+}
+
+/// What a folder says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Age {
+    /// Nothing: it is being made.
+    New,
+    /// The format before this one, or a start that was brought to this one and did not come to its end.
+    Old,
+    /// This format.
+    Current,
 }
 
 impl FolderStore {
@@ -100,12 +131,11 @@ impl FolderStore {
         let folder = root.join("tasks");
         disk.make_folder(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
         let lock = Mutex::new(Some(disk.lock(root)?));
-        let made = check_format(&*disk, root)?;
-        let manifest = Arc::new(Manifest::open(&*disk, &root.join("store.sqlite"), !made)?);
-        if !made {
-            let path = root.join("format");
-            let written = write_small(&*disk, root, "format", &format!("{FORMAT}\n"));
-            written.map_err(|error| StoreError::io("write", &path, error))?;
+        let age = read_format(&*disk, root)?;
+        let manifest = Arc::new(Manifest::open(&*disk, &root.join("store.sqlite"), age)?);
+        manifest.count_changes(&*disk)?;
+        if let Some(doubt) = &manifest.doubt {
+            tracing::warn!("{doubt}");
         }
         let store = Self {
             disk,
@@ -115,8 +145,13 @@ impl FolderStore {
             tasks: RwLock::default(),
             changes: Mutex::default(),
             lock,
+            age,
         };
         store.open_tasks()?;
+        // Now it has all that this format asks for.
+        if age != Age::Current {
+            write_format(&*store.disk, root)?;
+        }
         for task in tasks {
             if store.task(task.digest()).is_none() {
                 store.put(task.clone(), TaskSettings::default())?;
@@ -134,7 +169,8 @@ impl FolderStore {
                 continue;
             }
             let task = read_task(&*self.disk, &self.folder(row.digest), row.digest)?;
-            let task = FolderTask::open(self.place(task), row.settings)?;
+            let task = FolderTask::open(self.place(task)?, row.settings)?;
+            warn_of(&task.damage(), row.digest);
             self.add(task);
             known.push(row.digest);
         }
@@ -202,15 +238,17 @@ impl FolderStore {
         self.root.join("tasks").join(digest.to_string())
     }
 
-    fn place(&self, task: Task) -> Place {
-        Place {
+    fn place(&self, task: Task) -> Result<Place, StoreError> {
+        let folder = self.folder(task.digest());
+        Ok(Place {
             disk: Arc::clone(&self.disk),
-            folder: self.folder(task.digest()),
+            told: Told::read(&*self.disk, &folder, task.digest(), self.age == Age::Current)?,
+            folder,
             manifest: Arc::clone(&self.manifest),
             report_bytes: report_bytes(&task),
             task,
             options: self.options.clone(),
-        }
+        })
     }
 }
 
@@ -240,11 +278,12 @@ impl ReportStore for FolderStore {
         let made = self
             .disk
             .make_folder(&folder)
-            .and_then(|()| write_small(&*self.disk, &folder, "task.json", &task.to_json()));
+            .and_then(|()| write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes()));
         let made = made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks")));
         made.map_err(|error| StoreError::io("make", &folder, error))?;
+        AcknowledgedFile::create(&*self.disk, &folder, digest, Acknowledged::default())?;
         self.manifest.put(digest, &settings)?;
-        self.add(FolderTask::open(self.place(task), settings)?);
+        self.add(FolderTask::open(self.place(task)?, settings)?);
         Ok(Put::Created)
     }
 
@@ -279,17 +318,33 @@ impl ReportStore for FolderStore {
     }
 }
 
-/// Whether the folder was made before, as this software makes it.
-fn check_format(disk: &dyn Disk, root: &Path) -> Result<bool, StoreError> {
+/// What the folder says of itself, if this software knows it.
+fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
     let path = root.join("format");
     match read_small(disk, &path, 4096) {
-        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(true),
+        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(Age::Current),
+        Ok(found) if found.trim_ascii_end() == OLD_FORMAT.as_bytes() => Ok(Age::Old),
         Ok(found) => {
             let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
             Err(StoreError::Format { path, found })
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Age::New),
         Err(error) => Err(StoreError::io("read", &path, error)),
+    }
+}
+
+fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
+    let written = write_small(disk, root, "format", format!("{FORMAT}\n").as_bytes());
+    written.map_err(|error| StoreError::io("write", &root.join("format"), error))
+}
+
+/// Tells an operator of what opening a task found.
+fn warn_of(damage: &Damage, task: TaskDigest) {
+    for place in &damage.places {
+        tracing::warn!(%task, "{place}");
+    }
+    if damage.cut_bytes > 0 {
+        tracing::info!(%task, bytes = damage.cut_bytes, "cut off what was written and never acknowledged");
     }
 }
 

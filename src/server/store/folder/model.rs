@@ -122,6 +122,7 @@ impl Life {
                 }
             }
         }
+        assert_eq!(self.store().manifest.doubt, None);
         self.settle_doubts();
         self.compare();
     }
@@ -163,6 +164,9 @@ impl Life {
         }
         for (digest, mut expected) in std::mem::take(&mut self.expected) {
             let task = self.store().task(digest).expect("an acknowledged task is there");
+            // What is told to have been acknowledged was on the disk before.
+            let damage = task.damage();
+            assert!(damage.passed_over == 0 && damage.places.is_empty(), "{damage:?}");
             if self.unsure_settings.remove(&digest) {
                 expected.settings = (*task.settings()).clone();
             }

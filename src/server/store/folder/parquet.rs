@@ -122,6 +122,10 @@ pub(super) struct Footer {
 /// What the name of the release that wrote a file begins with.
 pub(super) const WRITER: &str = "ldp-pca version ";
 
+/// The notes of the format, and of the ids: CRC-32 of all of them in their order.
+pub(super) const FORMAT_NOTE: &str = "ldp-pca.format";
+pub(super) const IDS_NOTE: &str = "ldp-pca.ids.crc32";
+
 /// The most notes that a footer has.
 const MAX_NOTES: usize = 14;
 
@@ -231,6 +235,17 @@ impl Footer {
             && footer.to_bytes().strip_suffix(MAGIC)?.get(..metadata.len()) == Some(metadata);
         let ours = ours && footer.writer.starts_with(WRITER);
         (ours && reader.position() == metadata.len()).then_some(footer)
+    }
+
+    /// Whether it tells what `other` tells, whichever release wrote it. The format before this one had no checksum of ids.
+    pub(super) fn tells_the_same(&self, mut other: Self) -> bool {
+        other.writer.clone_from(&self.writer);
+        if self.note(FORMAT_NOTE) == Some(super::OLD_FORMAT) {
+            other.notes.retain(|(key, _)| key != IDS_NOTE);
+            let format = other.notes.iter_mut().find(|(key, _)| key == FORMAT_NOTE);
+            format.into_iter().for_each(|(_, value)| super::OLD_FORMAT.clone_into(value));
+        }
+        *self == other
     }
 
     /// What a note says.

@@ -7,10 +7,14 @@ use std::sync::Arc;
 use std::thread;
 
 use super::FolderOptions;
+use super::acknowledged::Told;
 use super::disk::{Disk, DiskFile};
 use super::manifest::Manifest;
+use super::rows::Sealed;
 use super::scan::{Found, ScanError, Scanned, scan};
-use super::segment::{Segment, SegmentFile, damaged_path, open_path, sealed_path, temporary_path};
+use super::segment::{
+    IdsChecksum, Segment, SegmentFile, damaged_path, open_path, sealed_as, sealed_path, temporary_path,
+};
 use crate::aggregate::Aggregate;
 use crate::report::Report;
 use crate::server::store::{Damage, StoreError};
@@ -26,6 +30,8 @@ pub(super) struct Place {
     pub(super) manifest: Arc<Manifest>,
     pub(super) task: Task,
     pub(super) report_bytes: usize,
+    /// What was acknowledged before it was opened.
+    pub(super) told: Told,
     pub(super) options: FolderOptions,
 }
 
@@ -33,8 +39,6 @@ pub(super) struct Place {
 pub(super) struct Replayed {
     /// To write on, unless it is sealed.
     pub(super) segment: Option<Segment>,
-    /// The length of the file.
-    pub(super) length: u64,
     pub(super) damage: Damage,
 }
 
@@ -45,16 +49,22 @@ impl Place {
         aggregate.accumulate_with_threads(&self.task, reports, threads).expect("reports of this task");
     }
 
-    /// Gives a segment its footer and its last name. Returns the length of the file.
-    pub(super) fn seal(&self, segment: &mut Segment) -> Result<u64, StoreError> {
+    /// Gives a segment its footer and its last name.
+    pub(super) fn seal(&self, segment: &mut Segment) -> Result<Sealed, StoreError> {
         let sealed = segment.seal(&*self.disk, &self.folder, &self.task);
         sealed.map_err(|error| StoreError::io("seal", &sealed_path(&self.folder, segment.number), error))
     }
 
+    /// The length and the footer of a sealed segment.
+    pub(super) fn sealed(&self, number: u64) -> Result<Sealed, StoreError> {
+        let path = sealed_path(&self.folder, number);
+        sealed_as(&*self.disk, &path).map_err(|error| StoreError::io("read", &path, error))
+    }
+
     /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`.
     ///
-    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, the damaged file is set
-    /// aside unless it is only its end, which nobody was told of.
+    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, and the damaged file is set
+    /// aside unless nothing of it was acknowledged.
     pub(super) fn replay(
         &self,
         file: SegmentFile,
@@ -66,16 +76,21 @@ impl Place {
             SegmentFile::Temporary | SegmentFile::Damaged => unreachable!("no segment"),
         };
         let mut source = self.disk.open(&path).map_err(|error| StoreError::io("read", &path, error))?;
-        let scanned = self.scan(&mut *source, &path, &mut |found| {
+        let mut ids = IdsChecksum::default();
+        let scanned = self.scan(&mut *source, file, &path, &mut |found| {
+            ids.add(&[found.bytes], self.report_bytes);
             each(found.reports);
             Ok(())
         })?;
-        let damage = Damage { cut_bytes: scanned.torn, passed_over: scanned.lost };
+        let cut = self.told.is_cut(file, &scanned);
+        let places = self.told.damage_in(file, &path, &scanned).into_iter().collect();
+        let cut_bytes = if cut { 0 } else { scanned.torn };
+        let damage = Damage { cut_bytes, passed_over: scanned.lost, places };
         let segment = if !scanned.is_whole() || sealed && scanned.footer.is_none() {
-            if sealed || scanned.holes > 0 {
+            if sealed || scanned.holes > 0 || cut {
                 self.set_aside(&mut *source, &path, number)?;
             }
-            let mut segment = self.write_anew(&mut *source, &path, number)?;
+            let mut segment = self.write_anew(&mut *source, file, &path)?;
             if sealed {
                 self.seal(&mut segment)?;
                 None
@@ -87,28 +102,26 @@ impl Place {
         } else if sealed {
             None
         } else {
-            let resumed = Segment::resume(&*self.disk, path.clone(), number, scanned.good_end, scanned.reports);
+            if cut {
+                self.set_aside(&mut *source, &path, number)?;
+            }
+            let resumed = Segment::resume(&*self.disk, path.clone(), number, scanned.good_end, ids);
             Some(resumed.map_err(|error| StoreError::io("write", &path, error))?)
         };
-        let length = match &segment {
-            Some(segment) => segment.length(),
-            None => {
-                let length = self.disk.open(&path).and_then(|file| file.length());
-                length.map_err(|error| StoreError::io("read", &path, error))?
-            }
-        };
-        Ok(Replayed { segment, length, damage })
+        Ok(Replayed { segment, damage })
     }
 
     /// Scans an open file.
     pub(super) fn scan(
         &self,
         source: &mut dyn DiskFile,
+        file: SegmentFile,
         path: &Path,
         each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
     ) -> Result<Scanned, StoreError> {
         let length = source.length().map_err(|error| StoreError::io("read", path, error))?;
-        let scanned = scan(&mut |buffer, offset| source.read_at(buffer, offset), length, &self.task, each);
+        let known_end = self.told.end_of(file);
+        let scanned = scan(&mut |buffer, offset| source.read_at(buffer, offset), length, known_end, &self.task, each);
         scanned.map_err(|error| match error {
             ScanError::Io(error) => StoreError::io("read", path, error),
             ScanError::Foreign { offset, source } => {
@@ -141,11 +154,12 @@ impl Place {
     }
 
     /// Writes the good reports of a file into a new one that has no name yet.
-    fn write_anew(&self, source: &mut dyn DiskFile, path: &Path, number: u64) -> Result<Segment, StoreError> {
+    fn write_anew(&self, source: &mut dyn DiskFile, file: SegmentFile, path: &Path) -> Result<Segment, StoreError> {
+        let number = file.number();
         let temporary = temporary_path(&self.folder, number);
         let segment = Segment::create(&*self.disk, &self.folder, number, temporary);
         let mut segment = segment.map_err(|error| StoreError::io("write", path, error))?;
-        self.scan(source, path, &mut |found| segment.append(&[found.bytes], self.report_bytes))?;
+        self.scan(source, file, path, &mut |found| segment.append(&[found.bytes], self.report_bytes))?;
         Ok(segment)
     }
 }

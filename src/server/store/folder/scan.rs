@@ -23,6 +23,10 @@ pub(super) struct Scanned {
     pub(super) lost: u64,
     /// Damaged stretches that have good pages behind them.
     pub(super) holes: u64,
+    /// Where the first of these begins.
+    pub(super) first_hole: Option<u64>,
+    /// Where damage begins that has no good page behind it.
+    pub(super) hurt_end: Option<u64>,
     /// Good reports behind `good_end`, in damage at the end.
     pub(super) stranded: u64,
     /// Bytes behind `good_end` that are neither stranded reports, nor a footer, nor unused room.
@@ -62,16 +66,19 @@ pub(super) struct Found<'a> {
 /// Reads a segment of `length` bytes and hands its good reports to `each`, a page at a time and in order.
 ///
 /// Where a page is damaged, the reports in it that carry the right checksum are good ones, and reading goes on at the
-/// next page. A report that is whole and yet not one of the task is an error: nothing is passed over that another
+/// next page. A write that did not come to its end is passed over, unless it begins before `known_end`: all that is
+/// before that was whole once. A report that is whole and yet not one of the task is an error: nothing is passed over that another
 /// release might read.
 pub(super) fn scan(
     read: ReadAt<'_>,
     length: u64,
+    known_end: u64,
     task: &Task,
     each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
 ) -> Result<Scanned, ScanError> {
-    let mut scan =
-        Scan { read, task, report_bytes: report_bytes(task), each, reports: Vec::new(), scanned: Scanned::default() };
+    let report_bytes = report_bytes(task);
+    let (reports, scanned) = (Vec::new(), Scanned::default());
+    let mut scan = Scan { read, task, report_bytes, known_end, each, reports, scanned };
     let footer = scan.footer(length)?;
     let end = footer.as_ref().map_or(length, |(start, _)| *start);
     scan.pages(length, end)?;
@@ -88,6 +95,7 @@ struct Scan<'a> {
     read: ReadAt<'a>,
     task: &'a Task,
     report_bytes: usize,
+    known_end: u64,
     each: &'a mut dyn FnMut(Found<'_>) -> io::Result<()>,
     reports: Vec<Report>,
     scanned: Scanned,
@@ -117,30 +125,32 @@ impl Scan<'_> {
         // Damage that is a hole if a good page follows: how many reports it saved and lost.
         // Nothing stands in unused room. A page may end with zeros, so they count where one is read.
         let used = self.last_byte(offset, end)?;
-        let mut hurt = self.bytes(0, MAGIC.len())? != MAGIC;
+        let mut hurt = (self.bytes(0, MAGIC.len())? != MAGIC).then_some(0);
         let (mut saved, mut lost) = (0, 0);
         while offset < used {
+            let unfinished = offset >= self.known_end;
             match self.page(offset, end)? {
                 // A write that did not come to its end, in room that was taken before. Only a checksum may be zeros by
                 // itself.
-                Page::Damaged { end: next, .. } if next > used + 4 => break,
+                Page::Damaged { end: next, .. } if unfinished && next > used + 4 => break,
                 Page::Good { end: next } => {
-                    self.scanned.holes += u64::from(hurt);
+                    self.scanned.holes += u64::from(hurt.is_some());
+                    self.scanned.first_hole = self.scanned.first_hole.or(hurt);
                     self.scanned.lost += lost;
                     self.scanned.stranded = 0;
-                    (saved, lost, hurt) = (0, 0, false);
+                    (saved, lost, hurt) = (0, 0, None);
                     self.scanned.good_end = next;
                     offset = next;
                 }
                 Page::Damaged { header_end, end: next } => {
                     let frames = (next - header_end) / self.report_bytes as u64;
-                    let good = self.salvage_frames(header_end, next)?;
-                    (saved, lost, hurt) = (saved + good, lost + frames - good, true);
+                    let (good, first_bad) = self.salvage_frames(header_end, next)?;
+                    (saved, lost, hurt) = (saved + good, lost + frames - good, hurt.or(first_bad).or(Some(offset)));
                     offset = next;
                 }
                 // A write that did not come to its end is the last one.
-                Page::Cut => break,
-                Page::Nothing => {
+                Page::Cut if unfinished => break,
+                Page::Cut | Page::Nothing => {
                     let Some(next) = self.next_page(offset + 1, end)? else {
                         self.scanned.stranded =
                             saved + self.salvage_anywhere(offset, end.min(used + self.report_bytes as u64))?;
@@ -148,12 +158,13 @@ impl Scan<'_> {
                     };
                     let good = self.salvage_anywhere(offset, next)?;
                     let room = (next - offset) / self.report_bytes as u64;
-                    (saved, lost, hurt) = (saved + good, lost + room.saturating_sub(good), true);
+                    (saved, lost, hurt) = (saved + good, lost + room.saturating_sub(good), hurt.or(Some(offset)));
                     offset = next;
                 }
             }
             self.scanned.stranded = saved;
         }
+        self.scanned.hurt_end = hurt;
         let behind = self.last_byte(self.scanned.good_end, length)? - self.scanned.good_end;
         self.scanned.torn = behind.saturating_sub(self.scanned.stranded * self.report_bytes as u64);
         Ok(())
@@ -195,9 +206,10 @@ impl Scan<'_> {
         Ok(Page::Good { end: next })
     }
 
-    /// The good reports of a page whose content was damaged: their places are known.
-    fn salvage_frames(&mut self, start: u64, end: u64) -> Result<u64, ScanError> {
+    /// The good reports of a page whose content was damaged: their places are known. Also where the first bad one is.
+    fn salvage_frames(&mut self, start: u64, end: u64) -> Result<(u64, Option<u64>), ScanError> {
         let content = self.bytes(start, (end - start) as usize)?;
+        let mut first_bad = None;
         let mut good = Vec::with_capacity(content.len());
         for (index, frame) in content.chunks(self.report_bytes).enumerate() {
             match Report::from_bytes(frame, self.task) {
@@ -209,10 +221,10 @@ impl Scan<'_> {
                     let offset = start + (index * self.report_bytes) as u64;
                     return Err(ScanError::Foreign { offset, source });
                 }
-                Err(_) => {}
+                Err(_) => first_bad = first_bad.or(Some(start + (index * self.report_bytes) as u64)),
             }
         }
-        self.hand_on(&good)
+        Ok((self.hand_on(&good)?, first_bad))
     }
 
     /// The good reports in a stretch without a page header, wherever they are.

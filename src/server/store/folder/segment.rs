@@ -1,10 +1,12 @@
 //! The segment that is written: pages of reports, one per group, each durable before anything else happens.
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, DiskFile};
-use super::parquet::{Footer, MAGIC, PAGE_BYTES, PageHeader, WRITER};
+use super::parquet::{FOOTER_END, FORMAT_NOTE, Footer, IDS_NOTE, MAGIC, MAX_METADATA, PAGE_BYTES, PageHeader, WRITER};
+use super::rows::Sealed;
 use crate::report::report_bytes;
 use crate::task::Task;
 
@@ -29,6 +31,14 @@ pub(super) enum SegmentFile {
 }
 
 impl SegmentFile {
+    /// The number of a segment; 0 for what is none.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Open(number) | Self::Sealed(number) => number,
+            Self::Temporary | Self::Damaged => 0,
+        }
+    }
+
     pub(super) fn of_name(name: &str) -> Option<Self> {
         let (stem, extension) = name.rsplit_once('.')?;
         match extension {
@@ -72,6 +82,7 @@ pub(super) struct Segment {
     file: Box<dyn DiskFile>,
     length: u64,
     pub(super) reports: u64,
+    ids: IdsChecksum,
     /// Up to where room was taken, as zeros.
     room: u64,
     /// Whether the file may hold bytes beyond `length`: a write failed, and so did its undoing.
@@ -87,18 +98,26 @@ impl Segment {
         file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         file.sync()?;
         disk.sync_folder(folder)?;
-        Ok(Self { number, path, file, length: MAGIC.len() as u64, reports: 0, room: 0, torn: false, renamed: false })
+        let (length, ids) = (MAGIC.len() as u64, IdsChecksum::default());
+        Ok(Self { number, path, file, length, reports: 0, ids, room: 0, torn: false, renamed: false })
     }
 
-    /// Goes on with a file that holds `reports` in good pages up to `length`. What is behind them is cut off, and what
-    /// is before them is put on the disk: a killed process may have left it in the system's memory only.
-    pub(super) fn resume(disk: &dyn Disk, path: PathBuf, number: u64, length: u64, reports: u64) -> io::Result<Self> {
+    /// Goes on with a file that holds reports with `ids` in good pages up to `length`. What is behind them is cut off, and
+    /// what is before them is put on the disk: a killed process may have left it in the system's memory only.
+    pub(super) fn resume(
+        disk: &dyn Disk,
+        path: PathBuf,
+        number: u64,
+        length: u64,
+        ids: IdsChecksum,
+    ) -> io::Result<Self> {
         let mut file = disk.open(&path)?;
         // A crash while the file was made may have left it empty.
         if length == MAGIC.len() as u64 {
             file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         }
-        let mut segment = Self { number, path, file, length, reports, room: 0, torn: true, renamed: false };
+        let reports = ids.count;
+        let mut segment = Self { number, path, file, length, reports, ids, room: 0, torn: true, renamed: false };
         segment.restore()?;
         Ok(segment)
     }
@@ -123,6 +142,7 @@ impl Segment {
             Ok(end) => {
                 self.length = end;
                 self.reports += (length / report_bytes) as u64;
+                self.ids.add(runs, report_bytes);
                 self.torn = false;
                 Ok(())
             }
@@ -203,10 +223,10 @@ impl Segment {
         disk.sync_folder(folder)
     }
 
-    /// Writes the footer and gives the file its last name. Returns its length. After an error it can be tried again, in
-    /// this process or the next.
-    pub(super) fn seal(&mut self, disk: &dyn Disk, folder: &Path, task: &Task) -> io::Result<u64> {
-        let footer = footer(task, self.number, self.reports, self.length).to_bytes();
+    /// Writes the footer and gives the file its last name. After an error it can be tried again, in this process or the
+    /// next.
+    pub(super) fn seal(&mut self, disk: &dyn Disk, folder: &Path, task: &Task) -> io::Result<Sealed> {
+        let footer = footer(task, self.number, &self.ids, self.length).to_bytes();
         if !self.renamed {
             self.torn = true;
             self.file.write_at(&mut [IoSlice::new(&footer)], self.length)?;
@@ -216,20 +236,56 @@ impl Segment {
             self.renamed = true;
         }
         disk.sync_folder(folder)?;
-        Ok(self.length + footer.len() as u64)
+        Ok(Sealed { bytes: self.length + footer.len() as u64, footer: crc32fast::hash(&footer) })
     }
 }
 
-/// The footer of a segment with so many reports, whose pages end at `end`.
-pub(super) fn footer(task: &Task, number: u64, reports: u64, end: u64) -> Footer {
+/// The ids of all reports of a file, in their order.
+#[derive(Clone, Default)]
+pub(super) struct IdsChecksum {
+    pub(super) count: u64,
+    hasher: crc32fast::Hasher,
+}
+
+impl IdsChecksum {
+    /// Adds the ids of whole reports, given in runs of them.
+    pub(super) fn add(&mut self, runs: &[&[u8]], report_bytes: usize) {
+        let mut ids = Vec::new();
+        for report in runs.iter().flat_map(|run| run.chunks_exact(report_bytes)) {
+            ids.extend_from_slice(report.get(ID).unwrap_or_default());
+        }
+        self.hasher.update(&ids);
+        self.count += ids.len() as u64 / 16;
+    }
+}
+
+/// Where a report has its id.
+const ID: Range<usize> = 13..29;
+
+/// The length and the footer of a sealed file. What does not end like one has an empty footer.
+pub(super) fn sealed_as(disk: &dyn Disk, path: &Path) -> io::Result<Sealed> {
+    let mut file = disk.open(path)?;
+    let length = file.length()?;
+    let mut size = [0; 4];
+    file.read_at(&mut size, length.saturating_sub(FOOTER_END as u64))?;
+    let footer_bytes = u64::from(u32::from_le_bytes(size)) + FOOTER_END as u64;
+    let footer_bytes = footer_bytes.min((MAX_METADATA + FOOTER_END) as u64).min(length);
+    let mut footer = vec![0; footer_bytes as usize];
+    let filled = file.read_at(&mut footer, length - footer_bytes)?;
+    Ok(Sealed { bytes: length, footer: crc32fast::hash(&footer[..filled]) })
+}
+
+/// The footer of a segment with reports of these ids, whose pages end at `end`.
+pub(super) fn footer(task: &Task, number: u64, ids: &IdsChecksum, end: u64) -> Footer {
     let notes = [
-        ("ldp-pca.format", super::FORMAT.to_owned()),
+        (FORMAT_NOTE, super::FORMAT.to_owned()),
         ("ldp-pca.task.digest", task.digest().to_string()),
         ("ldp-pca.segment", number.to_string()),
+        (IDS_NOTE, format!("{:08x}", ids.hasher.clone().finalize())),
         ("ldp-pca.task", task.to_json()),
     ];
     Footer {
-        reports,
+        reports: ids.count,
         report_bytes: report_bytes(task) as u32,
         page_bytes: end - MAGIC.len() as u64,
         notes: notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),

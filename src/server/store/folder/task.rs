@@ -7,9 +7,10 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::watch;
 
+use super::acknowledged::{Acknowledged, AcknowledgedFile};
 use super::keeper::{Keeper, Totals};
-use super::manifest::SegmentRow;
 use super::place::Place;
+use super::rows::SegmentRow;
 use super::segment::{Segment, SegmentFile, open_path, sealed_path};
 use super::writer::Writer;
 use crate::aggregate::Aggregate;
@@ -40,6 +41,7 @@ struct Loaded {
     segment_ids: Vec<u8>,
     /// The number of the segment after all that there are.
     next: u64,
+    acknowledged: AcknowledgedFile,
 }
 
 impl FolderTask {
@@ -57,6 +59,7 @@ impl FolderTask {
             ids: loaded.ids,
             segment: loaded.segment,
             next: loaded.next,
+            acknowledged: loaded.acknowledged,
             full: place.options.segment_bytes.max(state_bytes),
             totals: Arc::clone(&totals),
             backlog,
@@ -106,7 +109,9 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     let mut unlisted = unlisted(place, &rows)?;
     let live = unlisted.last_entry().filter(|last| matches!(last.get(), SegmentFile::Open(_))).map(|last| *last.key());
     let next = unlisted.keys().copied().chain(rows.iter().map(|row| row.number)).max().map_or(0, |last| last + 1);
-    let mut loaded = Loaded { ids, aggregate, damage: Damage::default(), segment: None, segment_ids: Vec::new(), next };
+    let numbers: Vec<u64> = unlisted.keys().copied().chain(rows.iter().map(|row| row.number)).collect();
+    let (mut aggregate, mut damage) = (aggregate, Damage::default());
+    let (mut segment, mut live_ids) = (None, Vec::new());
     drop(rows);
     // A killed process may have left names in the system's memory only. What is built on them now must not outlive them.
     if !unlisted.is_empty() {
@@ -116,27 +121,36 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     for (number, file) in unlisted {
         let mut segment_ids = Vec::new();
         let replayed = place.replay(file, &mut |reports| {
-            reports.retain(|report| match loaded.ids.entry(report.id()) {
+            reports.retain(|report| match ids.entry(report.id()) {
                 Entry::Occupied(_) => false,
                 Entry::Vacant(place) => place.insert(Some(mark(&report.to_bytes()))).is_some(),
             });
             segment_ids.extend(reports.iter().flat_map(|report| *report.id().as_bytes()));
-            place.add(&mut loaded.aggregate, reports);
+            place.add(&mut aggregate, reports);
         })?;
-        loaded.damage.cut_bytes += replayed.damage.cut_bytes;
-        loaded.damage.passed_over += replayed.damage.passed_over;
+        damage.cut_bytes += replayed.damage.cut_bytes;
+        damage.passed_over += replayed.damage.passed_over;
+        damage.places.extend(replayed.damage.places);
         if Some(number) == live {
-            (loaded.segment, loaded.segment_ids) = (replayed.segment, segment_ids);
+            (segment, live_ids) = (replayed.segment, segment_ids);
             continue;
         }
-        let bytes = match replayed.segment {
+        let sealed = match replayed.segment {
             Some(mut segment) => place.seal(&mut segment)?,
-            None => replayed.length,
+            None => place.sealed(number)?,
         };
         let reports = segment_ids.len() as u64 / 16;
-        place.manifest.seal(&[SegmentRow { number, reports, bytes, ids: segment_ids }], &loaded.aggregate)?;
+        place.manifest.seal(&[SegmentRow { number, reports, sealed, ids: segment_ids }], &aggregate)?;
     }
-    Ok(loaded)
+    let records = aggregate.records();
+    place.told.count_losses(records, &numbers, &place.folder, &mut damage);
+    let state = match &segment {
+        Some(segment) => Acknowledged::new(segment, records),
+        // Nothing is written: what is sealed is all.
+        None => Acknowledged { segment: next, length: 0, records },
+    };
+    let acknowledged = place.told.resume(&*place.disk, &place.folder, state)?;
+    Ok(Loaded { ids, aggregate, damage, segment, segment_ids: live_ids, next, acknowledged })
 }
 
 /// The segments that the manifest does not tell of, by number. Those that it tells of must be there. What a crash left
@@ -163,9 +177,14 @@ fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentF
         let path = sealed_path(folder, row.number);
         let problem = match files.remove(&row.number) {
             Some(SegmentFile::Sealed(_)) => {
-                let length = place.disk.open(&path).and_then(|file| file.length());
-                let length = length.map_err(|error| StoreError::io("read", &path, error))?;
-                (length != row.bytes).then(|| format!("has {length} bytes and was sealed with {}", row.bytes))
+                let found = place.sealed(row.number)?;
+                let (length, sealed) = (found.bytes, row.sealed.bytes);
+                let changed = (found != row.sealed).then(|| "has not the footer that it was sealed with".to_owned());
+                if length == sealed {
+                    changed
+                } else {
+                    Some(format!("has {length} bytes and was sealed with {sealed}"))
+                }
             }
             _ => Some("is gone".to_owned()),
         };
@@ -186,7 +205,7 @@ impl TaskReports for FolderTask {
     }
 
     fn damage(&self) -> Damage {
-        self.damage
+        self.damage.clone()
     }
 
     fn counts(&self) -> Counts {

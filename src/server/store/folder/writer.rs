@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
+use super::acknowledged::{Acknowledged, AcknowledgedFile};
 use super::keeper::{Backlog, Totals};
 use super::place::Place;
 use super::segment::{Segment, open_path};
@@ -24,6 +25,7 @@ pub(super) struct Writer {
     pub(super) segment: Option<Segment>,
     /// The number of the segment after it.
     pub(super) next: u64,
+    pub(super) acknowledged: AcknowledgedFile,
     /// From how many bytes on a segment is full.
     pub(super) full: u64,
     pub(super) totals: Arc<Totals>,
@@ -46,6 +48,8 @@ impl Writer {
         if let Some(segment) = &mut self.segment {
             segment.trim();
         }
+        // What is lost of it makes the next start know less.
+        let _ = self.acknowledged.sync();
     }
 
     fn commit(&mut self, mut group: Vec<Waiting>) {
@@ -87,6 +91,7 @@ impl Writer {
                 group.into_iter().for_each(|waiting| answer(waiting, Err(refusal.clone())));
                 return;
             }
+            self.acknowledge(records + fresh.ids.len() as u64);
             metrics.sync_seconds.observe(started.elapsed().as_secs_f64());
             metrics.group_reports.observe(fresh.ids.len() as f64);
             metrics.written_bytes.inc_by(bytes as u64);
@@ -146,6 +151,15 @@ impl Writer {
         outcome
     }
 
+    /// Notes what is on the disk before anybody is told of it. It needs no sync of its own: a killed process leaves it, and
+    /// after a power cut it may tell of less. Whoever is answered has the report in the segment either way.
+    fn acknowledge(&mut self, records: u64) {
+        let Some(segment) = &self.segment else { return };
+        if self.acknowledged.put(Acknowledged::new(segment, records)).is_err() {
+            self.place.options.metrics.failed_writes.inc();
+        }
+    }
+
     /// Writes and syncs.
     fn write(&mut self, runs: &[&[u8]]) -> std::io::Result<()> {
         let Place { disk, folder, report_bytes, .. } = &*self.place;
@@ -153,6 +167,8 @@ impl Writer {
             let segment = Segment::create(&**disk, folder, self.next, open_path(folder, self.next))?;
             self.segment = Some(segment);
             self.next += 1;
+            // Once per segment. In between the system writes it when it likes.
+            let _ = self.acknowledged.sync();
         }
         match &mut self.segment {
             Some(segment) => segment.append(runs, *report_bytes),

@@ -12,7 +12,7 @@ use super::read::{Folder, Meter};
 use crate::server::store::StoreError;
 use crate::server::store::folder::disk::SystemDisk;
 use crate::server::store::folder::parquet::{MAGIC, PageHeader};
-use crate::server::store::folder::segment::footer;
+use crate::server::store::folder::segment::{IdsChecksum, footer};
 use crate::task::TaskDigest;
 
 /// How reports are written.
@@ -48,16 +48,17 @@ pub fn export(
     let folder = Folder::hold(Arc::new(SystemDisk), root)?;
     folder.check_format()?;
     let manifest = folder.manifest()?;
-    let place = folder.place(folder.read_task(task)?, &manifest);
+    let place = folder.place(folder.read_task(task)?, &manifest, true)?;
     let mut meter = Meter::new(progress, folder.bytes()?);
     let mut ids = HashSet::new();
+    let mut checksum = IdsChecksum::default();
     let (mut end, mut lost) = (0, 0);
     let failed = |error| StoreError::io("write the reports of", &place.folder, error);
     if layout == Layout::Parquet {
         end += put(output, MAGIC).map_err(failed)?;
     }
-    for (_, path) in folder.segments(task)? {
-        let scanned = meter.scan(&place, &path, &mut |page| {
+    for (file, path) in folder.segments(task)? {
+        let scanned = meter.scan(&place, (file, &path), &mut |page| {
             let mut bytes = Vec::with_capacity(page.bytes.len());
             let frames = page.bytes.chunks(place.report_bytes);
             for (report, frame) in page.reports.iter().zip(frames) {
@@ -68,6 +69,7 @@ pub fn export(
             if bytes.is_empty() {
                 return Ok(());
             }
+            checksum.add(&[&bytes], place.report_bytes);
             if layout == Layout::Parquet {
                 let reports = (bytes.len() / place.report_bytes) as u32;
                 let checksum = crc32fast::hash(&bytes);
@@ -78,11 +80,11 @@ pub fn export(
         })?;
         lost += scanned.lost;
     }
-    let reports = ids.len() as u64;
+    lost = lost.max(place.told.missing(ids.len() as u64));
     if layout == Layout::Parquet {
-        put(output, &footer(&place.task, 0, reports, end).to_bytes()).map_err(failed)?;
+        put(output, &footer(&place.task, 0, &checksum, end).to_bytes()).map_err(failed)?;
     }
-    Ok(Exported { reports, lost })
+    Ok(Exported { reports: ids.len() as u64, lost })
 }
 
 fn put(output: &mut dyn Write, bytes: &[u8]) -> io::Result<u64> {

@@ -72,15 +72,15 @@ fn add(
     let waiting = waiting.map_err(|error| StoreError::io("merge", &folder.root, error))?;
     let manifest = folder.manifest()?;
     for (task, row) in folder.served(&manifest)? {
-        let place = folder.place(task.clone(), &manifest);
+        let place = folder.place(task.clone(), &manifest, true)?;
         if store.task(row.digest).is_none() {
             store.put(task, row.settings)?;
         }
         let Some(target) = store.task(row.digest) else { continue };
         let merged = entry(merged, row.digest);
-        for (_, path) in folder.segments(row.digest)? {
+        for (file, path) in folder.segments(row.digest)? {
             let mut refused = None;
-            let scanned = meter.scan(&place, &path, &mut |page| {
+            let scanned = meter.scan(&place, (file, &path), &mut |page| {
                 let permit = Share::of_nothing();
                 let (reports, bytes) = (std::mem::take(page.reports), page.bytes.to_vec());
                 let batch = Batch { reports, bytes, expired: None, permit };

@@ -6,7 +6,7 @@ mod merge;
 mod read;
 mod repair;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod verify;
 
 pub use export::{Exported, Layout, export};

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use super::Progress;
 use crate::report::{Report, report_bytes};
+use crate::server::store::folder::acknowledged::Told;
 use crate::server::store::folder::disk::{Disk, SystemDisk};
-use crate::server::store::folder::manifest::{Manifest, TaskRow};
+use crate::server::store::folder::manifest::Manifest;
 use crate::server::store::folder::place::Place;
+use crate::server::store::folder::rows::TaskRow;
 use crate::server::store::folder::scan::{Found, ScanError, Scanned, scan};
 use crate::server::store::folder::segment::SegmentFile;
-use crate::server::store::folder::{FORMAT, FolderOptions, check_format, read_task};
+use crate::server::store::folder::{Age, FORMAT, FolderOptions, read_format, read_task};
 use crate::server::store::{StoreError, StoreMetrics};
 use crate::task::{Task, TaskDigest};
 
@@ -34,11 +36,15 @@ impl Folder {
 
     /// That the folder is written as this software writes it.
     pub(super) fn check_format(&self) -> Result<(), StoreError> {
-        if check_format(&*self.disk, &self.root)? {
-            return Ok(());
+        let path = self.root.join("format");
+        match read_format(&*self.disk, &self.root)? {
+            Age::Current => Ok(()),
+            Age::Old => Err(StoreError::Old { path }),
+            Age::New => {
+                let problem = io::Error::new(io::ErrorKind::NotFound, format!("it must say '{FORMAT}'"));
+                Err(StoreError::io("read", &path, problem))
+            }
         }
-        let problem = io::Error::new(io::ErrorKind::NotFound, format!("it must say '{FORMAT}'"));
-        Err(StoreError::io("read", &self.root.join("format"), problem))
     }
 
     pub(super) fn manifest_path(&self) -> PathBuf {
@@ -46,7 +52,7 @@ impl Folder {
     }
 
     pub(super) fn manifest(&self) -> Result<Arc<Manifest>, StoreError> {
-        Manifest::open(&*self.disk, &self.manifest_path(), false).map(Arc::new)
+        Manifest::open(&*self.disk, &self.manifest_path(), Age::Current).map(Arc::new)
     }
 
     pub(super) fn task_folder(&self, digest: TaskDigest) -> PathBuf {
@@ -101,15 +107,18 @@ impl Folder {
         read_task(&*self.disk, &self.task_folder(digest), digest)
     }
 
-    pub(super) fn place(&self, task: Task, manifest: &Arc<Manifest>) -> Place {
-        Place {
+    /// A task; `expected` when its folder must tell what was acknowledged.
+    pub(super) fn place(&self, task: Task, manifest: &Arc<Manifest>, expected: bool) -> Result<Place, StoreError> {
+        let folder = self.task_folder(task.digest());
+        Ok(Place {
             disk: Arc::clone(&self.disk),
-            folder: self.task_folder(task.digest()),
+            told: Told::read(&*self.disk, &folder, task.digest(), expected)?,
+            folder,
             manifest: Arc::clone(manifest),
             report_bytes: report_bytes(&task),
             task,
             options: FolderOptions { metrics: StoreMetrics::default(), ..FolderOptions::default() },
-        }
+        })
     }
 
     /// The tasks that are served from this folder, and their rows.
@@ -141,11 +150,11 @@ impl<'a> Meter<'a> {
     pub(super) fn scan(
         &mut self,
         place: &Place,
-        path: &Path,
+        (file, path): (SegmentFile, &Path),
         each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
     ) -> Result<Scanned, StoreError> {
-        let mut file = place.disk.open(path).map_err(|error| StoreError::io("read", path, error))?;
-        place.scan(&mut *file, path, &mut |found| {
+        let mut source = place.disk.open(path).map_err(|error| StoreError::io("read", path, error))?;
+        place.scan(&mut *source, file, path, &mut |found| {
             self.add(found.bytes.len() as u64);
             each(found)
         })
@@ -172,7 +181,7 @@ pub fn read_segment(bytes: &[u8], task: &Task) -> Result<Vec<Report>, StoreError
         buffer[..count].copy_from_slice(&rest[..count]);
         Ok(count)
     };
-    let scanned = scan(&mut read, bytes.len() as u64, task, &mut |found| {
+    let scanned = scan(&mut read, bytes.len() as u64, 0, task, &mut |found| {
         reports.append(found.reports);
         Ok(())
     });

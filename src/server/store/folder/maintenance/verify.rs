@@ -10,12 +10,12 @@ use super::Progress;
 use super::read::{Folder, Meter};
 use crate::aggregate::Aggregate;
 use crate::report::ReportId;
-use crate::server::store::StoreError;
 use crate::server::store::folder::disk::{Disk, SystemDisk};
-use crate::server::store::folder::manifest::{Manifest, SegmentRow, TaskRow};
-use crate::server::store::folder::parquet::Footer;
+use crate::server::store::folder::manifest::Manifest;
 use crate::server::store::folder::place::Place;
-use crate::server::store::folder::segment::{SegmentFile, footer};
+use crate::server::store::folder::rows::{SegmentRow, TaskRow};
+use crate::server::store::folder::segment::{IdsChecksum, SegmentFile, footer, sealed_as};
+use crate::server::store::{Damage, StoreError};
 use crate::task::TaskDigest;
 
 /// What [`verify`] found.
@@ -71,14 +71,15 @@ pub(in super::super) fn verify_on(
     folder.check_format()?;
     let mut meter = Meter::new(progress, folder.bytes()?);
     let mut verified = Verified::default();
-    let manifest = match folder.manifest().and_then(|manifest| manifest.check().map(|()| manifest)) {
-        Ok(manifest) => manifest,
+    let opened = folder.manifest().and_then(|manifest| Ok((manifest.tasks()?, manifest)));
+    let (rows, manifest) = match opened {
+        Ok(opened) => opened,
         Err(error) => {
             verified.problems.push(error.to_string());
             return Ok(verified);
         }
     };
-    let rows = manifest.tasks()?;
+    verified.problems.extend(manifest.doubt.clone());
     for digest in folder.task_folders()? {
         if !rows.iter().any(|row| row.digest == digest) && !folder.segments(digest)?.is_empty() {
             verified.problems.push(format!("task {digest} has reports and is not in {}", manifest.path.display()));
@@ -112,7 +113,8 @@ fn verify_files(
     meter: &mut Meter<'_>,
     found: &mut VerifiedTask,
 ) -> Result<(), StoreError> {
-    let place = folder.place(folder.read_task(digest)?, manifest);
+    let place = folder.place(folder.read_task(digest)?, manifest, true)?;
+    let mut numbers = Vec::new();
     let mut rows = manifest.segments(digest)?;
     let mut ids = HashSet::new();
     let mut sealed = Aggregate::empty(&place.task);
@@ -133,9 +135,20 @@ fn verify_files(
         let row = rows.iter().position(|row| row.number == number).filter(|_| is_sealed).map(|row| rows.remove(row));
         found.segments += 1;
         found.bytes += folder.length(&path)?;
-        verify_segment(&place, (number, &path), is_sealed, row, &mut ids, &mut sealed, meter, found);
+        numbers.push(number);
+        verify_segment(&place, (file, &path), row, &mut ids, &mut sealed, meter, found);
     }
     found.reports = ids.len() as u64;
+    let mut damage = Damage::default();
+    place.told.count_losses(found.reports, &numbers, &place.folder, &mut damage);
+    found.problems.extend(damage.places);
+    let above = place.told.state().map_or(0, |state| found.reports.saturating_sub(state.records));
+    if above > 0 {
+        found.notes.push(format!("{above} of the reports are durable and were not known to be acknowledged"));
+    }
+    if place.told.is_torn() {
+        found.notes.push("half of the file `acknowledged` cannot be read, as after a power cut".to_owned());
+    }
     for row in rows {
         found.problems.push(format!("segment {} with {} reports is gone", row.number, row.reports));
     }
@@ -146,11 +159,9 @@ fn verify_files(
 }
 
 /// Reads one segment. `sealed` sums those that the manifest tells of.
-#[allow(clippy::too_many_arguments, reason = "one step of a loop that is too long otherwise")]
 fn verify_segment(
     place: &Place,
-    (number, path): (u64, &Path),
-    is_sealed: bool,
+    (file, path): (SegmentFile, &Path),
     row: Option<SegmentRow>,
     ids: &mut HashSet<ReportId>,
     sealed: &mut Aggregate,
@@ -159,8 +170,10 @@ fn verify_segment(
 ) {
     let name = path.file_name().unwrap_or_default().display().to_string();
     let (mut new_ids, mut twice) = (Vec::new(), 0u64);
+    let mut all_ids = IdsChecksum::default();
     let listed = row.is_some();
-    let scanned = meter.scan(place, path, &mut |page| {
+    let scanned = meter.scan(place, (file, path), &mut |page| {
+        all_ids.add(&[page.bytes], place.report_bytes);
         let before = page.reports.len();
         page.reports.retain(|report| ids.insert(report.id()));
         twice += (before - page.reports.len()) as u64;
@@ -174,29 +187,26 @@ fn verify_segment(
         Ok(scanned) => scanned,
         Err(error) => return found.problems.push(error.to_string()),
     };
-    if scanned.holes > 0 {
-        found.problems.push(format!("{name} is damaged: about {} reports are lost", scanned.lost));
-    }
+    found.problems.extend(place.told.damage_in(file, path, &scanned));
     if twice > 0 {
         found.notes.push(format!("{name} has {twice} reports that are there before; they count once"));
     }
-    if !is_sealed {
-        if scanned.torn > 0 || scanned.stranded > 0 {
-            let torn = format!(
-                "{name} ends with {} bytes that were never acknowledged; the next start cuts them off",
-                scanned.torn
-            );
-            found.notes.push(torn);
+    let SegmentFile::Sealed(number) = file else {
+        if !place.told.is_cut(file, &scanned) && (scanned.torn > 0 || scanned.stranded > 0) {
+            let torn = scanned.torn;
+            let note =
+                format!("{name} ends with {torn} bytes that were never acknowledged; the next start cuts them off");
+            found.notes.push(note);
         }
         return;
-    }
-    let expected = footer(&place.task, number, scanned.reports, scanned.good_end);
-    if scanned.torn > 0 || scanned.stranded > 0 || scanned.footer.is_none() {
-        found
-            .problems
-            .push(format!("{name} is damaged at its end: {} bytes are not as they were sealed", scanned.torn));
-    } else if scanned.footer.is_some_and(|footer| footer != Footer { writer: footer.writer.clone(), ..expected }) {
+    };
+    let expected = footer(&place.task, number, &all_ids, scanned.good_end);
+    if scanned.footer.is_some_and(|footer| !footer.tells_the_same(expected)) {
         found.problems.push(format!("the footer of {name} is not that of its reports"));
+    }
+    let sealed_now = sealed_as(&*place.disk, path);
+    if row.as_ref().is_some_and(|row| sealed_now.is_ok_and(|sealed_now| sealed_now != row.sealed)) {
+        found.problems.push(format!("{name} does not end as it was sealed"));
     }
     match row {
         None => found.notes.push(format!("{name} is not in the manifest; the next start reads it")),

@@ -1,0 +1,173 @@
+//! A small file of numbers that is written in place, as often as the numbers change.
+//!
+//! It has two slots with a checksum each. Between two syncs only one of them is written, so the other is on the disk as
+//! it was synced, whatever the machine makes of the first. After a killed process the newest numbers are there, after a
+//! power cut at least those of the last sync.
+
+use std::io::{self, IoSlice};
+use std::path::Path;
+
+use super::disk::{Disk, DiskFile, read_small, write_small};
+
+/// A slot begins here, in a sector of its own.
+const SLOT_BYTES: usize = 512;
+
+/// A file that is open for writing.
+pub(super) struct Slots<const N: usize> {
+    file: Box<dyn DiskFile>,
+    kind: Vec<u8>,
+    turn: u64,
+    /// The slot that may be torn.
+    current: usize,
+    written: bool,
+}
+
+/// What such a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found<const N: usize> {
+    /// The newest numbers, if any slot can be read.
+    pub(super) numbers: Option<[u64; N]>,
+    /// Whether both slots can be read.
+    pub(super) whole: bool,
+    turn: u64,
+    newest: usize,
+}
+
+impl<const N: usize> Found<N> {
+    /// Reads a file; `None` when there is none. `kind` is what every checksum begins with.
+    pub(super) fn read(disk: &dyn Disk, path: &Path, kind: &[u8]) -> io::Result<Option<Self>> {
+        let bytes = match read_small(disk, path, 4 * SLOT_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let slots = [0, 1].map(|slot| read_slot(bytes.get(slot * SLOT_BYTES..).unwrap_or_default(), kind));
+        let newest = usize::from(slots[0].is_none_or(|(first, _)| slots[1].is_some_and(|(second, _)| second > first)));
+        let (turn, numbers) = slots[newest].unzip();
+        Ok(Some(Self { numbers, whole: slots.iter().all(Option::is_some), turn: turn.unwrap_or(0), newest }))
+    }
+}
+
+impl<const N: usize> Slots<N> {
+    /// Makes the file, whole or not at all, in the place of any that is there.
+    pub(super) fn create(
+        disk: &dyn Disk,
+        folder: &Path,
+        name: &str,
+        kind: &[u8],
+        numbers: [u64; N],
+    ) -> io::Result<Self> {
+        let mut content = slot(1, numbers, kind);
+        content.resize(SLOT_BYTES, 0);
+        content.extend(slot(2, numbers, kind));
+        write_small(disk, folder, name, &content)?;
+        Ok(Self { file: disk.open(&folder.join(name))?, kind: kind.to_owned(), turn: 2, current: 0, written: false })
+    }
+
+    /// Goes on with a file that was found whole. What it says is put on the disk.
+    pub(super) fn resume(disk: &dyn Disk, path: &Path, kind: &[u8], found: Found<N>) -> io::Result<Self> {
+        let mut file = disk.open(path)?;
+        file.sync()?;
+        Ok(Self { file, kind: kind.to_owned(), turn: found.turn, current: 1 - found.newest, written: false })
+    }
+
+    /// Writes the numbers. A process that is killed leaves them; the machine may lose them until the next sync.
+    pub(super) fn put(&mut self, numbers: [u64; N]) -> io::Result<()> {
+        self.written = true;
+        let content = slot(self.turn + 1, numbers, &self.kind);
+        self.file.write_at(&mut [IoSlice::new(&content)], (self.current * SLOT_BYTES) as u64)?;
+        self.turn += 1;
+        Ok(())
+    }
+
+    /// Waits until what was put is on the disk.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        if self.written {
+            self.file.sync()?;
+            self.written = false;
+            self.current = 1 - self.current;
+        }
+        Ok(())
+    }
+}
+
+/// The number of the turn, the numbers, and a checksum of these behind `kind`.
+fn slot<const N: usize>(turn: u64, numbers: [u64; N], kind: &[u8]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = [turn].into_iter().chain(numbers).flat_map(u64::to_le_bytes).collect();
+    bytes.extend(checksum(&bytes, kind).to_le_bytes());
+    bytes
+}
+
+fn read_slot<const N: usize>(bytes: &[u8], kind: &[u8]) -> Option<(u64, [u64; N])> {
+    let (content, rest) = bytes.split_at_checked(8 * (N + 1))?;
+    if checksum(content, kind).to_le_bytes() != *rest.first_chunk()? {
+        return None;
+    }
+    let mut words = content.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    let turn = words.next()?;
+    let mut numbers = [0; N];
+    numbers.iter_mut().zip(words).for_each(|(number, word)| *number = word);
+    Some((turn, numbers))
+}
+
+fn checksum(content: &[u8], kind: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(kind);
+    checksum.update(content);
+    checksum.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::simulated::Machine;
+    use super::*;
+
+    const KIND: &[u8] = b"test";
+
+    #[test]
+    fn a_killed_process_leaves_the_newest_numbers_and_a_power_cut_what_was_synced_or_newer() {
+        for seed in 0..200 {
+            let machine = Machine::new(seed);
+            let (folder, path) = (Path::new("/data"), Path::new("/data/numbers"));
+            machine.make_folder(folder).unwrap();
+            let mut slots = Slots::create(&machine, folder, "numbers", KIND, [0, 0]).unwrap();
+            let (mut synced, mut last) = (0, 0);
+            for number in 1..=seed % 9 {
+                slots.put([number, 2 * number]).unwrap();
+                last = number;
+                if (seed + number) % 3 == 0 {
+                    slots.sync().unwrap();
+                    synced = number;
+                }
+            }
+            let found = Found::<2>::read(&machine, path, KIND).unwrap().unwrap();
+            assert_eq!((found.numbers, found.whole), (Some([last, 2 * last]), true));
+            machine.restart();
+            let [first, second] = Found::<2>::read(&machine, path, KIND).unwrap().unwrap().numbers.unwrap();
+            assert!(second == 2 * first && (synced..=last).contains(&first), "{first} of {synced}..={last}");
+        }
+    }
+
+    #[test]
+    fn altered_bytes_are_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (disk, path) = (super::super::disk::SystemDisk, folder.path().join("numbers"));
+        let mut slots = Slots::create(&disk, folder.path(), "numbers", KIND, [7]).unwrap();
+        slots.put([8]).unwrap();
+        let good = std::fs::read(&path).unwrap();
+        for bit in 0..8 * good.len() {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bad).unwrap();
+            let found = Found::read(&disk, &path, KIND).unwrap().unwrap();
+            assert!(found.numbers == Some([8]) || found.numbers == Some([7]) && !found.whole, "bit {bit}");
+        }
+        for length in 0..good.len() {
+            std::fs::write(&path, &good[..length]).unwrap();
+            assert!(!Found::<1>::read(&disk, &path, KIND).unwrap().unwrap().whole, "{length} bytes");
+        }
+        std::fs::write(&path, &good).unwrap();
+        assert!(Found::<1>::read(&disk, &path, b"other").unwrap().unwrap().numbers.is_none());
+    }
+}
