@@ -69,7 +69,7 @@ pub enum StoreError {
         source: ReportError,
     },
     /// The database of the folder.
-    #[error("{}: {source}; if the disk has space, stop the server and run `ldp-pca store repair` on the folder", path.display())]
+    #[error("{}: {source}; if the disk has space, restore the folder from a copy, or stop the server and run `ldp-pca store repair` on it", path.display())]
     Manifest {
         /// The database.
         path: PathBuf,

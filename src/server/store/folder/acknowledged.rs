@@ -87,13 +87,8 @@ impl Told {
         folder: &Path,
         state: Acknowledged,
     ) -> Result<AcknowledgedFile, StoreError> {
-        match self.found.filter(|found| found.whole && found.numbers == Some(state.numbers())) {
-            Some(found) => {
-                let slots = Slots::resume(disk, &folder.join(NAME), self.task.as_bytes(), found);
-                Ok(AcknowledgedFile(slots.map_err(|error| StoreError::io("write", &folder.join(NAME), error))?))
-            }
-            None => AcknowledgedFile::create(disk, folder, self.task, state),
-        }
+        let slots = Slots::resume(disk, folder, NAME, self.task.as_bytes(), self.found, state.numbers());
+        Ok(AcknowledgedFile(slots.map_err(|error| StoreError::io("write", &folder.join(NAME), error))?))
     }
 
     pub(super) fn state(&self) -> Option<Acknowledged> {

@@ -123,10 +123,7 @@ impl Manifest {
         let (path, numbers) = (self.path.with_file_name(CHANGES), [state.changes]);
         let kind = CHANGES.as_bytes();
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let open = || match Found::read(disk, &path, kind)? {
-            Some(found) if found.whole && found.numbers == Some(numbers) => Slots::resume(disk, &path, kind, found),
-            _ => Slots::create(disk, folder, CHANGES, kind, numbers),
-        };
+        let open = || Slots::resume(disk, folder, CHANGES, kind, Found::read(disk, &path, kind)?, numbers);
         inner.counter = Some(open().map_err(|error: io::Error| StoreError::io("write", &path, error))?);
         Ok(())
     }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::manifest::Problem;
 use super::tally::RowChecksum;
+use super::upgrade::OLD_VERSION;
 use crate::server::store::TaskSettings;
 use crate::task::TaskDigest;
 
@@ -93,10 +94,15 @@ impl StoredTask {
             }
             Ok::<(), rusqlite::Error>(())
         };
+        let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
         // What is behind an error is lost.
-        if read(&format!("{SELECT_TASKS} NOT INDEXED"), &Self::read).is_err() {
-            let _ =
-                read("SELECT digest, settings, created, deleted FROM tasks NOT INDEXED", &|row| Ok(Self::copy(row)?));
+        if version == Ok(OLD_VERSION) {
+            let select = "SELECT digest, settings, created, deleted FROM tasks NOT INDEXED";
+            let _ = read(select, &|row| Ok(Self::copy(row)?));
+            // Nothing says that these are as they were written. A deletion can be asked for again.
+            salvaged.retain(|row| !row.deleted);
+        } else {
+            let _ = read(&format!("{SELECT_TASKS} NOT INDEXED"), &Self::read);
         }
         salvaged
     }

@@ -65,11 +65,28 @@ impl<const N: usize> Slots<N> {
         Ok(Self { file: disk.open(&folder.join(name))?, kind: kind.to_owned(), turn: 2, current: 0, written: false })
     }
 
-    /// Goes on with a file that was found whole. What it says is put on the disk.
-    pub(super) fn resume(disk: &dyn Disk, path: &Path, kind: &[u8], found: Found<N>) -> io::Result<Self> {
-        let mut file = disk.open(path)?;
+    /// Goes on with what was found: from now on the file says these numbers, on the disk too. One that is whole takes no
+    /// room for that.
+    pub(super) fn resume(
+        disk: &dyn Disk,
+        folder: &Path,
+        name: &str,
+        kind: &[u8],
+        found: Option<Found<N>>,
+        numbers: [u64; N],
+    ) -> io::Result<Self> {
+        let Some(found) = found.filter(|found| found.whole) else {
+            return Self::create(disk, folder, name, kind, numbers);
+        };
+        let mut file = disk.open(&folder.join(name))?;
         file.sync()?;
-        Ok(Self { file, kind: kind.to_owned(), turn: found.turn, current: 1 - found.newest, written: false })
+        let mut slots =
+            Self { file, kind: kind.to_owned(), turn: found.turn, current: 1 - found.newest, written: false };
+        if found.numbers != Some(numbers) {
+            slots.put(numbers)?;
+            slots.sync()?;
+        }
+        Ok(slots)
     }
 
     /// Writes the numbers. A process that is killed leaves them; the machine may lose them until the next sync.
