@@ -41,7 +41,10 @@ pub(super) fn upgrade(disk: &dyn Disk, path: &Path, connection: &mut Connection)
         state.follow(Tally::default(), Tally::of(&transaction, None)?);
         state.write(&transaction)
     };
-    finish().and_then(|()| transaction.commit()).map_err(|error| failed(error.into()))
+    finish().and_then(|()| transaction.commit()).map_err(|error| failed(error.into()))?;
+    // The room of the old tables is given back.
+    let tidied = connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);");
+    tidied.map_err(|error| failed(error.into()))
 }
 
 fn copy_tasks(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
