@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::net::AddressRange;
+use super::net::{AddressRange, Most};
 
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names there are
 /// those here, durations are in seconds, and a name that is not here is an error.
@@ -35,17 +35,17 @@ pub struct ServerConfig {
     /// The largest request body, in bytes. Default 8 MiB.
     pub max_body_bytes: usize,
     /// Bytes of reports that may wait for the disk at the same time, over all requests; beyond them requests are refused with 503.
-    /// At least twice `max_body_bytes`. Default 64 MiB.
+    /// At least twice `max_body_bytes`. An eighth more is there for bodies of up to 64 KiB alone. Default 64 MiB.
     pub max_pending_bytes: usize,
     /// Those of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64 network of an IPv6
-    /// address, as in all limits by client. Default: a quarter of all.
+    /// address, as in all limits by client. Default: a quarter of what the others leave.
     pub max_client_pending_bytes: Option<usize>,
     /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503. Default 4096.
     pub max_pending_requests: usize,
     /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused with 503.
     /// Default 1024.
     pub max_event_streams: usize,
-    /// Those of them that one client may have. Default: a sixteenth of all.
+    /// Those of them that one client may have. Default: a sixteenth of what the others leave.
     pub max_client_event_streams: Option<usize>,
     /// Components that may be computed at the same time, over all tasks, for whoever has the collector's token; other requests for some
     /// wait. As many again for everybody else, where `open_recovery` lets them ask: the collector never waits for them. Default 1.
@@ -72,7 +72,7 @@ pub struct ServerConfig {
     /// when none is idle, it is answered with 503. Default 16384.
     pub max_connections: usize,
     /// Those of them that one client may have, with the same rule among its own; of the clients of a trusted proxy, the requests that are
-    /// being answered. Default: a sixteenth of all.
+    /// being answered. Default: a sixteenth of what the others leave.
     pub max_client_connections: Option<usize>,
     /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10 seconds.
     #[serde(deserialize_with = "seconds")]
@@ -232,17 +232,12 @@ impl ServerConfig {
         Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }
 
-    /// What of `all` one client may have by default: somebody else always finds the rest.
-    fn part(all: usize, of: usize) -> usize {
-        (all / of).max(1)
+    pub(super) fn client_connections(&self) -> Most {
+        self.max_client_connections.map_or(Most::Part(16), Most::Fixed)
     }
 
-    pub(super) fn client_connections(&self) -> usize {
-        self.max_client_connections.unwrap_or_else(|| Self::part(self.max_connections, 16)).max(1)
-    }
-
-    pub(super) fn client_event_streams(&self) -> usize {
-        self.max_client_event_streams.unwrap_or_else(|| Self::part(self.max_event_streams, 16))
+    pub(super) fn client_event_streams(&self) -> Most {
+        self.max_client_event_streams.map_or(Most::Part(16), Most::Fixed)
     }
 
     /// The largest body fits, and beside it another client's.
@@ -250,9 +245,10 @@ impl ServerConfig {
         self.max_pending_bytes.max(self.max_body_bytes.saturating_mul(2))
     }
 
-    pub(super) fn client_pending_bytes(&self) -> usize {
-        let part = self.max_client_pending_bytes.unwrap_or_else(|| Self::part(self.pending_bytes(), 4));
-        part.max(self.max_body_bytes)
+    /// The largest body fits where nothing else is.
+    pub(super) fn client_pending_bytes(&self) -> Most {
+        let most = self.max_client_pending_bytes.map(|most| Most::Fixed(most.max(self.max_body_bytes)));
+        most.unwrap_or(Most::Part((self.pending_bytes() / self.max_body_bytes.max(1)).clamp(2, 4)))
     }
 
     /// The defaults of a file, which need not name the folder.

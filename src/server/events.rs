@@ -15,11 +15,11 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::app::{App, Collection};
-use super::net::{Client, Portion, Shares};
+use super::net::{Client, Full, Most, Portion, Shares};
 use super::observe::Admission;
 use super::problem::{Kind, Problem};
 use super::recovery::{Asker, Wanted, asker, recover};
@@ -37,14 +37,8 @@ const RETRY: Duration = Duration::from_secs(2);
 /// What all streams share.
 pub(super) struct Events {
     stopping: watch::Sender<bool>,
-    /// One permit per stream.
-    room: Arc<Semaphore>,
-    /// The streams of each client.
-    of_clients: Arc<Shares>,
+    open: Arc<Shares>,
 }
-
-/// A stream's place among all, and among those of its client.
-type Place = (OwnedSemaphorePermit, Portion);
 
 /// The states of one task that are told.
 #[derive(Default)]
@@ -55,20 +49,17 @@ pub(super) struct Pulse {
 }
 
 impl Events {
-    /// At most `streams` at the same time, and `per_client` of one client.
-    pub(super) fn new(streams: usize, per_client: usize) -> Self {
-        Self {
-            stopping: watch::Sender::new(false),
-            room: Arc::new(Semaphore::new(streams.min(Semaphore::MAX_PERMITS))),
-            of_clients: Shares::new(per_client),
-        }
+    /// At most `streams` at the same time, and so many of one client.
+    pub(super) fn new(streams: usize, of_client: Most) -> Self {
+        Self { stopping: watch::Sender::new(false), open: Shares::new(streams, of_client) }
     }
 
     /// A place for one more stream.
-    fn enter(&self, client: Client) -> Result<Place, Problem> {
-        let portion = self.of_clients.take(client, 1).ok_or_else(|| full("your address has open here"))?;
-        let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| full("the server has"))?;
-        Ok((permit, portion))
+    fn enter(&self, client: Client) -> Result<Portion, Problem> {
+        self.open.take(client, 1).map_err(|full| match full {
+            Full::All => too_many("the server has"),
+            Full::Client => too_many("your address has open here"),
+        })
     }
 
     /// Ends all streams, so that their connections can be closed.
@@ -169,7 +160,7 @@ struct Listener {
     /// The counts told last, and the records that the last components are of.
     told: Option<(Counts, Option<u64>)>,
     _collection: Arc<Collection>,
-    _place: Place,
+    _place: Portion,
 }
 
 impl Listener {
@@ -231,7 +222,7 @@ fn event(name: &str, data: &impl Serialize) -> Event {
     Event::default().event(name).json_data(data).unwrap_or_default()
 }
 
-fn full(who: &str) -> Problem {
+fn too_many(who: &str) -> Problem {
     Problem::new(
         Kind::TooManyStreams,
         format!("{who} as many event streams as it may: ask again later, or ask for the status now and then"),

@@ -3,23 +3,32 @@
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, Request, header};
+use axum::middleware::Next;
+use axum::response::Response;
 use tokio::sync::Semaphore;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
+use super::app::App;
 use super::config::ServerConfig;
-use super::net::{AddressRange, Client, Portion, RateLimiter, Shares, client_address, is_proxy};
+use super::net::{AddressRange, Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
+use super::observe::Admission;
 use super::problem::{Kind, Problem};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Room that is made for a body before it has come, at most.
+/// Room that is made for a body before it has come, at most: at first, and once so much of it is there.
+const ROOM_AT_FIRST: usize = 4 << 10;
 const ROOM_AHEAD: usize = 128 << 10;
+
+/// Bodies up to this length have some bytes for themselves: whoever sends one report finds room when large bodies have taken theirs.
+const SMALL_BODY: usize = 64 << 10;
 
 /// For how long what is left of a refused body is read.
 const LINGER: Duration = Duration::from_secs(2);
@@ -36,58 +45,43 @@ const SLOWEST_BODY: f64 = 1024.0;
 pub(super) struct Limits {
     max_body_bytes: usize,
     request_timeout: Duration,
-    pending: Arc<Pending>,
-    /// Each client's part of `pending`.
-    pending_of_clients: Arc<Shares>,
+    /// The bytes of reports that are held in memory.
+    pending: Arc<Shares>,
+    /// Those of them that are there for small bodies alone.
+    spared: usize,
     /// The requests of each client that come through proxies and are being answered.
     forwarded: Arc<Shares>,
     limiter: Option<RateLimiter>,
     ids: Option<RateLimiter>,
     trusted_proxies: Vec<AddressRange>,
     told_of_proxy: Once,
+    /// Of what is answered without waiting for anybody.
+    turns: Arc<Turns>,
     /// One permit for each refused body that is still read.
     lingering: Arc<Semaphore>,
 }
 
-/// The bytes of reports that are held in memory.
-struct Pending {
-    held: AtomicUsize,
-    most: usize,
-}
-
 /// Some of the bytes that the server may hold, for as long as it is kept.
 pub(super) struct Share {
-    pending: Arc<Pending>,
-    bytes: usize,
-    of_client: Option<Portion>,
+    _portion: Option<Portion>,
 }
 
 impl Share {
     /// For batches that come from no request.
     pub(super) fn of_nothing() -> Self {
-        Self { pending: Arc::new(Pending { held: AtomicUsize::new(0), most: 0 }), bytes: 0, of_client: None }
-    }
-
-    /// Takes some more, if they are free and the client may have them.
-    fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
-        if self.of_client.as_mut().is_some_and(|portion| !portion.grow(bytes)) {
-            return Err(Problem::new(
-                Kind::Busy,
-                "more reports from your address are waiting than one client may have here, and none of this request was \
-                 counted: send the same bytes again later",
-            ));
-        }
-        let (held, most) = (&self.pending.held, self.pending.most);
-        let grown = held.fetch_update(Relaxed, Relaxed, |held| held.checked_add(bytes).filter(|held| *held <= most));
-        self.bytes += if grown.is_ok() { bytes } else { 0 };
-        grown.map(drop).map_err(|_| busy())
+        Self { _portion: None }
     }
 }
 
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.pending.held.fetch_sub(self.bytes, Relaxed);
-    }
+/// The layer around what is answered at once: a client with thousands of requests waits for itself, and others do not wait for it.
+pub(super) async fn in_turn(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
+    let _turn = match request.extensions().get() {
+        Some(&Admission { client, .. }) => Some(app.limits.turns.wait(client).await),
+        None => None,
+    };
+    // And of many on one connection each waits until other connections were looked after.
+    yield_now().await;
+    next.run(request).await
 }
 
 /// A whole request body. Its share of the pending bytes is given back when the permit is dropped.
@@ -99,16 +93,18 @@ pub(super) struct Upload {
 impl Limits {
     pub(super) fn new(config: &ServerConfig) -> Self {
         let pending = config.pending_bytes();
+        let spared = pending / 8;
         Self {
             max_body_bytes: config.max_body_bytes,
             request_timeout: config.request_timeout,
-            pending: Arc::new(Pending { held: AtomicUsize::new(0), most: pending }),
-            pending_of_clients: Shares::new(config.client_pending_bytes()),
-            forwarded: Shares::new(config.client_connections()),
+            pending: Shares::new(pending.saturating_add(spared), config.client_pending_bytes()),
+            spared,
+            forwarded: Shares::new(config.max_connections, config.client_connections()),
             limiter: config.rate_limit.map(RateLimiter::new),
             ids: config.seeds_rate_limit.map(RateLimiter::new),
             trusted_proxies: config.trusted_proxies.clone(),
             told_of_proxy: Once::new(),
+            turns: Arc::default(),
             lingering: Arc::new(Semaphore::new(LINGERING)),
         }
     }
@@ -139,11 +135,15 @@ impl Limits {
             return Ok(None);
         }
         let place = self.forwarded.take(client, 1);
-        place.map(Some).ok_or_else(|| {
-            Problem::new(
+        place.map(Some).map_err(|full| match full {
+            Full::Client => Problem::new(
                 Kind::RateLimit,
                 "as many requests of your address are being answered as one client may have: send this one again later",
-            )
+            ),
+            Full::All => Problem::new(
+                Kind::Busy,
+                "as many requests are being answered as may be at the same time: send this one again later",
+            ),
         })
     }
 
@@ -236,18 +236,21 @@ impl Limits {
             return Err(self.too_large(declared));
         }
         // What is announced is not yet there: only what has come is held against the others.
-        let mut bytes = Vec::with_capacity(declared.min(ROOM_AHEAD));
-        let of_client = self.pending_of_clients.take(client, 0);
-        let mut permit = Share { pending: Arc::clone(&self.pending), bytes: 0, of_client };
+        let mut bytes = Vec::with_capacity(declared.min(ROOM_AT_FIRST));
+        let mut held = self.pending.take(client, 0).map_err(no_room)?;
         let pace = Pace::new();
         while let Some(data) = pace.next(body, bytes.len()).await? {
             if bytes.len() + data.len() > self.max_body_bytes {
                 return Err(self.too_large(bytes.len() + data.len()));
             }
-            permit.grow(data.len())?;
+            let spared = if bytes.len() + data.len() > SMALL_BODY { self.spared } else { 0 };
+            held.grow(data.len(), spared).map_err(no_room)?;
+            if bytes.len() + data.len() > bytes.capacity() {
+                bytes.reserve(declared.min(ROOM_AHEAD).saturating_sub(bytes.len()));
+            }
             bytes.extend_from_slice(&data);
         }
-        Ok(Upload { bytes, permit })
+        Ok(Upload { bytes, permit: Share { _portion: Some(held) } })
     }
 
     fn too_large(&self, found: usize) -> Problem {
@@ -269,6 +272,17 @@ fn too_often(wait: Duration) -> Problem {
         format!("more requests come from this address than one client may send: send this one again in {seconds} s"),
     )
     .retry_after(seconds)
+}
+
+fn no_room(full: Full) -> Problem {
+    match full {
+        Full::All => busy(),
+        Full::Client => Problem::new(
+            Kind::Busy,
+            "more reports from your address are waiting than one client may have here, and none of this request was counted: \
+             send the same bytes again later",
+        ),
+    }
 }
 
 /// The server holds as many reports as it may.

@@ -184,6 +184,9 @@ impl Server {
 /// once, and one that finds no place there tries again after a second. The system's own limit may be lower (net.core.somaxconn).
 const BACKLOG: u32 = 4096;
 
+/// What the system keeps of answers that are not yet read, for each connection. Left to itself it takes megabytes.
+const UNREAD_BYTES: u32 = 256 << 10;
+
 /// Takes the port, or with `next_free` one of those after it.
 async fn listen(first: SocketAddr, next_free: bool) -> Result<TcpListener, ServerError> {
     let mut address = first;
@@ -207,6 +210,8 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     // Connections of a server that just ended do not keep the port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
+    // Connections have it from here.
+    socket.set_send_buffer_size(UNREAD_BYTES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }

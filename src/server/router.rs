@@ -6,24 +6,28 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 
 use super::app::App;
 #[cfg(feature = "interactive")]
 use super::interactive;
+use super::limits::in_turn;
 use super::problem::Problem;
 use super::{events, health, metrics, observe, openapi, page, recovery, tasks, upload};
 
 /// All routes; the files of `www` are served where there is no other.
 pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
-    let api = Router::new()
-        .route("/healthz", get(health::live))
-        .route("/readyz", get(health::ready))
+    let at_once = Router::new()
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(openapi::show))
         .route("/tasks", get(tasks::list))
-        .route("/tasks/{id}", get(tasks::show).put(tasks::put).delete(tasks::delete))
+        .route("/tasks/{id}", get(tasks::show))
         .route("/tasks/{id}/status", get(tasks::status))
+        .route_layer(from_fn_with_state(Arc::clone(&app), in_turn));
+    let api = at_once
+        .route("/healthz", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/tasks/{id}", put(tasks::put).delete(tasks::delete))
         .route("/tasks/{id}/seeds", post(tasks::issue))
         .route(upload::ROUTE, post(upload::take))
         .route("/tasks/{id}/recovery", get(recovery::show))

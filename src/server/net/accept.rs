@@ -2,12 +2,13 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
+use axum::body::Bytes;
+use hyper::server::conn::http1::{self, Parts};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -17,12 +18,16 @@ use tokio::time::{sleep, timeout};
 
 use super::activity::{Activity, AnswerBody, Phase, Watched};
 use super::client::Client;
-use super::table::{Full, Table};
+use super::shares::Full;
+use super::table::Table;
 use super::tls::Tls;
 use super::{Answers, is_of_one_connection};
 
-/// What is read of a request at once: most bodies whole.
-const READ_BYTES: usize = 128 << 10;
+/// What is read of a body at once. A connection whose body is on its way holds so much.
+const READ_BYTES: usize = 64 << 10;
+
+/// What is read of the next request by a connection that rests: most heads whole.
+const FIRST_BYTES: usize = 512;
 
 /// The answer to a connection that there is no place for.
 macro_rules! full {
@@ -44,7 +49,7 @@ impl Full {
     /// The whole answer.
     const fn answer(self) -> &'static str {
         match self {
-            Self::Server => full!("204", "the server has"),
+            Self::All => full!("204", "the server has"),
             Self::Client => full!("216", "your address has open here"),
         }
     }
@@ -104,48 +109,80 @@ where
 }
 
 /// Answers requests until the client has enough, something fails, or the server drains.
+///
+/// What a connection holds for requests it takes when the first bytes of one are there, and gives back when it has been idle for a
+/// moment: thousands may be open, and few are in use at a time.
 async fn answer<T, S>(
     stream: T,
     service: S,
     activity: Arc<Activity>,
-    mut draining: watch::Receiver<bool>,
+    draining: watch::Receiver<bool>,
     max_header_bytes: usize,
 ) where
     T: AsyncRead + AsyncWrite + Unpin,
     S: Answers,
 {
-    let watched = Watched { stream, activity: Arc::clone(&activity) };
-    let service = service_fn(move |request| {
-        activity.enter(Phase::Busy);
-        let (answered, activity) = (service.call(request), Arc::clone(&activity));
-        async move { answered.await.map(|answer| answer.map(|body| AnswerBody::new(body, activity))) }
+    let noted = Arc::clone(&activity);
+    let mut service = service_fn(move |request| {
+        noted.enter(Phase::Busy);
+        let (answered, noted) = (service.call(request), Arc::clone(&noted));
+        async move { answered.await.map(|answer| answer.map(|body| AnswerBody::new(body, noted))) }
     });
     let mut builder = http1::Builder::new();
     // Times are looked after in the table.
     builder.header_read_timeout(None).max_header_size(max_header_bytes.max(8 << 10));
     // One write for the head and a small body is less work than a gathered one.
     builder.max_buf_size(READ_BYTES.max(2 * max_header_bytes)).writev(false);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(watched), service));
-    let flag = draining.clone();
-    let mut drain = pin!(async move { draining.wait_for(|draining| *draining).await.is_ok() });
-    let (mut registered, mut told) = (false, false);
-    let served: Result<(), hyper::Error> = poll_fn(|context| {
-        if let Poll::Ready(served) = connection.as_mut().poll(context) {
-            return Poll::Ready(served);
+    let new = Watched::new(stream, Arc::clone(&activity));
+    let Some(mut stream) = rest(new, Bytes::new(), draining.clone()).await else { return };
+    loop {
+        // Behind a pointer: it is large, and goes while the connection rests.
+        let mut connection = Box::new(builder.serve_connection(TokioIo::new(stream), service));
+        let (mut draining, flag) = (draining.clone(), draining.clone());
+        let mut drain = pin!(async move { draining.wait_for(|draining| *draining).await.is_ok() });
+        let (mut registered, mut told) = (false, false);
+        let rests = poll_fn(|context| {
+            // Cut off, or no HTTP: the client knows, and the server has nothing to do about it.
+            if Pin::new(&mut *connection).poll(context).is_ready() {
+                return Poll::Ready(false);
+            }
+            // Asked once, it wakes this task when the server drains; to ask at every turn costs a lock that all connections share.
+            let drains = if registered { *flag.borrow() } else { drain.as_mut().poll(context).is_ready() };
+            if !registered {
+                activity.tell(context);
+                registered = true;
+            }
+            if drains && !told {
+                told = true;
+                Pin::new(&mut *connection).graceful_shutdown();
+                return Pin::new(&mut *connection).poll(context).map(|_| false);
+            }
+            if !told && activity.is_to_rest() { Poll::Ready(true) } else { Poll::Pending }
+        })
+        .await;
+        if !rests {
+            return;
         }
-        // Asked once, it wakes this task when the server drains; to ask at every turn costs a lock that all connections share.
-        let drains = if registered { *flag.borrow() } else { drain.as_mut().poll(context).is_ready() };
-        registered = true;
-        if drains && !told {
-            told = true;
-            connection.as_mut().graceful_shutdown();
-            return connection.as_mut().poll(context);
-        }
-        Poll::Pending
-    })
-    .await;
-    // Cut off, or no HTTP: the client knows, and the server has nothing to do about it.
-    drop(served);
+        let Parts { io, read_buf, service: same, .. } = connection.into_parts();
+        let Some(woken) = rest(io.into_inner(), read_buf, flag).await else { return };
+        (stream, service) = (woken, same);
+    }
+}
+
+/// Waits for the first bytes of the next request with as little as possible. There is none when the client or the server ends.
+async fn rest<T>(mut stream: Watched<T>, read: Bytes, mut draining: watch::Receiver<bool>) -> Option<Watched<T>>
+where
+    T: AsyncRead + Unpin,
+{
+    if !read.is_empty() {
+        return Some(stream.put_back(read));
+    }
+    let mut first = [0; FIRST_BYTES];
+    let count = tokio::select! {
+        count = stream.read(&mut first) => count.ok().filter(|count| *count > 0)?,
+        _ = draining.wait_for(|draining| *draining) => return None,
+    };
+    Some(stream.put_back(Bytes::copy_from_slice(&first[..count])))
 }
 
 /// Says why, and reads a little of what the client still sends, so that it is not cut off before it reads the answer.
@@ -194,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_refusals_have_the_length_that_they_announce_and_are_problems() {
-        for full in [Full::Server, Full::Client] {
+        for full in [Full::All, Full::Client] {
             let (head, body) = full.answer().split_once("\r\n\r\n").unwrap();
             assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
             let problem: serde_json::Value = serde_json::from_str(body).unwrap();

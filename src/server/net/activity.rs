@@ -3,10 +3,11 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes, HttpBody};
+use futures_util::task::AtomicWaker;
 use http_body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -43,14 +44,42 @@ pub(super) struct Activity {
     phase: AtomicU64,
     /// One more than the time since when the other side takes no bytes; 0 when it does.
     stalled: AtomicU64,
+    /// Whether it is to give its buffers back, and whom to tell.
+    resting: AtomicBool,
+    waker: AtomicWaker,
 }
 
 impl Activity {
     /// Of a connection that is just made: a head is due.
     pub(super) fn new(clock: &Arc<Clock>) -> Self {
-        let activity = Self { clock: Arc::clone(clock), phase: AtomicU64::new(0), stalled: AtomicU64::new(0) };
+        let activity = Self {
+            clock: Arc::clone(clock),
+            phase: AtomicU64::new(0),
+            stalled: AtomicU64::new(0),
+            resting: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        };
         activity.enter(Phase::Head);
         activity
+    }
+
+    /// Tells an idle connection to give its buffers back.
+    pub(super) fn rest(&self) {
+        if !self.resting.swap(true, Relaxed) {
+            self.waker.wake();
+        }
+    }
+
+    /// Who is told when the connection is to rest.
+    pub(super) fn tell(&self, context: &Context<'_>) {
+        self.waker.register(context.waker());
+    }
+
+    /// Whether the connection is to rest: it has no request, and its last answer has left.
+    pub(super) fn is_to_rest(&self) -> bool {
+        self.resting.load(Relaxed)
+            && self.stalled.load(Relaxed) == 0
+            && self.phase.load(Relaxed) & 3 == Phase::Idle as u64
     }
 
     pub(super) fn enter(&self, phase: Phase) {
@@ -79,7 +108,12 @@ impl Activity {
     fn received(&self) {
         if self.phase.load(Relaxed) & 3 == Phase::Idle as u64 {
             self.enter(Phase::Head);
+            self.resting.store(false, Relaxed);
         }
+    }
+
+    fn has_request(&self) -> bool {
+        self.phase.load(Relaxed) & 3 == Phase::Busy as u64
     }
 
     fn sent<T>(&self, sent: &Poll<T>) {
@@ -91,16 +125,45 @@ impl Activity {
     }
 }
 
+/// What is read at once before a request is there: pipelined requests do not fill the memory while their answers wait.
+const HEAD_BYTES: usize = 8 << 10;
+
 /// A stream whose traffic is noted.
 pub(super) struct Watched<T> {
-    pub(super) stream: T,
-    pub(super) activity: Arc<Activity>,
+    stream: T,
+    activity: Arc<Activity>,
+    /// What was read of it before.
+    ahead: Bytes,
+}
+
+impl<T> Watched<T> {
+    pub(super) fn new(stream: T, activity: Arc<Activity>) -> Self {
+        Self { stream, activity, ahead: Bytes::new() }
+    }
+
+    /// The same stream, with these bytes to be read again.
+    pub(super) fn put_back(self, ahead: Bytes) -> Self {
+        self.activity.received();
+        Self { ahead, ..self }
+    }
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if !self.ahead.is_empty() {
+            let count = self.ahead.len().min(into.remaining());
+            into.put_slice(&self.ahead.split_to(count));
+            return Poll::Ready(Ok(()));
+        }
         let before = into.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
+        if into.remaining() > HEAD_BYTES && !self.activity.has_request() {
+            let mut part = ReadBuf::new(into.initialize_unfilled_to(HEAD_BYTES));
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut part))?;
+            let count = part.filled().len();
+            into.advance(count);
+        } else {
+            ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
+        }
         if into.filled().len() > before {
             self.activity.received();
         }

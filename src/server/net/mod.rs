@@ -24,6 +24,7 @@ mod rate;
 mod shares;
 mod table;
 mod tls;
+mod turns;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -50,9 +51,10 @@ pub use address::{AddressRange, AddressRangeError};
 pub(super) use client::{Client, client_address, is_proxy};
 pub use files::{keep_files_private, raise_file_limit};
 pub(super) use rate::RateLimiter;
-pub(super) use shares::{Portion, Shares};
+pub(super) use shares::{Full, Most, Portion, Shares};
 pub(super) use tls::Tls;
 pub use tls::TlsError;
+pub(super) use turns::Turns;
 
 /// What answers the requests of a connection.
 pub(super) trait Answers: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> {}

@@ -1,14 +1,50 @@
-//! What each client holds of something that all of them share, so that none can take it all.
+//! What each client holds of something that all of them share, so that none can take it all, and no crowd either.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::client::Client;
 
-/// What clients hold, each at most so much. A client that holds nothing is not remembered.
+/// How much of the whole one client may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Most {
+    /// So much, whatever others hold.
+    Fixed(usize),
+    /// One part of so many of what the others leave; at least 1. So the share becomes smaller as more is taken: a hundred clients that
+    /// take all they get leave room for the next, who gets about as much as each of them.
+    Part(usize),
+}
+
+impl Most {
+    /// Of what the other clients leave.
+    pub(in super::super) fn of(self, left_by_others: usize) -> usize {
+        match self {
+            Self::Fixed(most) => most,
+            Self::Part(parts) => (left_by_others / parts.max(1)).max(1),
+        }
+    }
+}
+
+/// Why somebody gets no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Full {
+    /// Everything is taken.
+    All,
+    /// The client has its share.
+    Client,
+}
+
+/// What clients hold of the whole. A client that holds nothing is not remembered.
 pub(in super::super) struct Shares {
-    most: usize,
-    held: Mutex<HashMap<Client, usize>>,
+    whole: usize,
+    most: Most,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    by_all: usize,
+    by_client: HashMap<Client, usize>,
 }
 
 /// What one client holds, for as long as this is kept.
@@ -19,35 +55,44 @@ pub(in super::super) struct Portion {
 }
 
 impl Shares {
-    /// At most `most` each.
-    pub(in super::super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, held: Mutex::default() })
+    /// Of so much in all, so much for each client.
+    pub(in super::super) fn new(whole: usize, most: Most) -> Arc<Self> {
+        Arc::new(Self { whole, most, held: Mutex::default() })
     }
 
-    /// Takes so much for the client, unless it then held too much.
-    pub(in super::super) fn take(self: &Arc<Self>, client: Client, amount: usize) -> Option<Portion> {
+    /// Takes so much for the client.
+    pub(in super::super) fn take(self: &Arc<Self>, client: Client, amount: usize) -> Result<Portion, Full> {
         let mut portion = Portion { shares: Arc::clone(self), client, amount: 0 };
-        portion.grow(amount).then_some(portion)
+        portion.grow(amount, 0)?;
+        Ok(portion)
     }
 
-    fn hold(&self) -> MutexGuard<'_, HashMap<Client, usize>> {
+    fn hold(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Portion {
-    /// Takes so much more, unless the client then held too much.
-    pub(in super::super) fn grow(&mut self, amount: usize) -> bool {
-        let mut held = self.shares.hold();
-        let of_client = held.get(&self.client).copied().unwrap_or(0);
-        let Some(grown) = of_client.checked_add(amount).filter(|grown| *grown <= self.shares.most) else {
-            return false;
-        };
-        if amount > 0 {
-            held.insert(self.client, grown);
-            self.amount += amount;
+    /// Takes so much more, if then `spared` is still free for others.
+    pub(in super::super) fn grow(&mut self, amount: usize, spared: usize) -> Result<(), Full> {
+        if amount == 0 {
+            return Ok(());
         }
-        true
+        let Shares { whole, most, .. } = *self.shares;
+        let mut held = self.shares.hold();
+        let by_client = held.by_client.get(&self.client).copied().unwrap_or(0);
+        let left_by_others = whole.saturating_sub(spared).saturating_sub(held.by_all - by_client);
+        let grown = by_client.saturating_add(amount);
+        if grown > left_by_others {
+            return Err(Full::All);
+        }
+        if grown > most.of(left_by_others) {
+            return Err(Full::Client);
+        }
+        held.by_client.insert(self.client, grown);
+        held.by_all += amount;
+        self.amount += amount;
+        Ok(())
     }
 }
 
@@ -57,10 +102,11 @@ impl Drop for Portion {
             return;
         }
         let mut held = self.shares.hold();
-        if let Some(of_client) = held.get_mut(&self.client) {
-            *of_client -= self.amount;
-            if *of_client == 0 {
-                held.remove(&self.client);
+        held.by_all -= self.amount;
+        if let Some(by_client) = held.by_client.get_mut(&self.client) {
+            *by_client -= self.amount;
+            if *by_client == 0 {
+                held.by_client.remove(&self.client);
             }
         }
     }
@@ -68,20 +114,51 @@ impl Drop for Portion {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
     use super::*;
+
+    fn client(number: u16) -> Client {
+        let [high, low] = number.to_be_bytes();
+        IpAddr::from(Ipv4Addr::new(192, 0, high, low)).into()
+    }
 
     #[test]
     fn a_client_holds_its_share_and_no_more_and_others_have_theirs() {
-        let shares = Shares::new(10);
-        let client = |text: &str| Client::from(text.parse::<std::net::IpAddr>().unwrap());
-        let (one, other) = (client("192.0.2.1"), client("192.0.2.2"));
-        let mut first = shares.take(one, 6).unwrap();
-        assert!(shares.take(one, 5).is_none() && !first.grow(5) && shares.take(other, 10).is_some());
-        let second = shares.take(one, 4).unwrap();
-        assert!(!first.grow(1) && shares.take(one, 0).is_some());
+        let shares = Shares::new(100, Most::Fixed(10));
+        let mut first = shares.take(client(1), 6).unwrap();
+        assert_eq!((shares.take(client(1), 5).err(), first.grow(5, 0)), (Some(Full::Client), Err(Full::Client)));
+        assert!(shares.take(client(2), 10).is_ok());
+        let second = shares.take(client(1), 4).unwrap();
+        assert!(first.grow(1, 0).is_err() && first.grow(0, 0).is_ok());
         drop(second);
-        assert!(first.grow(4) && !first.grow(usize::MAX));
+        assert!(first.grow(4, 0).is_ok() && first.grow(usize::MAX, 0).is_err());
         drop(first);
-        assert!(shares.hold().is_empty() && shares.take(one, 10).is_some());
+        let held = shares.hold();
+        assert!(held.by_client.is_empty() && held.by_all == 0);
+    }
+
+    #[test]
+    fn what_is_taken_is_no_more_than_there_is_and_what_is_spared_stays() {
+        let shares = Shares::new(10, Most::Fixed(8));
+        let mut first = shares.take(client(1), 0).unwrap();
+        assert_eq!((first.grow(8, 3), first.grow(7, 3)), (Err(Full::All), Ok(())));
+        let mut second = shares.take(client(2), 0).unwrap();
+        assert_eq!((second.grow(4, 0), second.grow(1, 3), second.grow(3, 0)), (Err(Full::All), Err(Full::All), Ok(())));
+    }
+
+    /// However many take all that they get, the next one still gets about as much as each of them.
+    #[test]
+    fn a_crowd_leaves_room_for_the_next() {
+        for (crowd, least) in [(1, 900), (10, 600), (100, 120), (1000, 15)] {
+            let shares = Shares::new(16_384, Most::Part(16));
+            let mut portions: Vec<Portion> = (0..crowd).map(|number| shares.take(client(number), 0).unwrap()).collect();
+            // One each in turn, until nobody gets any more.
+            while portions.iter_mut().filter_map(|portion| portion.grow(1, 0).ok()).count() > 0 {}
+            assert!(portions[0].amount <= 1024);
+            let mut next = shares.take(client(crowd), 0).unwrap();
+            while next.grow(1, 0).is_ok() {}
+            assert!(next.amount >= least, "{crowd}: {} for each, and {} for the next", portions[0].amount, next.amount);
+        }
     }
 }

@@ -9,6 +9,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::activity::{Activity, Clock, Phase};
 use super::client::Client;
+use super::shares::{Full, Most};
 use crate::server::config::ServerConfig;
 
 /// How often connections are looked at, unless a limit is short.
@@ -20,7 +21,7 @@ pub(super) struct Table {
     pub(super) clock: Arc<Clock>,
     open: Mutex<Open>,
     max_connections: usize,
-    max_client_connections: usize,
+    of_client: Most,
     header: u64,
     idle: u64,
     stall: u64,
@@ -37,7 +38,8 @@ struct Open {
     idle: Idle,
 }
 
-/// The numbers of idle connections, longest idle first, as of the last look. To look takes a moment for every connection, so it is not
+/// The numbers of connections that may give way, in that order, as of the last look: those that are idle, longest idle first, and then
+/// those whose head should have come by now. To look takes a moment for every connection, so it is not
 /// done for every new one: a connection takes constant time, however many there are.
 #[derive(Default)]
 struct Idle {
@@ -60,14 +62,22 @@ struct Entry {
     client: Option<Client>,
 }
 
-/// Why there is no place for a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Full {
-    /// All places are taken, by busy connections.
-    Server,
-    /// All places of one client are.
-    Client,
+impl Entry {
+    /// Its rank among those that may be closed for others: the lowest goes first. A connection with a request has none.
+    fn gives_way(&self) -> Option<(bool, Reverse<u64>)> {
+        match self.activity.phase() {
+            (Phase::Idle, since) => Some((false, Reverse(since))),
+            (Phase::Head, since) => (since >= PROMPT_HEAD).then_some((true, Reverse(since))),
+            (Phase::Busy, _) => None,
+        }
+    }
 }
+
+/// Milliseconds after which an idle connection gives its buffers back.
+const REST: u64 = 1000;
+
+/// Milliseconds in which a head comes from whoever is not slow on purpose, or far away.
+const PROMPT_HEAD: u64 = 2000;
 
 /// Takes a connection out of the table when it ends.
 pub(super) struct Place {
@@ -84,7 +94,7 @@ impl Table {
             clock: Arc::default(),
             open: Mutex::default(),
             max_connections: config.max_connections.max(1),
-            max_client_connections: config.client_connections(),
+            of_client: config.client_connections(),
             header: milliseconds(config.header_timeout),
             idle: milliseconds(config.idle_timeout),
             stall: milliseconds(config.request_timeout),
@@ -111,6 +121,8 @@ impl Table {
             if late {
                 entry.task.abort();
                 leave(of_clients, entry.client);
+            } else if phase == Phase::Idle && since > REST && entry.activity.stalled() == 0 {
+                entry.activity.rest();
             }
             !late
         });
@@ -125,13 +137,14 @@ impl Table {
         task: impl FnOnce(Place) -> JoinHandle<T>,
     ) -> Result<(), Full> {
         let mut open = self.hold();
-        let of_client = client.and_then(|client| open.of_clients.get(&client)).copied().unwrap_or(0);
-        let most = self.max_client_connections;
-        if of_client >= most && !open.make_room(client, most) {
+        let held = client.and_then(|client| open.of_clients.get(&client)).copied().unwrap_or(0);
+        let by_others = open.connections.len() - held;
+        let most = self.of_client.of(self.max_connections.saturating_sub(by_others));
+        if client.is_some() && held >= most && !open.make_room(client, most) {
             return Err(Full::Client);
         }
         if open.connections.len() >= self.max_connections && !open.make_room(None, most) {
-            return Err(Full::Server);
+            return Err(Full::All);
         }
         let number = open.next;
         open.next += 1;
@@ -144,9 +157,9 @@ impl Table {
         Ok(())
     }
 
-    /// Closes the connection that has been idle longest, if one is idle.
+    /// Closes the connection that has been without a request longest, if there is one.
     pub(super) fn make_room(&self) -> bool {
-        self.hold().make_room(None, self.max_client_connections)
+        self.hold().make_room(None, usize::MAX)
     }
 
     /// Cuts all connections.
@@ -182,8 +195,7 @@ impl Open {
                 Some(client) => self.idle.of_clients.get_mut(&client),
             };
             let Some(number) = numbers.and_then(VecDeque::pop_front) else { return false };
-            let still_idle = |entry: &Entry| entry.activity.phase().0 == Phase::Idle;
-            if self.connections.get(&number).is_some_and(still_idle)
+            if self.connections.get(&number).is_some_and(|entry| entry.gives_way().is_some())
                 && let Some(entry) = self.remove(number)
             {
                 entry.task.abort();
@@ -193,14 +205,10 @@ impl Open {
     }
 
     fn look(&mut self, most: usize) {
-        let mut idle: Vec<(Reverse<u64>, u64, Option<Client>)> = Vec::new();
-        for (&number, entry) in &self.connections {
-            if let (Phase::Idle, since) = entry.activity.phase() {
-                idle.push((Reverse(since), number, entry.client));
-            }
-        }
+        let giving_way = self.connections.iter().map(|(&number, entry)| (entry.gives_way(), number, entry.client));
+        let mut idle: Vec<_> = giving_way.filter(|(rank, ..)| rank.is_some()).collect();
         // Of equal ones the first that came.
-        idle.sort_unstable_by_key(|&(since, number, _)| (since, number));
+        idle.sort_unstable_by_key(|&(rank, number, _)| (rank, number));
         self.idle.of_clients.clear();
         for &(_, number, client) in &idle {
             if let Some(client) = client.filter(|client| self.of_clients.get(client).is_some_and(|held| *held >= most))

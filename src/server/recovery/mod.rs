@@ -18,7 +18,7 @@ pub(super) use self::answer::Answer;
 use self::answer::Decomposition;
 pub(super) use self::wanted::Wanted;
 use super::app::App;
-use super::net::{Client, Portion, Shares};
+use super::net::{Client, Most, Portion, Shares};
 use super::observe::Admission;
 use super::problem::{Kind, Problem};
 use super::store::{TaskReports, TaskSettings};
@@ -52,14 +52,15 @@ impl Recoveries {
     /// At most `most` at the same time for the collector, and as many for everybody else.
     pub(super) fn new(most: usize) -> Self {
         let permits = || Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { of_collector: permits(), of_anybody: permits(), of_clients: Shares::new(OF_ONE_CLIENT) }
+        let of_clients = Shares::new(usize::MAX, Most::Fixed(OF_ONE_CLIENT));
+        Self { of_collector: permits(), of_anybody: permits(), of_clients }
     }
 
     async fn enter(&self, asker: Asker) -> Result<Permit, Problem> {
         let (permits, portion) = match asker {
             Asker::Collector => (&self.of_collector, None),
             Asker::Anybody(client) => {
-                let portion = self.of_clients.take(client, 1).ok_or_else(|| {
+                let portion = self.of_clients.take(client, 1).map_err(|_| {
                     let detail = format!(
                         "{OF_ONE_CLIENT} kinds of components are being computed for your address: ask for others later"
                     );

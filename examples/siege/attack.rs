@@ -1,0 +1,204 @@
+//! The attackers: many connections that each do one wrong thing, for as long as they are let, and come again.
+
+use std::error::Error;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Mutex;
+use tokio::time::{sleep, sleep_until};
+
+use crate::bodies::Mode;
+
+/// How long one waits before it comes again.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Bytes a second of all of them.
+const BANDWIDTH: f64 = 100e6;
+
+/// What is sent at a time.
+const PART: usize = 64 << 10;
+
+/// The largest body that the server reads by default.
+const BODY: usize = 8 << 20;
+
+/// What a hostile connection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// A head, a byte a second
+    SlowHead,
+    /// A body, a byte a second
+    SlowBody,
+    /// A head that announces 8 MiB, and nothing more
+    PromisedBody,
+    /// 8 MiB but for the last byte
+    LastByte,
+    /// Requests, without ever reading an answer
+    UnreadAnswers,
+    /// Nothing
+    Silence,
+    /// Half a body, and the end of what it sends
+    HalfClosed,
+    /// 8 MiB for which there is no taker
+    RefusedBody,
+    /// The beginning of a TLS handshake
+    Handshake,
+}
+
+impl Way {
+    /// Those that this build can do: the last needs the feature `tls`.
+    pub fn all() -> Vec<Self> {
+        let tls = cfg!(feature = "tls");
+        Self::value_variants().iter().copied().filter(|way| tls || *way != Self::Handshake).collect()
+    }
+
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+/// The attackers' process. It ends when this is dropped.
+pub struct Attack(Child);
+
+impl Attack {
+    pub fn start(address: SocketAddr, way: Way, connections: usize, networks: usize) -> Result<Self, Box<dyn Error>> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(["--attack", &address.to_string(), "--way", &way.name()])
+            .args(["--connections", &connections.to_string(), "--networks", &networks.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        // It says when everybody has tried once.
+        let mut ready = [0];
+        if let Some(output) = &mut child.stdout {
+            io::Read::read_exact(output, &mut ready)?;
+        }
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Attack {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Attacks until it is killed.
+pub async fn run(address: SocketAddr, way: Way, connections: usize, networks: usize) -> Result<(), Box<dyn Error>> {
+    let _ = rustix::process::nice(10);
+    ldp_pca::server::raise_file_limit();
+    let task = Mode::Compact.task(None)?.digest().to_string();
+    let head: Arc<str> = format!("POST /tasks/{task}/reports HTTP/1.1\r\nHost: aggregator\r\n").into();
+    let (bandwidth, first) = (Arc::new(Bandwidth(Mutex::new(Instant::now()))), Arc::new(()));
+    for place in 0..connections {
+        let from = Ipv4Addr::new(127, 9, u8::try_from(place % networks)?, 1);
+        let (head, bandwidth) = (Arc::clone(&head), Arc::clone(&bandwidth));
+        let mut first = Some(Arc::clone(&first));
+        tokio::spawn(async move {
+            loop {
+                if let Ok(stream) = connect(address, from, way).await {
+                    first.take();
+                    // However it ends.
+                    let _ = attack(way, stream, &head, &bandwidth).await;
+                }
+                first.take();
+                // Not all at the same time.
+                sleep(AGAIN.mul_f64(0.5 + (place * 7919 % 1000) as f64 / 1000.0)).await;
+            }
+        });
+    }
+    while Arc::strong_count(&first) > 1 {
+        sleep(Duration::from_millis(20)).await;
+    }
+    println!("!");
+    std::future::pending().await
+}
+
+async fn connect(address: SocketAddr, from: Ipv4Addr, way: Way) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    if way == Way::UnreadAnswers {
+        // What the system holds for it is soon full.
+        socket.set_recv_buffer_size(4096)?;
+    }
+    socket.connect(address).await
+}
+
+async fn attack(way: Way, mut stream: TcpStream, head: &str, bandwidth: &Bandwidth) -> io::Result<()> {
+    let announced = |length: usize, media_type: &str| {
+        format!("{head}Content-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n").into_bytes()
+    };
+    let upload = announced(BODY, "application/octet-stream");
+    match way {
+        Way::SlowHead => {
+            stream.write_all(head.as_bytes()).await?;
+            drip(&mut stream).await?;
+        }
+        Way::SlowBody => {
+            stream.write_all(&upload).await?;
+            drip(&mut stream).await?;
+        }
+        Way::PromisedBody => stream.write_all(&upload).await?,
+        Way::LastByte => {
+            stream.write_all(&upload).await?;
+            bandwidth.send(&mut stream, BODY - 1).await?;
+        }
+        Way::UnreadAnswers => loop {
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: aggregator\r\n\r\n").await?;
+        },
+        Way::Silence => {}
+        Way::HalfClosed => {
+            stream.write_all(&upload).await?;
+            bandwidth.send(&mut stream, PART).await?;
+            stream.shutdown().await?;
+        }
+        Way::RefusedBody => {
+            stream.write_all(&announced(BODY, "text/html")).await?;
+            bandwidth.send(&mut stream, BODY).await?;
+        }
+        Way::Handshake => stream.write_all(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await?,
+    }
+    let mut rest = [0; 1024];
+    while stream.read(&mut rest).await? > 0 {}
+    Ok(())
+}
+
+/// A byte a second, until the server has enough.
+async fn drip(stream: &mut TcpStream) -> io::Result<()> {
+    loop {
+        sleep(Duration::from_secs(1)).await;
+        stream.write_all(b"x").await?;
+        let mut closed = [0; 512];
+        match stream.try_read(&mut closed) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// The line that all share: until when it is taken.
+struct Bandwidth(Mutex<Instant>);
+
+impl Bandwidth {
+    async fn send(&self, stream: &mut TcpStream, mut bytes: usize) -> io::Result<()> {
+        let part = [0; PART];
+        while bytes > 0 {
+            let count = bytes.min(PART);
+            let free = {
+                let mut free = self.0.lock().await;
+                *free = (*free).max(Instant::now()) + Duration::from_secs_f64(count as f64 / BANDWIDTH);
+                *free
+            };
+            sleep_until(free.into()).await;
+            stream.write_all(&part[..count]).await?;
+            bytes -= count;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! The good client: reports at fixed times, half of them on new connections, each sent once.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Mutex;
+use tokio::time::{sleep_until, timeout};
+
+use crate::server::Besieged;
+
+/// Requests per second.
+const RATE: f64 = 100.0;
+
+/// Connections that are kept.
+const KEPT: usize = 4;
+
+/// Who waits longer has no answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
+
+/// What became of its requests.
+#[derive(Clone, Default)]
+pub struct Good {
+    pub asked: usize,
+    /// Of those that were acknowledged, sorted.
+    times: Vec<Duration>,
+    /// Why the others were not.
+    pub failures: BTreeMap<String, usize>,
+}
+
+impl Good {
+    pub fn share(&self) -> f64 {
+        self.times.len() as f64 / self.asked as f64
+    }
+
+    pub fn quantile(&self, share: f64) -> Duration {
+        let place = (share * self.times.len() as f64).ceil() as usize;
+        self.times.get(place.saturating_sub(1)).copied().unwrap_or(PATIENCE)
+    }
+}
+
+/// A connection, in the clear or not.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// Sends for so long, and waits for the answers.
+pub async fn run(server: &Besieged, duration: Duration, seed: u64) -> Result<Good, Box<dyn Error>> {
+    let mut kept = Vec::new();
+    for _ in 0..KEPT {
+        kept.push(Arc::new(Mutex::new(server.dress(connect(server.address, ADDRESS).await?).await?)));
+    }
+    let mut requests = server.bodies.requests()?;
+    let start = Instant::now();
+    let count = (duration.as_secs_f64() * RATE) as usize;
+    let mut tasks = Vec::with_capacity(count);
+    for place in 0..count {
+        // Times that a seed shifts a little, so that they do not beat with timers of the server.
+        let shift = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(place as u64 * 0x5851_f42d) >> 16) % 1000;
+        let due = start + Duration::from_secs_f64((place as f64 + shift as f64 / 1000.0) / RATE);
+        sleep_until(due.into()).await;
+        requests.renew();
+        let request = requests.bytes().to_vec();
+        let kept = (place % 2 == 0).then(|| Arc::clone(&kept[place / 2 % KEPT]));
+        let (address, dresser) = (server.address, server.dresser());
+        tasks.push(tokio::spawn(async move {
+            let sent = async {
+                match kept {
+                    Some(stream) => send(&mut *stream.lock().await, &request).await,
+                    None => {
+                        let stream = connect(address, ADDRESS).await?;
+                        send(&mut dresser.dress(stream).await?, &request).await
+                    }
+                }
+            };
+            let sent = timeout(PATIENCE, sent).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+            sent.map(|()| due.elapsed()).map_err(|error| error.to_string())
+        }));
+    }
+    let mut good = Good { asked: count, ..Good::default() };
+    for task in tasks {
+        match task.await? {
+            Ok(time) => good.times.push(time),
+            Err(why) => *good.failures.entry(why).or_default() += 1,
+        }
+    }
+    good.times.sort_unstable();
+    server.acknowledge(good.times.len() as u64);
+    Ok(good)
+}
+
+/// A connection from this address.
+pub async fn connect(to: SocketAddr, from: Ipv4Addr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    let stream = socket.connect(to).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// One request, and whether its report was counted.
+async fn send(stream: &mut dyn Stream, request: &[u8]) -> io::Result<()> {
+    stream.write_all(request).await?;
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = stream.read(&mut buffer).await?;
+        if count == 0 {
+            return Err(io::Error::other("closed without an answer"));
+        }
+        answer.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&answer);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length =
+            head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        if body.len() < length.unwrap_or(0) {
+            continue;
+        }
+        if head.starts_with("HTTP/1.1 200") && body.contains("\"accepted\":1") {
+            return Ok(());
+        }
+        let problem = body.split("urn:ldp-pca:problem:").nth(1).and_then(|rest| rest.split('"').next());
+        return Err(io::Error::other(format!("{} {}", head.get(9..12).unwrap_or(""), problem.unwrap_or(""))));
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether good clients are served while hostile ones do their worst: real server, real sockets, attackers in a process of their own.
+//!
+//! ```text
+//! cargo build --release && cargo run --release --example siege
+//! cargo run --example siege -- --short                      # a minute of it, as `make test` runs it
+//! cargo run --example siege -- --way slow-body --connections 1000 --networks 1
+//! ```
+//!
+//! A line for each way of attack and number of connections. A good client, at another address, sends a report a hundred times a second, half
+//! of them on new connections: first alone, then beside the attack. The line has the share of its uploads that were acknowledged, the time
+//! within which 99 of 100 were, as a multiple of the time without an attack, and the most memory that the server held.
+//!
+//! What it assumes: attackers have 100 MB/s in all, come again 5 s after they were closed or refused, and leave the processor to the
+//! server when both want it (a lower priority: an attacker is not on the same machine). Linux only.
+
+#[allow(dead_code, reason = "the load generator's; one of its two users needs less of it")]
+#[path = "../load/bodies.rs"]
+mod bodies;
+
+mod attack;
+mod good;
+mod server;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+
+use attack::{Attack, Way};
+use good::Good;
+use server::Besieged;
+
+/// Besiege a server, and say how good clients fare
+#[derive(Parser)]
+struct Arguments {
+    /// A minute of it, with the answers counted and no limit to the times
+    #[arg(long)]
+    short: bool,
+    /// One way of attack alone
+    #[arg(long)]
+    way: Option<Way>,
+    /// One number of hostile connections alone
+    #[arg(long)]
+    connections: Option<usize>,
+    /// Networks that they come from
+    #[arg(long, requires = "connections")]
+    networks: Option<usize>,
+    /// Seconds that are measured for each line
+    #[arg(long, default_value_t = 8.0)]
+    seconds: f64,
+    /// What the good client's reports are drawn from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The program to besiege [default: ldp-pca beside this one's folder]
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Say it in JSON, a line each
+    #[arg(long)]
+    json: bool,
+    /// Be the attacker on this address (what the program starts itself with)
+    #[arg(long, hide = true, requires = "way")]
+    attack: Option<std::net::SocketAddr>,
+}
+
+/// One line of the table.
+struct Line {
+    way: Way,
+    connections: usize,
+    networks: usize,
+    alone: Good,
+    besieged: Good,
+    /// MiB at the most.
+    memory: f64,
+}
+
+/// The share of answers that a good client has at least, beside an attack from one address and from many networks.
+const FROM_ONE: f64 = 0.999;
+const FROM_MANY: f64 = 0.99;
+
+/// How many times longer 99 of 100 answers may take.
+const SLOWER: f64 = 5.0;
+
+impl Line {
+    fn slower(&self) -> f64 {
+        self.besieged.quantile(0.99).as_secs_f64() / self.alone.quantile(0.99).as_secs_f64()
+    }
+
+    fn is_served(&self) -> bool {
+        self.besieged.share() >= if self.networks == 1 { FROM_ONE } else { FROM_MANY }
+    }
+
+    fn is_in_time(&self) -> bool {
+        self.networks > 1 || self.slower() <= SLOWER
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    if let (Some(address), Some(way)) = (arguments.attack, arguments.way) {
+        let (connections, networks) = (arguments.connections.unwrap_or(1), arguments.networks.unwrap_or(1));
+        return runtime.block_on(attack::run(address, way, connections, networks));
+    }
+    let ways: Vec<Way> = match arguments.way {
+        Some(way) => vec![way],
+        None => Way::all(),
+    };
+    let sizes: Vec<(usize, usize)> = match (arguments.connections, arguments.short) {
+        (Some(connections), _) => vec![(connections, arguments.networks.unwrap_or(1))],
+        (None, true) => vec![(8, 1), (2000, 1), (2000, 100)],
+        (None, false) => vec![(8, 1), (64, 1), (1000, 1), (17_500, 1), (17_500, 100)],
+    };
+    let seconds = if arguments.short { arguments.seconds.min(1.5) } else { arguments.seconds };
+    let measured = Duration::from_secs_f64(seconds);
+    if !arguments.json {
+        println!(
+            "{:<20} {:>11} {:>8}  {:>9} {:>9} {:>9} {:>7} {:>9}",
+            "attack", "connections", "networks", "answered", "alone 99%", "then 99%", "times", "memory"
+        );
+    }
+    let mut missed = 0;
+    for way in ways {
+        let server = Besieged::start(arguments.server.as_deref(), way == Way::Handshake)?;
+        // Whatever is done once is done before.
+        runtime.block_on(good::run(&server, Duration::from_secs_f64(0.5), arguments.seed))?;
+        let alone = runtime.block_on(good::run(&server, measured, arguments.seed))?;
+        for &(connections, networks) in &sizes {
+            let attack = Attack::start(server.address, way, connections, networks)?;
+            std::thread::sleep(Duration::from_secs_f64((seconds / 4.0).max(1.0)));
+            server.forget_peak();
+            let besieged = runtime.block_on(good::run(&server, measured, arguments.seed))?;
+            let memory = server.peak_mib();
+            drop(attack);
+            let line = Line { way, connections, networks, alone: alone.clone(), besieged, memory };
+            let good = line.is_served() && (arguments.short || line.is_in_time());
+            missed += usize::from(!good);
+            print(&line, arguments.json, good);
+        }
+        server.count_is_what_was_acknowledged()?;
+    }
+    if missed > 0 {
+        return Err(format!("{missed} lines are worse than they may be").into());
+    }
+    Ok(())
+}
+
+fn print(line: &Line, json: bool, good: bool) {
+    let Line { way, connections, networks, alone, besieged, memory } = line;
+    let milliseconds = |good: &Good| good.quantile(0.99).as_secs_f64() * 1e3;
+    let (way, share, slower) = (way.name(), besieged.share(), line.slower());
+    let (alone, then) = (milliseconds(alone), milliseconds(besieged));
+    if json {
+        println!(
+            "{}",
+            serde_json::json!({"attack": way, "connections": connections, "networks": networks, "answered": share,
+                "asked": besieged.asked, "failures": besieged.failures, "alone_ms": alone, "besieged_ms": then, "memory_mib": memory, "good": good})
+        );
+        return;
+    }
+    let mark = if good { "" } else { "  MISSED" };
+    println!(
+        "{way:<20} {connections:>11} {networks:>8}  {:>7.2} % {alone:>6.1} ms {then:>6.1} ms {slower:>7.1} {memory:>5.0} MiB{mark}",
+        share * 100.0
+    );
+    for (why, count) in &besieged.failures {
+        println!("    {count} times: {why}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Requests of one client wait for each other, so that many at once do not make those of others wait.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::client::Client;
+
+/// Whose turn it is, for each client that has requests.
+#[derive(Default)]
+pub(in super::super) struct Turns {
+    of_clients: Mutex<HashMap<Client, Arc<Semaphore>>>,
+}
+
+/// Requests of one client that are answered at the same time; others of the same client wait.
+const AT_ONCE: usize = 4;
+
+/// One turn, until it is dropped.
+pub(in super::super) struct Turn {
+    turns: Arc<Turns>,
+    client: Client,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Turns {
+    /// Waits for the client's turn. Only for what is answered without waiting for anybody.
+    pub(in super::super) async fn wait(self: &Arc<Self>, client: Client) -> Turn {
+        let new = || Arc::new(Semaphore::new(AT_ONCE));
+        let permits = Arc::clone(self.hold().entry(client).or_insert_with(new));
+        // Kept from now on, in case the request is given up while it waits.
+        let mut turn = Turn { turns: Arc::clone(self), client, permit: None };
+        turn.permit = permits.acquire_owned().await.ok();
+        turn
+    }
+
+    fn hold(&self) -> MutexGuard<'_, HashMap<Client, Arc<Semaphore>>> {
+        self.of_clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut of_clients = self.turns.hold();
+        self.permit.take();
+        // Under the lock nobody comes; whoever waits holds it too.
+        if of_clients.get(&self.client).is_some_and(|permits| Arc::strong_count(permits) == 1) {
+            of_clients.remove(&self.client);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_waits_for_itself_and_for_nobody_else_and_is_forgotten() {
+        let turns = Arc::new(Turns::default());
+        let client = |text: &str| Client::from(text.parse::<IpAddr>().unwrap());
+        let mut taken = Vec::new();
+        for _ in 0..AT_ONCE {
+            taken.push(turns.wait(client("192.0.2.1")).await);
+        }
+        let mut next = Box::pin(turns.wait(client("192.0.2.1")));
+        assert!(timeout(Duration::ZERO, &mut next).await.is_err());
+        drop(turns.wait(client("192.0.2.2")).await);
+        taken.pop();
+        assert!(timeout(Duration::ZERO, &mut next).await.is_ok());
+        let mut given_up = Box::pin(turns.wait(client("192.0.2.1")));
+        let _ = timeout(Duration::ZERO, &mut given_up).await;
+        drop((given_up, next, taken));
+        assert!(turns.hold().is_empty());
+    }
+}
