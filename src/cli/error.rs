@@ -20,6 +20,9 @@ pub(super) enum CliError {
     /// A stage of the pipeline refused its input.
     #[error(transparent)]
     Pipeline(#[from] Error),
+    /// It was said elsewhere; the exit code is left.
+    #[error("it was told in the log")]
+    Told(u8),
     /// Standard output cannot be written.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
@@ -43,7 +46,11 @@ impl CliError {
     }
 
     pub(super) fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
+        match self {
+            Self::Usage(_) => 2,
+            Self::Told(code) => *code,
+            _ => 1,
+        }
     }
 
     /// Whoever read the output has seen enough (`ldp-pca … | head`).

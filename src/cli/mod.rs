@@ -119,6 +119,7 @@ pub fn run() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error::CliError::Told(code)) => ExitCode::from(code),
         Err(error) => {
             output::note(format_args!("error: {error}"));
             ExitCode::from(error.exit_code())

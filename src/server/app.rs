@@ -43,6 +43,8 @@ pub(super) struct App {
     issued_ids: bool,
     range_check: bool,
     clock_skew: Duration,
+    max_task_records: u64,
+    max_task_bytes: u64,
     /// Made when first asked for: the store alone knows which tasks there are. Each with the reports that it is of.
     collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
 }
@@ -114,6 +116,8 @@ impl App {
             issued_ids: config.issued_ids,
             range_check: config.range_check,
             clock_skew: config.clock_skew,
+            max_task_records: config.max_task_records,
+            max_task_bytes: config.max_task_bytes,
             collections: RwLock::default(),
         }
     }
@@ -122,6 +126,17 @@ impl App {
     #[cfg(feature = "interactive")]
     pub(super) fn with_sessions(self, sessions: super::interactive::Sessions) -> Self {
         Self { sessions, ..self }
+    }
+
+    /// The reports of the task beyond which no more are taken.
+    pub(super) fn ceiling(&self, reports: &dyn TaskReports) -> u64 {
+        let records = reports.settings().max_records.unwrap_or(self.max_task_records);
+        records.min(self.max_task_bytes / reports.report_bytes() as u64)
+    }
+
+    /// An end before this is past for every clock.
+    pub(super) fn earliest_end(&self) -> u64 {
+        unix_time().saturating_sub(self.clock_skew.as_secs())
     }
 
     /// The task of a path.

@@ -40,6 +40,11 @@ pub struct ServerConfig {
     /// Those of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64 network of an IPv6
     /// address, as in all limits by client. Default: a quarter of what the others leave.
     pub max_client_pending_bytes: Option<usize>,
+    /// The reports of one task beyond which no more are taken, unless the task has a `max_records` of its own. What is on its way at that
+    /// moment still counts. Default 50 million, which need about 3 GB of memory.
+    pub max_task_records: u64,
+    /// The bytes of reports of one task beyond which no more are taken, in the same way. Default 64 GiB.
+    pub max_task_bytes: u64,
     /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503. Default 4096.
     pub max_pending_requests: usize,
     /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused with 503.
@@ -85,6 +90,11 @@ pub struct ServerConfig {
     pub max_header_bytes: usize,
     /// How often one client may ask; beyond it requests are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
+    /// How many reports one client may send; beyond it requests are refused with 429. A request with more than `burst` is taken when the bucket is
+    /// full, and waited for afterwards. Default none.
+    pub reports_rate_limit: Option<RateLimit>,
+    /// How many bytes of reports one client may send, in the same way. Default none.
+    pub bytes_rate_limit: Option<RateLimit>,
     /// How many report ids (`/tasks/{id}/seeds`) one client gets without an admin's token; beyond them it is refused with 429. `false` in
     /// a file for no limit. Default 5 a second and 100 at once.
     #[serde(deserialize_with = "limit_or_false")]
@@ -181,6 +191,8 @@ impl ServerConfig {
             max_body_bytes: 8 << 20,
             max_pending_bytes: 64 << 20,
             max_client_pending_bytes: None,
+            max_task_records: 50_000_000,
+            max_task_bytes: 64 << 30,
             max_pending_requests: 4096,
             max_event_streams: 1024,
             max_client_event_streams: None,
@@ -198,6 +210,8 @@ impl ServerConfig {
             idle_timeout: Duration::from_secs(75),
             max_header_bytes: 32 << 10,
             rate_limit: None,
+            reports_rate_limit: None,
+            bytes_rate_limit: None,
             seeds_rate_limit: Some(RateLimit { per_second: 5.0, burst: 100 }),
             trusted_proxies: Vec::new(),
             tls: None,
@@ -209,10 +223,16 @@ impl ServerConfig {
 
     /// What makes no sense, and what would.
     pub(super) fn problem(&self) -> Option<String> {
-        for (name, limit) in [("rate_limit", self.rate_limit), ("seeds_rate_limit", self.seeds_rate_limit)] {
+        let limits = [
+            ("rate_limit", self.rate_limit),
+            ("reports_rate_limit", self.reports_rate_limit),
+            ("bytes_rate_limit", self.bytes_rate_limit),
+            ("seeds_rate_limit", self.seeds_rate_limit),
+        ];
+        for (name, limit) in limits {
             let Some(RateLimit { per_second, burst }) = limit else { continue };
             if !(per_second.is_finite() && per_second > 0.0) {
-                let none = if name == "rate_limit" { "leave it out" } else { "say false" };
+                let none = if name == "seeds_rate_limit" { "say false" } else { "leave it out" };
                 return Some(format!(
                     "per_second of {name} is {per_second}: give a positive number, or {none} for no limit"
                 ));

@@ -10,15 +10,16 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path as UrlPath, State};
-use axum::http::{Method, Request};
+use axum::http::{HeaderValue, Method, Request, Version, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use tower_service::Service;
 
 use super::app::App;
-use super::net::Answers;
+use super::net::{Answers, TwoLengths};
 use super::observe::{Admission, Route, Seen};
+use super::problem::{Kind, Problem};
 use super::upload;
 
 /// What all connections share.
@@ -41,7 +42,22 @@ impl Front {
         })
     }
 
-    async fn answer(&self, peer: IpAddr, mut request: Request<Incoming>) -> Response {
+    async fn answer(&self, peer: IpAddr, request: Request<Incoming>) -> Response {
+        // What comes behind a body of uncertain length is not taken for a request.
+        let last = request.headers().contains_key(header::TRANSFER_ENCODING);
+        let response = match bad_head(&request) {
+            None => self.answer_good(peer, request).await,
+            Some(problem) => {
+                let seen = Seen::of(&self.app, &request, None);
+                let (parts, body) = request.into_parts();
+                let problem = self.app.limits.refuse(&parts.headers, Body::new(body), problem);
+                return with_close(seen.finish(&self.app, problem.into_response()));
+            }
+        };
+        if last { with_close(response) } else { response }
+    }
+
+    async fn answer_good(&self, peer: IpAddr, mut request: Request<Incoming>) -> Response {
         let client = self.app.limits.client(peer, &request);
         let entered = self.app.limits.enter(peer, client);
         let Some(task) = uploads_to(&request) else {
@@ -67,6 +83,28 @@ impl Front {
         };
         seen.finish(app, response)
     }
+}
+
+/// What makes it uncertain for whom a request is, or where it ends.
+fn bad_head<B>(request: &Request<B>) -> Option<Problem> {
+    let bad = |detail: &str| Some(Problem::new(Kind::BadHead, detail));
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    if hosts > 1 {
+        return bad("the request has more than one Host: send one");
+    }
+    if hosts == 0 && request.version() == Version::HTTP_11 {
+        return bad("the request has no Host: send one");
+    }
+    if request.extensions().get::<TwoLengths>().is_some() {
+        return bad("the request has both Content-Length and Transfer-Encoding: send one of them");
+    }
+    None
+}
+
+/// The connection ends with this answer.
+fn with_close(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// The task whose reports a request brings, when its path says so without any escapes.

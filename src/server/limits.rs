@@ -30,6 +30,9 @@ const ROOM_AHEAD: usize = 128 << 10;
 /// Bodies up to this length have some bytes for themselves: whoever sends one report finds room when large bodies have taken theirs.
 const SMALL_BODY: usize = 64 << 10;
 
+/// No report is shorter.
+const SHORTEST_REPORT: u32 = 34;
+
 /// For how long what is left of a refused body is read.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -53,6 +56,8 @@ pub(super) struct Limits {
     forwarded: Arc<Shares>,
     limiter: Option<RateLimiter>,
     ids: Option<RateLimiter>,
+    reports: Option<RateLimiter>,
+    bytes: Option<RateLimiter>,
     trusted_proxies: Vec<AddressRange>,
     told_of_proxy: Once,
     /// Of what is answered without waiting for anybody.
@@ -94,14 +99,17 @@ impl Limits {
     pub(super) fn new(config: &ServerConfig) -> Self {
         let pending = config.pending_bytes();
         let spared = pending / 8;
+        let largest = u32::try_from(config.max_body_bytes).unwrap_or(u32::MAX);
         Self {
             max_body_bytes: config.max_body_bytes,
             request_timeout: config.request_timeout,
             pending: Shares::new(pending.saturating_add(spared), config.client_pending_bytes()),
             spared,
             forwarded: Shares::new(config.max_connections, config.client_connections()),
-            limiter: config.rate_limit.map(RateLimiter::new),
-            ids: config.seeds_rate_limit.map(RateLimiter::new),
+            limiter: config.rate_limit.map(|limit| RateLimiter::new(limit, 1)),
+            ids: config.seeds_rate_limit.map(|limit| RateLimiter::new(limit, limit.burst)),
+            reports: config.reports_rate_limit.map(|limit| RateLimiter::new(limit, largest / SHORTEST_REPORT)),
+            bytes: config.bytes_rate_limit.map(|limit| RateLimiter::new(limit, largest)),
             trusted_proxies: config.trusted_proxies.clone(),
             told_of_proxy: Once::new(),
             turns: Arc::default(),
@@ -156,6 +164,15 @@ impl Limits {
     pub(super) fn admit_ids(&self, client: Client, count: u32) -> Result<(), Problem> {
         let Some(limiter) = &self.ids else { return Ok(()) };
         limiter.take(client, count, Instant::now()).map_err(too_often)
+    }
+
+    /// Whether the client may have so many reports stored now.
+    pub(super) fn admit_reports(&self, client: Client, reports: usize, bytes: usize) -> Result<(), Problem> {
+        for (limiter, count) in [(&self.reports, reports), (&self.bytes, bytes)] {
+            let Some(limiter) = limiter else { continue };
+            limiter.take(client, u32::try_from(count).unwrap_or(u32::MAX), Instant::now()).map_err(too_often)?;
+        }
+        Ok(())
     }
 
     pub(super) fn request_timeout(&self) -> Duration {
@@ -269,7 +286,7 @@ fn too_often(wait: Duration) -> Problem {
     let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
     Problem::new(
         Kind::RateLimit,
-        format!("more requests come from this address than one client may send: send this one again in {seconds} s"),
+        format!("more comes from this address than one client may send, and nothing of this was counted: send it again in {seconds} s"),
     )
     .retry_after(seconds)
 }

@@ -89,6 +89,8 @@ pub struct TaskSummary {
     pub digest: TaskDigest,
     /// Reports counted.
     pub records: u64,
+    /// The reports beyond which no more are taken.
+    pub ceiling: u64,
     /// Bytes cut off the end of its file because they were no whole report, behind all that was acknowledged.
     pub cut_bytes: u64,
     /// Acknowledged reports that are damaged or gone: the disk lost what it had. The log has their places.
@@ -102,12 +104,7 @@ impl Server {
     /// # Errors
     /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
-        if let Some(problem) = config.problem() {
-            return Err(ServerError::Config(problem));
-        }
-        if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
-            return Err(ServerError::Page { path: www.clone() });
-        }
+        Self::check(&config)?;
         let tls = config.tls.as_ref().map(Tls::load).transpose()?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
@@ -133,6 +130,22 @@ impl Server {
         Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 
+    /// Whether the settings are good: limits, the page's folder, the certificate, and the files of tokens and keys that are named and must be
+    /// there. It makes nothing, and opens neither folder nor database nor port.
+    ///
+    /// # Errors
+    /// [`ServerError`], what [`Server::bind`] would say of them.
+    pub fn check(config: &ServerConfig) -> Result<(), ServerError> {
+        if let Some(problem) = config.problem() {
+            return Err(ServerError::Config(problem));
+        }
+        if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
+            return Err(ServerError::Page { path: www.clone() });
+        }
+        config.tls.as_ref().map(Tls::load).transpose()?;
+        Tokens::check_files(&config.tokens)
+    }
+
     /// The address that it listens on.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
@@ -151,6 +164,7 @@ impl Server {
         let summary = |store: &Arc<dyn TaskReports>| TaskSummary {
             digest: store.task().digest(),
             records: store.counts().records,
+            ceiling: self.app.ceiling(&**store),
             cut_bytes: store.damage().cut_bytes,
             damaged_reports: store.damage().passed_over,
         };

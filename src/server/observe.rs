@@ -28,10 +28,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_ID: usize = 64;
 
 /// The layer around every route, and around what has none.
-pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(super) async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     // The page's files have no route.
     let route = request.extensions().get::<MatchedPath>().cloned().map(Route::Matched);
     let seen = Seen::of(&app, &request, route);
+    request.extensions_mut().insert(RequestId(seen.id.clone()));
     let response = if seen.asked && origins::is_preflight(&request) {
         origins::preflight(seen.allowance.as_ref())
     } else if let Err(problem) = admit(&app, &request) {
@@ -41,6 +42,16 @@ pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next:
         next.run(request).await
     };
     seen.finish(&app, response)
+}
+
+/// The request's id, for lines of its own.
+#[derive(Clone)]
+pub(super) struct RequestId(HeaderValue);
+
+impl RequestId {
+    pub(super) fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
 }
 
 /// For whom a request is made, and whether there was a place for it.

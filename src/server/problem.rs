@@ -43,6 +43,7 @@ kinds! {
     /// Why a request is refused.
     Kind {
         BadJson = "bad-json", BAD_REQUEST, "Bad document";
+        BadHead = "bad-head", BAD_REQUEST, "Bad head";
         BadQuery = "bad-query", BAD_REQUEST, "Bad query";
         BadRank = "bad-rank", BAD_REQUEST, "Bad rank";
         BadPenalty = "bad-penalty", BAD_REQUEST, "Bad penalty";

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Extension, Path as UrlPath, State};
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Extension, Path as UrlPath, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
@@ -16,10 +16,10 @@ use tokio::task::spawn_blocking;
 use super::app::{App, Status};
 use super::issuing::{MOST, OPEN_COUNT};
 use super::object;
-use super::observe::Admission;
+use super::observe::{Admission, RequestId};
 use super::origins::Origin;
 use super::problem::{Kind, Problem, excerpt};
-use super::store::{Put, StoreError, TaskSettings};
+use super::store::{Put, StoreError, TaskSettings, date_of};
 use super::tokens::Role;
 use crate::report::report_bytes;
 use crate::task::{MAX_TASK_BYTES, Task, TaskDigest};
@@ -66,13 +66,17 @@ struct PutTask {
 pub(super) async fn put(
     State(app): State<Arc<App>>,
     id: Result<UrlPath<String>, PathRejection>,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Extension(request): Extension<RequestId>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
-    if let Err(problem) = app.tokens.check(&headers, Role::Admin) {
-        return Err(app.limits.refuse(&headers, body, problem));
-    }
+    let who = match app.tokens.check(&headers, Role::Admin) {
+        Ok(who) => who,
+        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
+    };
+    let dry_run = dry_run(query)?;
     let PutTask { task, settings: changes } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
     let task = spawn_blocking(move || Task::from_json(task.get())).await;
@@ -99,12 +103,20 @@ pub(super) async fn put(
     }
     // One after the other: each begins with what the one before it left.
     let _alone = app.putting.lock().await;
-    let settings = changed(app.store.task(digest).map(|task| task.settings()).as_deref(), changes)?;
-    check_settings(&settings)?;
+    let present = app.store.task(digest).map(|task| task.settings());
+    let settings = changed(present.as_deref(), changes)?;
+    check_settings(&settings, present.as_deref(), app.earliest_end())?;
+    if dry_run {
+        return Ok(
+            Json(Change { created: present.is_none(), before: present.as_deref(), after: &settings }).into_response()
+        );
+    }
+    let told = |settings: &TaskSettings| serde_json::to_string(settings).unwrap_or_default();
+    let (before, after) = (present.as_deref().map(told), told(&settings));
     let store = Arc::clone(&app);
     let put = spawn_blocking(move || store.store.put(task, settings)).await;
     let put = put.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
-    tracing::info!(task = %digest, change = ?put, "task put");
+    tracing::info!(task = %digest, %who, request = request.as_str(), change = ?put, before, after, "task put");
     let reports = app.store.task(digest).ok_or_else(|| Problem::unknown_task(&id))?;
     let status = match put {
         Put::Created => StatusCode::CREATED,
@@ -117,11 +129,13 @@ pub(super) async fn put(
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
     id: Result<UrlPath<String>, PathRejection>,
+    Extension(request): Extension<RequestId>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    app.tokens.check(&headers, Role::Admin)?;
+    let who = app.tokens.check(&headers, Role::Admin)?;
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
+    let present = app.store.task(digest);
     let store = Arc::clone(&app);
     let deleted = spawn_blocking(move || store.store.delete(digest)).await;
     let deleted = deleted.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
@@ -129,7 +143,8 @@ pub(super) async fn delete(
     if !deleted {
         return Err(Problem::unknown_task(&id));
     }
-    tracing::info!(task = %digest, "task deleted");
+    let records = present.map_or(0, |task| task.counts().records);
+    tracing::warn!(task = %digest, %who, request = request.as_str(), records, "task deleted");
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -189,6 +204,27 @@ pub(super) async fn read_json<T: DeserializeOwned>(
         .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
 }
 
+/// What a `PUT` would change.
+#[derive(Serialize)]
+struct Change<'a> {
+    created: bool,
+    before: Option<&'a TaskSettings>,
+    after: &'a TaskSettings,
+}
+
+/// Whether the change is to be told and not made: `?dry_run=true`.
+fn dry_run(query: Result<Query<Vec<(String, String)>>, QueryRejection>) -> Result<bool, Problem> {
+    let bad = |detail: String| Err(Problem::new(Kind::BadQuery, detail));
+    let Ok(Query(query)) = query else { return bad("the query cannot be read: use ?dry_run=true, or none".into()) };
+    match query.as_slice() {
+        [] => Ok(false),
+        [(name, value)] if name == "dry_run" && ["true", "false"].contains(&value.as_str()) => Ok(value == "true"),
+        [(name, _), ..] => {
+            bad(format!("'{}' is no parameter here, or is there twice: use ?dry_run=true, or none", excerpt(name)))
+        }
+    }
+}
+
 /// The settings with these changes.
 fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Result<TaskSettings, Problem> {
     let bad = |error: serde_json::Error| {
@@ -204,7 +240,9 @@ fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Resu
 /// The last second of 2100. What is later is in other units.
 const LATEST: u64 = 4_133_980_799;
 
-fn check_settings(settings: &TaskSettings) -> Result<(), Problem> {
+/// Whether the settings make sense. An end before `earliest_end` is one that was mistyped, unless it was there before: with `retention` it
+/// would delete the task.
+fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earliest_end: u64) -> Result<(), Problem> {
     let bad = |detail: String| Err(Problem::new(Kind::BadSettings, detail));
     if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
         && starts >= expires
@@ -217,6 +255,15 @@ fn check_settings(settings: &TaskSettings) -> Result<(), Problem> {
                 "{name} is {time}, which is after the year 2100: give seconds since 1970, not milliseconds"
             ));
         }
+    }
+    if let Some(expires) = settings.expires
+        && expires < earliest_end
+        && before.and_then(|before| before.expires) != Some(expires)
+    {
+        let said = date_of(expires);
+        return bad(format!(
+            "expires is {expires} ({said}), which is past: give a time to come, or from {earliest_end} on to end the task now"
+        ));
     }
     if let (Some(retention), None) = (settings.retention, settings.expires) {
         return bad(format!("retention is {retention} without expires, from which it counts: give both"));

@@ -1,10 +1,11 @@
 //! Who may do what: bearer tokens (RFC 6750), compared in constant time over their digests.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
-use subtle::{Choice, ConstantTimeEq};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 use super::ServerError;
 use super::config::{Secret, TokenConfig};
@@ -23,10 +24,16 @@ pub(super) enum Role {
     Collector,
 }
 
-/// The digests of all tokens.
+/// All tokens.
 pub(super) struct Tokens {
-    admin: Vec<[u8; 32]>,
-    collector: Vec<[u8; 32]>,
+    admin: Vec<Token>,
+    collector: Vec<Token>,
+}
+
+/// A token's digest, and what it is called in the log.
+struct Token {
+    name: Arc<str>,
+    digest: [u8; 32],
 }
 
 impl Tokens {
@@ -34,35 +41,17 @@ impl Tokens {
     pub(super) fn load(config: &TokenConfig, data: &Path) -> Result<(Self, Vec<PathBuf>), ServerError> {
         let mut made = Vec::new();
         let mut load = |role: &'static str, listed: &[Secret], file: &Option<PathBuf>| {
-            let mut tokens: Vec<[u8; 32]> = Vec::new();
-            for token in listed {
-                tokens.push(check(token.text(), || format!("a token in the configuration's tokens.{role}"))?);
+            let tokens = named(role, listed, file.as_deref())?;
+            if !tokens.is_empty() {
+                return Ok(tokens);
             }
-            let path = match file {
-                Some(path) => path.clone(),
-                None if tokens.is_empty() => data.join(format!("{role}.token")),
-                None => return Ok(tokens),
-            };
+            let path = data.join(format!("{role}.token"));
             let refused = |source| ServerError::Secret { path: path.clone(), source };
-            let text = if file.is_some() {
-                std::fs::read_to_string(&path).map_err(refused)?
-            } else {
-                let (text, new) = read_or_make(&path, || random_line(32)).map_err(refused)?;
-                if new {
-                    made.push(path.clone());
-                }
-                text
-            };
-            for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-                tokens.push(check(line.trim(), || format!("line {} of {}", index + 1, path.display()))?);
+            let (text, new) = read_or_make(&path, || random_line(32)).map_err(refused)?;
+            if new {
+                made.push(path.clone());
             }
-            if tokens.is_empty() {
-                return Err(ServerError::Token(format!(
-                    "{} has no token: write one a line, or delete the file and restart",
-                    path.display()
-                )));
-            }
-            Ok(tokens)
+            lines(role, &path, &text, Vec::new())
         };
         let tokens = Self {
             admin: load("admin", &config.admin, &config.admin_file)?,
@@ -71,8 +60,14 @@ impl Tokens {
         Ok((tokens, made))
     }
 
-    /// Refuses a request without a token of this role.
-    pub(super) fn check(&self, headers: &HeaderMap, role: Role) -> Result<(), Problem> {
+    /// Whether those of the configuration and its files are good.
+    pub(super) fn check_files(config: &TokenConfig) -> Result<(), ServerError> {
+        named("admin", &config.admin, config.admin_file.as_deref())?;
+        named("collector", &config.collector, config.collector_file.as_deref()).map(drop)
+    }
+
+    /// The name of the request's token, which must be one of this role.
+    pub(super) fn check(&self, headers: &HeaderMap, role: Role) -> Result<Arc<str>, Problem> {
         let needed = match role {
             Role::Admin => "an admin",
             Role::Collector => "a collector",
@@ -84,22 +79,25 @@ impl Tokens {
             ));
         };
         let digest: [u8; 32] = Sha256::digest(token).into();
-        let is_one_of = |tokens: &[[u8; 32]]| {
-            let none = Choice::from(0);
-            bool::from(tokens.iter().fold(none, |found, token| found | token.ct_eq(&digest)))
+        // All are compared, whichever it is.
+        let one_of = |tokens: &[Token]| {
+            let place = tokens.iter().zip(0u64..).fold(u64::MAX, |found, (token, place)| {
+                u64::conditional_select(&found, &place, token.digest.ct_eq(&digest))
+            });
+            usize::try_from(place).ok().and_then(|place| tokens.get(place)).map(|token| Arc::clone(&token.name))
         };
-        let (admin, collector) = (is_one_of(&self.admin), is_one_of(&self.collector));
+        let (admin, collector) = (one_of(&self.admin), one_of(&self.collector));
         let (good, other) = match role {
             Role::Admin => (admin, collector),
             Role::Collector => (collector, admin),
         };
         match (good, other) {
-            (true, _) => Ok(()),
-            (false, true) => Err(Problem::new(
+            (Some(name), _) => Ok(name),
+            (None, Some(_)) => Err(Problem::new(
                 Kind::TokenRole,
                 format!("the token is good, but not for this: it needs {needed}'s token"),
             )),
-            (false, false) => Err(Problem::new(
+            (None, None) => Err(Problem::new(
                 Kind::TokenUnknown,
                 format!("the server does not know this token: it needs {needed}'s token as it was configured or made"),
             )),
@@ -108,8 +106,43 @@ impl Tokens {
 
     /// Whether the request comes with a token of this role; without any it does not, and with a bad one it is refused.
     pub(super) fn has(&self, headers: &HeaderMap, role: Role) -> Result<bool, Problem> {
-        if headers.contains_key(header::AUTHORIZATION) { self.check(headers, role).map(|()| true) } else { Ok(false) }
+        if headers.contains_key(header::AUTHORIZATION) { self.check(headers, role).map(|_| true) } else { Ok(false) }
     }
+}
+
+/// The tokens that are listed, and those of the file.
+fn named(role: &str, listed: &[Secret], file: Option<&Path>) -> Result<Vec<Token>, ServerError> {
+    let mut tokens = Vec::new();
+    for token in listed {
+        let place = || format!("a token in the configuration's tokens.{role}");
+        tokens.push(read(token.text(), role, tokens.len(), place)?);
+    }
+    let Some(path) = file else { return Ok(tokens) };
+    let text = std::fs::read_to_string(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source })?;
+    lines(role, path, &text, tokens)
+}
+
+/// With the tokens of a file, one a line.
+fn lines(role: &str, path: &Path, text: &str, mut tokens: Vec<Token>) -> Result<Vec<Token>, ServerError> {
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        tokens.push(read(line, role, tokens.len(), || format!("line {} of {}", index + 1, path.display()))?);
+    }
+    if tokens.is_empty() {
+        return Err(ServerError::Token(format!(
+            "{} has no token: write one a line, or delete the file and restart",
+            path.display()
+        )));
+    }
+    Ok(tokens)
+}
+
+/// A token, or its name, a space and the token.
+fn read(line: &str, role: &str, number: usize, place: impl Fn() -> String) -> Result<Token, ServerError> {
+    let (name, token) = match line.trim().split_once(char::is_whitespace) {
+        Some((name, token)) if name.chars().count() < FEWEST_CHARACTERS => (name.into(), token.trim()),
+        _ => (format!("{role} {}", number + 1).into(), line.trim()),
+    };
+    Ok(Token { name, digest: check(token, place)? })
 }
 
 /// The digest of a token that is good enough. What is wrong is told without the token.

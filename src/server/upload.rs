@@ -65,14 +65,16 @@ pub(super) async fn take(
     let checked = app.find(id).and_then(|reports| {
         let expired = check_period(&app, &*reports)?;
         check_media_type(&headers)?;
-        Ok((reports, expired))
+        let closed = expired.map(CommitError::Expired).or_else(|| full(&app, &*reports));
+        Ok((reports, closed))
     });
-    let (reports, expired) = match checked {
+    let (reports, closed) = match checked {
         Ok(checked) => checked,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
     let upload = app.limits.read(client, &headers, body).await?;
     check_length(&upload.bytes, &*reports)?;
+    app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes(), upload.bytes.len())?;
     let rules = Rules::new(&app, &*reports);
     let Decoded { mut batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, &rules)
@@ -81,7 +83,7 @@ pub(super) async fn take(
         decoded.map_err(|error| Problem::internal(error.to_string()))?
     };
     // Who retries what was acknowledged in time hears the same again.
-    batch.expired = expired;
+    batch.closed = closed;
     let committed = if batch.reports.is_empty() {
         Committed::default()
     } else {
@@ -113,6 +115,24 @@ fn check_period(app: &App, reports: &dyn TaskReports) -> Result<Option<u64>, Pro
         )
         .with(serde_json::json!({"starts": starts}))),
     }
+}
+
+/// Whether the task has as many reports as it may.
+fn full(app: &App, reports: &dyn TaskReports) -> Option<CommitError> {
+    let (limit, records) = (app.ceiling(reports), reports.counts().records);
+    (records >= limit).then_some(CommitError::Quota { limit, records })
+}
+
+fn quota(limit: u64, records: u64) -> Problem {
+    let full = CommitError::Quota { limit, records };
+    Problem::new(
+        Kind::Quota,
+        format!(
+            "{full}; none of this request was counted: the operator can raise the limit (max_records of the task, max_task_records and \
+             max_task_bytes of the server)"
+        ),
+    )
+    .with(serde_json::json!({"max_records": limit, "records": records}))
 }
 
 fn task_expired(expires: u64) -> Problem {
@@ -228,7 +248,7 @@ fn decode(upload: Upload, rules: &Rules) -> Decoded {
     }
     bytes.truncate(reports.len() * report_bytes);
     Decoded {
-        batch: Batch { reports, bytes, expired: None, permit },
+        batch: Batch { reports, bytes, closed: None, permit },
         rejected: reasons.len() as u64,
         rejections,
         reasons,
@@ -239,11 +259,7 @@ fn not_committed(error: &CommitError) -> Problem {
     match error {
         CommitError::Expired(expires) => task_expired(*expires),
         CommitError::Busy => busy(),
-        CommitError::Quota { limit, records } => Problem::new(
-            Kind::Quota,
-            format!("{error}; none of this request was counted: the operator can raise the limit (max_records)"),
-        )
-        .with(serde_json::json!({"max_records": limit, "records": records})),
+        CommitError::Quota { limit, records } => quota(*limit, *records),
         CommitError::Unknown(reason) => {
             tracing::warn!(%reason, "it is not known whether reports were stored");
             commit_timeout()

@@ -9,6 +9,7 @@ use clap::Args;
 use ldp_pca::server::{
     LogConfig, LogFormat, Secret, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit,
 };
+use ldp_pca::task::Task;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -50,6 +51,9 @@ pub(super) struct Serve {
     /// Take reports that made their own ids, too, where a task does not say otherwise: a modified client can then choose among more directions
     #[arg(long)]
     no_issued_ids: bool,
+    /// Read the settings, the tasks, the certificate and the tokens, say what is wrong with them, and serve nothing
+    #[arg(long)]
+    check: bool,
     /// The form of the log on standard error
     #[arg(long, value_name = "pretty|json", value_parser = log_format)]
     log_format: Option<LogFormat>,
@@ -62,41 +66,71 @@ impl Serve {
     pub(super) fn run(self) -> Result<()> {
         let tasks = self.task.iter().map(|path| files::task(path)).collect::<Result<Vec<_>>>()?;
         let config = self.config()?;
+        if self.check {
+            Server::check(&config).map_err(failed)?;
+            let tasks = match tasks.len() {
+                0 => String::new(),
+                1 => ", and so is the task".to_owned(),
+                count => format!(", and so are the {count} tasks"),
+            };
+            println!("the settings are good{tasks}");
+            return Ok(());
+        }
         start_log(&config.log)?;
+        let log = config.log.format;
+        let served = self.serve(config, tasks);
+        if let (Err(error), LogFormat::Json) = (&served, log) {
+            // The last line is JSON too.
+            tracing::error!(%error, "the server ends");
+            return Err(CliError::Told(error.exit_code()));
+        }
+        served
+    }
+
+    fn serve(&self, config: ServerConfig, tasks: Vec<Task>) -> Result<()> {
         // Every connection is an open file.
         raise_file_limit();
         // What is made is this user's alone, whatever others make.
         keep_files_private();
         runtime()?.block_on(async {
             let _hangups = on_hangup(config.tls.is_some());
-            let data = config.data.clone();
-            let server = Server::bind(config, tasks).await.map_err(|error| match error {
-                ServerError::Config(problem) => CliError::Usage(problem),
-                error => CliError::Failed(error.to_string()),
-            })?;
+            let (data, log) = (config.data.clone(), config.log.format);
+            let say = |warning: bool, text: String| match (log, warning) {
+                (LogFormat::Pretty, _) => note(text),
+                (LogFormat::Json, false) => tracing::info!("{text}"),
+                (LogFormat::Json, true) => tracing::warn!("{text}"),
+            };
+            let server = Server::bind(config, tasks).await.map_err(failed)?;
             // Programs read this line to learn the port.
             println!("listening on http://{}", server.local_addr());
             for path in server.made_tokens() {
-                note(format!("made {}: whoever has what is in it may do what it is named after", path.display()));
+                say(false, format!("made {}: whoever has what is in it may do what it is named after", path.display()));
             }
             for task in server.tasks() {
-                note(format!("task {}: {} reports so far", task.digest, grouped(task.records)));
+                let (records, ceiling) = (grouped(task.records), grouped(task.ceiling));
+                say(false, format!("task {}: {records} reports so far, {ceiling} at most", task.digest));
                 if task.cut_bytes > 0 {
-                    note(format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
+                    say(true, format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
                 }
                 if task.damaged_reports > 0 {
-                    note(format!(
-                        "  warning: {} damaged reports are not counted: the disk lost what it had",
-                        task.damaged_reports
-                    ));
+                    say(
+                        true,
+                        format!(
+                            "  warning: {} damaged reports are not counted: the disk lost what it had",
+                            task.damaged_reports
+                        ),
+                    );
                 }
             }
             if server.tasks().is_empty() {
-                note(format!(
-                    "no task yet: ldp-pca task put task.json --url http://{} --token-file {}",
-                    server.local_addr(),
-                    data.join("admin.token").display()
-                ));
+                say(
+                    false,
+                    format!(
+                        "no task yet: ldp-pca task put task.json --url http://{} --token-file {}",
+                        server.local_addr(),
+                        data.join("admin.token").display()
+                    ),
+                );
             }
             server.serve(stopped()).await.map_err(|error| CliError::Failed(error.to_string()))
         })
@@ -118,6 +152,7 @@ impl Serve {
             minimum_batch,
             open_recovery,
             no_issued_ids,
+            check: _,
             log_format,
             log_level,
         } = self;
@@ -140,6 +175,13 @@ impl Serve {
             ));
         }
         Ok(config)
+    }
+}
+
+fn failed(error: ServerError) -> CliError {
+    match error {
+        ServerError::Config(problem) => CliError::Usage(problem),
+        error => CliError::Failed(error.to_string()),
     }
 }
 

@@ -1,11 +1,12 @@
 //! `task put`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
 use ldp_pca::server::TaskSettings;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::cli::error::{CliError, Result};
 use crate::cli::files;
@@ -27,6 +28,9 @@ pub(in crate::cli) struct Put {
     /// A file with settings for the task, in JSON (docs/http-api.md): {"minimum_batch": 1000}; null takes one away
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     format: Format,
 }
@@ -38,6 +42,32 @@ struct PutSummary {
     /// Whether the aggregator did not have it before.
     created: bool,
     url: String,
+}
+
+/// What would change.
+#[derive(Serialize, Deserialize)]
+struct Change {
+    created: bool,
+    before: Option<Map<String, Value>>,
+    after: Map<String, Value>,
+}
+
+impl Change {
+    fn text(&self) -> String {
+        let none = Map::new();
+        let before = self.before.as_ref().unwrap_or(&none);
+        let names: BTreeSet<&String> = before.keys().chain(self.after.keys()).collect();
+        let told = |settings: &Map<String, Value>, name: &str| {
+            settings.get(name).map_or("not set".to_owned(), Value::to_string)
+        };
+        let mut text = String::from(if self.created { "the aggregator does not have the task yet\n" } else { "" });
+        for name in names {
+            let (from, to) = (told(before, name), told(&self.after, name));
+            text +=
+                &if from == to { format!("{name}: {from}, as now\n") } else { format!("{name}: {from}, then {to}\n") };
+        }
+        text + "nothing was changed\n"
+    }
 }
 
 impl Put {
@@ -59,15 +89,20 @@ impl Put {
             })?;
         let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
         let url = format!("{}/tasks/{}", self.url.trim_end_matches('/'), task.digest());
+        let asked = if self.dry_run { format!("{url}?dry_run=true") } else { url.clone() };
         let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
         let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        let request = agent.put(&url).header("content-type", "application/json");
+        let request = agent.put(&asked).header("content-type", "application/json");
         let mut response = request.header("authorization", format!("Bearer {token}")).send(body).map_err(failed)?;
         let status = response.status();
         if !status.is_success() {
             let problem: Value = response.body_mut().read_json().unwrap_or_default();
             let detail = problem["detail"].as_str().unwrap_or("it is no aggregator");
             return Err(CliError::Failed(format!("{url} answers {}: {detail}", status.as_u16())));
+        }
+        if self.dry_run {
+            let change: Change = response.body_mut().read_json().map_err(failed)?;
+            return self.format.print(&change, Change::text);
         }
         let summary = PutSummary { task: task.digest().to_string(), created: status.as_u16() == 201, url };
         self.format.print(&summary, |summary| {

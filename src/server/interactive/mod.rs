@@ -106,7 +106,7 @@ pub(super) async fn state(
     let id = running.session().id();
     let provider = match provider_of(&app, &headers, &running)? {
         Some(provider) => Some(provider),
-        None => app.tokens.check(&headers, Role::Collector).map(|()| None)?,
+        None => app.tokens.check(&headers, Role::Collector).map(|_| None)?,
     };
     let (after, wait) = read_query(query)?;
     let deadline = Instant::now() + wait.min(app.limits.request_timeout());

@@ -8,6 +8,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Bytes;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::header::TRANSFER_ENCODING;
 use hyper::server::conn::http1::{self, Parts};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -62,6 +65,10 @@ const REFUSED_AT_ONCE: usize = 256;
 const REFUSAL: Duration = Duration::from_secs(2);
 
 static REFUSING: Semaphore = Semaphore::const_new(REFUSED_AT_ONCE);
+
+/// A request whose head says in two ways how long its body is. Others on its way may have taken the other one.
+#[derive(Clone, Copy)]
+pub(in super::super) struct TwoLengths;
 
 /// An accepted connection and all that it needs.
 pub(super) struct Connection<S> {
@@ -123,8 +130,11 @@ async fn answer<T, S>(
     S: Answers,
 {
     let noted = Arc::clone(&activity);
-    let mut service = service_fn(move |request| {
+    let mut service = service_fn(move |mut request: Request<Incoming>| {
         noted.enter(Phase::Busy);
+        if noted.take_announced() && request.headers().contains_key(TRANSFER_ENCODING) {
+            request.extensions_mut().insert(TwoLengths);
+        }
         let (answered, noted) = (service.call(request), Arc::clone(&noted));
         async move { answered.await.map(|answer| answer.map(|body| AnswerBody::new(body, noted))) }
     });

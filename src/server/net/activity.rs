@@ -11,6 +11,8 @@ use futures_util::task::AtomicWaker;
 use http_body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::head::HeadScan;
+
 /// Milliseconds since the server started, as of the last sweep: reading it costs a load.
 #[derive(Debug, Default)]
 pub(super) struct Clock(AtomicU64);
@@ -47,6 +49,8 @@ pub(super) struct Activity {
     /// Whether it is to give its buffers back, and whom to tell.
     resting: AtomicBool,
     waker: AtomicWaker,
+    /// Whether the head that is coming announces a length.
+    announced: AtomicBool,
 }
 
 impl Activity {
@@ -58,6 +62,7 @@ impl Activity {
             stalled: AtomicU64::new(0),
             resting: AtomicBool::new(false),
             waker: AtomicWaker::new(),
+            announced: AtomicBool::new(false),
         };
         activity.enter(Phase::Head);
         activity
@@ -112,6 +117,16 @@ impl Activity {
         }
     }
 
+    /// Notes that the head that is coming announces a length.
+    fn announce(&self) {
+        self.announced.store(true, Relaxed);
+    }
+
+    /// Whether the head that is now whole announced a length.
+    pub(super) fn take_announced(&self) -> bool {
+        self.announced.swap(false, Relaxed)
+    }
+
     fn has_request(&self) -> bool {
         self.phase.load(Relaxed) & 3 == Phase::Busy as u64
     }
@@ -134,11 +149,12 @@ pub(super) struct Watched<T> {
     activity: Arc<Activity>,
     /// What was read of it before.
     ahead: Bytes,
+    head: HeadScan,
 }
 
 impl<T> Watched<T> {
     pub(super) fn new(stream: T, activity: Arc<Activity>) -> Self {
-        Self { stream, activity, ahead: Bytes::new() }
+        Self { stream, activity, ahead: Bytes::new(), head: HeadScan::default() }
     }
 
     /// The same stream, with these bytes to be read again.
@@ -156,7 +172,11 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
             return Poll::Ready(Ok(()));
         }
         let before = into.filled().len();
-        if into.remaining() > HEAD_BYTES && !self.activity.has_request() {
+        let has_request = self.activity.has_request();
+        if self.activity.phase.load(Relaxed) & 3 == Phase::Idle as u64 {
+            self.head = HeadScan::default();
+        }
+        if into.remaining() > HEAD_BYTES && !has_request {
             let mut part = ReadBuf::new(into.initialize_unfilled_to(HEAD_BYTES));
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut part))?;
             let count = part.filled().len();
@@ -166,6 +186,12 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
         }
         if into.filled().len() > before {
             self.activity.received();
+            if !has_request {
+                self.head.read(&into.filled()[before..]);
+                if self.head.has_length() {
+                    self.activity.announce();
+                }
+            }
         }
         Poll::Ready(Ok(()))
     }

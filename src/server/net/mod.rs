@@ -20,6 +20,7 @@ mod activity;
 mod address;
 mod client;
 mod files;
+mod head;
 mod rate;
 mod shares;
 mod table;
@@ -47,6 +48,7 @@ use self::accept::Patience;
 use self::table::Table;
 use super::config::ServerConfig;
 
+pub(super) use accept::TwoLengths;
 pub use address::{AddressRange, AddressRangeError};
 pub(super) use client::{Client, client_address, is_proxy};
 pub use files::{keep_files_private, raise_file_limit};

@@ -16,7 +16,7 @@ const CLIENTS: usize = 1 << 16;
 /// The buckets of all clients.
 pub(in super::super) struct RateLimiter {
     limit: RateLimit,
-    /// The time in which an empty bucket becomes full.
+    /// The time in which the emptiest bucket becomes full.
     refill: Duration,
     tables: Mutex<Tables>,
 }
@@ -35,9 +35,10 @@ struct Bucket {
 }
 
 impl RateLimiter {
-    /// For a limit that makes sense: a positive rate, and at least one at once.
-    pub(in super::super) fn new(limit: RateLimit) -> Self {
-        let refill = Duration::try_from_secs_f64(f64::from(limit.burst) / limit.per_second).unwrap_or(Duration::MAX);
+    /// For a limit that makes sense: a positive rate, and at least one at once. No more than `most` are ever taken at once.
+    pub(in super::super) fn new(limit: RateLimit, most: u32) -> Self {
+        let owed = f64::from(limit.burst.max(most));
+        let refill = Duration::try_from_secs_f64(owed / limit.per_second).unwrap_or(Duration::MAX);
         let tables = Tables { turned: Instant::now(), newer: HashMap::new(), older: HashMap::new() };
         Self { limit, refill, tables: Mutex::new(tables) }
     }
@@ -47,7 +48,8 @@ impl RateLimiter {
         self.limit.burst
     }
 
-    /// Takes `count` from the client's bucket; when it has fewer, how long until there are as many.
+    /// Takes `count` from the client's bucket; when it has fewer, how long until there are as many. What is more than the bucket holds is
+    /// taken from a full one, and owed.
     pub(in super::super) fn take(&self, client: Client, count: u32, now: Instant) -> Result<(), Duration> {
         let count = f64::from(count);
         let RateLimit { per_second, burst } = self.limit;
@@ -56,12 +58,13 @@ impl RateLimiter {
         let full = Bucket { tokens: f64::from(burst), at: now };
         let Bucket { tokens, at } = tables.newer.get(&client).or(tables.older.get(&client)).copied().unwrap_or(full);
         let tokens = (tokens + now.saturating_duration_since(at).as_secs_f64() * per_second).min(f64::from(burst));
-        let enough = tokens >= count;
+        let needed = count.min(f64::from(burst));
+        let enough = tokens >= needed;
         tables.newer.insert(client, Bucket { tokens: if enough { tokens - count } else { tokens }, at: now });
         if enough {
             return Ok(());
         }
-        Err(Duration::try_from_secs_f64((count - tokens) / per_second).unwrap_or(Duration::MAX))
+        Err(Duration::try_from_secs_f64((needed - tokens) / per_second).unwrap_or(Duration::MAX))
     }
 }
 
@@ -86,7 +89,16 @@ mod tests {
     use super::*;
 
     fn limiter(per_second: f64, burst: u32) -> RateLimiter {
-        RateLimiter::new(RateLimit { per_second, burst })
+        RateLimiter::new(RateLimit { per_second, burst }, burst)
+    }
+
+    #[test]
+    fn more_than_a_bucket_holds_is_taken_from_a_full_one_and_owed() {
+        let (client, start) = (address("192.0.2.1"), Instant::now());
+        let limiter = RateLimiter::new(RateLimit { per_second: 10.0, burst: 20 }, 100);
+        let take = |count, seconds| limiter.take(client, count, start + Duration::from_secs(seconds));
+        assert_eq!((take(1, 0), take(100, 0).is_err(), take(100, 1)), (Ok(()), true, Ok(())));
+        assert_eq!((take(1, 9).is_err(), take(1, 10)), (true, Ok(())));
     }
 
     fn address(text: &str) -> Client {

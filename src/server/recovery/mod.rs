@@ -111,7 +111,7 @@ pub(super) async fn show(
     let asker = match asker(&app, &headers, client, &reports.settings())? {
         Some(asker) => asker,
         // Refuses: there is no token.
-        None => app.tokens.check(&headers, Role::Collector).map(|()| Asker::Collector)?,
+        None => app.tokens.check(&headers, Role::Collector).map(|_| Asker::Collector)?,
     };
     let wanted = Wanted::read(query, reports.task().dimension())?;
     let answer = recover(&app, asker, &reports, wanted, reports.counts().records).await?;

@@ -32,6 +32,7 @@ pub use postgres::PostgresError;
 #[cfg(feature = "postgres")]
 pub(super) use postgres::{PostgresOptions, PostgresStore};
 pub use settings::TaskSettings;
+pub(super) use settings::date_of;
 
 /// A future behind a pointer, so that stores can be trait objects.
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -105,8 +106,8 @@ pub(super) struct Batch {
     pub(super) reports: Vec<Report>,
     /// Their bytes, one after the other.
     pub(super) bytes: Vec<u8>,
-    /// When the task expired, if it did: then the batch is good only if all of it is there already.
-    pub(super) expired: Option<u64>,
+    /// Why the task takes nothing new, if it does not: then the batch is good only if all of it is there already.
+    pub(super) closed: Option<CommitError>,
     /// Their share of the bytes that the server may hold.
     #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
     pub(super) permit: Share,

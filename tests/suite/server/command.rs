@@ -39,6 +39,14 @@ fn a_server_with_a_folder_alone_gets_its_task_by_the_command_that_it_names() {
     assert_eq!(get(server.address, &path(&task(), "/status")).json()["minimum_batch"], 7);
     let components = get(server.address, &path(&task(), "/recovery?rank=1"));
     components.assert_problem(401, "token-missing", &[]);
+    // What would change, without changing it.
+    fs::write(&settings, "{\"minimum_batch\": 8, \"expires\": \"2096-10-02T07:06:40Z\"}").unwrap();
+    let dry = run(&[&arguments[..], &["--settings", text(&settings), "--dry-run"]].concat());
+    let told = String::from_utf8(dry.stdout).unwrap();
+    for said in ["minimum_batch: 7, then 8", "expires: not set, then 4000000000", "nothing was changed"] {
+        assert!(told.contains(said), "{told}");
+    }
+    assert_eq!(get(server.address, &path(&task(), "/status")).json()["minimum_batch"], 7);
     fs::write(&settings, "{\"minimum\": 7}").unwrap();
     let refused = run(&[&arguments[..], &["--settings", text(&settings)]].concat());
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -134,4 +142,29 @@ fn a_hangup_ends_no_server_and_what_it_makes_is_its_user_s_alone() {
     }
     assert!(files > 5, "{files}");
     assert!(server.log().contains("there is no certificate to read again"));
+}
+
+#[test]
+fn settings_are_checked_without_a_server() {
+    let data = tempdir().unwrap();
+    let (file, folder, tokens) =
+        (data.path().join("server.toml"), data.path().join("data"), data.path().join("tokens"));
+    let check = |settings: &str| {
+        fs::write(&file, format!("data = {folder:?}\n{settings}")).unwrap();
+        let told = run(&["serve", "--check", "--config", text(&file)]);
+        (told.status.code(), String::from_utf8(told.stdout).unwrap() + &String::from_utf8(told.stderr).unwrap())
+    };
+    assert_eq!(check(""), (Some(0), "the settings are good\n".into()));
+    assert!(!folder.exists(), "nothing is made");
+    fs::write(&tokens, "short\n").unwrap();
+    for (settings, code, said) in [
+        ("max_connections = 0\n".to_owned(), 2, "max_connections is 0"),
+        ("max_conections = 1\n".into(), 2, "max_conections"),
+        ("www = \"/nowhere/at/all\"\n".into(), 1, "/nowhere/at/all"),
+        (format!("[tokens]\nadmin_file = {tokens:?}\n"), 1, "5 characters"),
+        ("[tokens]\nadmin_file = \"/nowhere/at/all\"\n".into(), 1, "/nowhere/at/all"),
+    ] {
+        let (found, told) = check(&settings);
+        assert!(found == Some(code) && told.contains(said), "{settings}: {found:?} {told}");
+    }
 }

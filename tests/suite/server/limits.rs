@@ -189,3 +189,63 @@ fn shutdown_does_not_wait_for_a_client_that_never_finishes() {
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.records(&task()), 1);
 }
+
+/// Requests are not what fills the disk.
+#[test]
+fn reports_and_bytes_of_one_client_are_limited_where_that_is_set() {
+    let limit = |per_second, burst| Some(RateLimit { per_second, burst });
+    let base = |data: &std::path::Path| config(data);
+    for bytes in [false, true] {
+        let data = tempdir().unwrap();
+        let settings = match bytes {
+            false => ServerConfig { reports_rate_limit: limit(0.001, 10), ..base(data.path()) },
+            true => ServerConfig { bytes_rate_limit: limit(0.035, 350), ..base(data.path()) },
+        };
+        let server = Running::start(settings, &[task()]);
+        let body = bytes_of(&reports(&task(), 1, 40));
+        assert_eq!(server.send(&task(), &body[..35 * 4]).status, 200);
+        // More than is left now, and none of it is counted.
+        server.send(&task(), &body[..35 * 7]).assert_problem(
+            429,
+            "rate-limit",
+            &["again in", "nothing of this was counted"],
+        );
+        assert_eq!(server.send(&task(), &body[..35 * 6]).status, 200);
+        server.send(&task(), &body[..35]).assert_problem(429, "rate-limit", &[]);
+        assert_eq!(server.records(&task()), 6, "the first four were there");
+    }
+    // More than a bucket ever holds comes in, once.
+    let data = tempdir().unwrap();
+    let settings = ServerConfig { reports_rate_limit: limit(0.001, 10), ..base(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 40));
+    assert_eq!(server.send(&task(), &body).status, 200);
+    server.send(&task(), &body[..35]).assert_problem(429, "rate-limit", &[]);
+}
+
+/// Without any setting of the task: what nobody limits fills the memory or the disk.
+#[test]
+fn a_task_has_a_ceiling_and_what_was_acknowledged_is_still_told() {
+    for settings in [
+        |data: &std::path::Path| ServerConfig { max_task_records: 3, ..config(data) },
+        |data: &std::path::Path| ServerConfig { max_task_bytes: 139, ..config(data) },
+    ] {
+        let data = tempdir().unwrap();
+        let server = Running::start(settings(data.path()), &[task()]);
+        let body = bytes_of(&reports(&task(), 1, 5));
+        assert_eq!(server.send(&task(), &body[..105]).status, 200);
+        let full = server.send(&task(), &body).assert_problem(403, "quota", &["max_task_records", "max_task_bytes"]);
+        assert_eq!((full["max_records"].as_u64(), full["records"].as_u64()), (Some(3), Some(3)));
+        assert_eq!(server.send(&task(), &body[..105]).json()["duplicate"], 3);
+        assert_eq!(server.records(&task()), 3);
+    }
+    // A task may have more than the server gives by itself.
+    let data = tempdir().unwrap();
+    let server = Running::start(ServerConfig { max_task_records: 3, ..config(data.path()) }, &[task()]);
+    let more = ldp_pca::server::TaskSettings { max_records: Some(4), ..ldp_pca::server::TaskSettings::default() };
+    server.put(&task(), &more);
+    let body = bytes_of(&reports(&task(), 1, 5));
+    assert_eq!((server.send(&task(), &body[..140]).status, server.send(&task(), &body).status), (200, 403));
+    let by_default = ServerConfig::new("");
+    assert_eq!((by_default.max_task_records, by_default.max_task_bytes), (50_000_000, 64 << 30));
+}

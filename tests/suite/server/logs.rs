@@ -125,8 +125,9 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     ] {
         assert!(log.contains(told), "{told} is not in\n{log}");
     }
-    let lines: Vec<&str> = log.lines().filter(|line| line.starts_with('{')).collect();
-    assert!(lines.len() >= 7);
+    // From the first line on: what a start says is JSON too.
+    let lines: Vec<&str> = log.lines().collect();
+    assert!(lines.len() >= 7 && lines.iter().any(|line| line.contains("no task yet")));
     for line in lines {
         serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     }
@@ -174,4 +175,50 @@ fn at_the_default_level_an_upload_has_no_line() {
     }
     super::harness::post(server.address, &path(&other_task(), "/reports"), REPORTS, b"no report");
     assert_eq!(lines(server), before);
+}
+
+/// Who changed a task, what it was and what it is; by the name that the operator gave the token.
+#[test]
+fn changes_of_tasks_are_told_with_who_made_them_and_what_was_before() {
+    let data = tempdir().unwrap();
+    let (tokens, settings) = (data.path().join("tokens"), data.path().join("server.toml"));
+    let second = "0123456789abcdef0123456789abcdef-second";
+    fs::write(&tokens, format!("{ADMIN}\nalice {second}\n")).unwrap();
+    let folder = data.path().join("data");
+    fs::write(&settings, format!("data = {folder:?}\n[tokens]\nadmin_file = {tokens:?}\n[log]\nformat = \"json\"\n"))
+        .unwrap();
+    let server = Serving::start(&["--config", settings.to_str().unwrap()]);
+    let ask = |method: &str, token: &str, id: &str, body: &[u8]| {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{}", server.address, path(&task(), "")))
+            .header("authorization", format!("Bearer {token}"))
+            .header("content-type", "application/json")
+            .header("x-request-id", id);
+        super::harness::agent().run(request.body(body).unwrap()).unwrap().status().as_u16()
+    };
+    let put = |max_records| put_body(&task(), &TaskSettings { max_records, ..TaskSettings::default() });
+    assert_eq!(ask("PUT", ADMIN, "one", &put(Some(7))), 201);
+    assert_eq!(ask("PUT", second, "two", &put(Some(9))), 200);
+    assert_eq!(ask("DELETE", second, "three", b""), 204);
+    let log = server.log();
+    let line = |id: &str| -> serde_json::Value {
+        let line =
+            log.lines().find(|line| line.contains(&format!("\"request\":\"{id}\""))).unwrap_or_else(|| panic!("{log}"));
+        serde_json::from_str(line).unwrap()
+    };
+    let (one, two, three) = (line("one"), line("two"), line("three"));
+    assert_eq!(
+        (&one["who"], &one["before"], &one["after"]),
+        (&"admin 1".into(), &serde_json::Value::Null, &"{\"max_records\":7}".into())
+    );
+    assert_eq!(
+        (&two["who"], &two["before"], &two["after"]),
+        (&"alice".into(), &"{\"max_records\":7}".into(), &"{\"max_records\":9}".into())
+    );
+    assert_eq!((&three["who"], &three["level"]), (&"alice".into(), &"WARN".into()));
+    for line in [one, two, three] {
+        assert_eq!(line["task"], task().digest().to_string());
+    }
+    assert!(!log.contains(second) && !log.contains(ADMIN));
 }

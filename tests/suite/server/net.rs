@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use ldp_pca::server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
 use tempfile::tempdir;
 
-use super::harness::{NEVER, Running, bytes_of, config, reports, task};
-#[cfg(feature = "tls")]
-use super::harness::{REPORTS, path};
+use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task};
 use super::wire::Wire;
 
 /// Whether the server has closed the connection; it waits for that.
@@ -254,4 +252,81 @@ fn reports_come_over_tls() {
     while !curl().contains("\"duplicate\":3") {
         assert!(start.elapsed() < Duration::from_secs(20), "{}", curl());
     }
+}
+
+/// Whoever stands before the server may have read another request out of the same bytes.
+#[test]
+fn requests_of_which_it_is_uncertain_where_they_end_or_whose_they_are_are_refused_and_closed() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let ask = |head: &str, body: &[u8]| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        // It may be refused before.
+        let _ = stream.write_all(body);
+        let mut told = Vec::new();
+        // To its end: the server closes.
+        stream.read_to_end(&mut told).unwrap();
+        String::from_utf8(told).unwrap()
+    };
+    let upload = format!("POST {} HTTP/1.1\r\nContent-Type: {REPORTS}\r\n", path(&task(), "/reports"));
+    let behind = "GET /healthz HTTP/1.1\r\nHost: smuggled\r\n\r\n";
+    for (head, said) in [
+        (format!("{upload}Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"), "Transfer-Encoding"),
+        (format!("{upload}Host: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"), "Transfer-Encoding"),
+        (format!("{upload}Content-Length: 5\r\n\r\n"), "no Host"),
+        (format!("{upload}Host: a\r\nHost: b\r\nContent-Length: 5\r\n\r\n"), "more than one Host"),
+        ("GET /healthz HTTP/1.1\r\n\r\n".into(), "no Host"),
+        ("GET http://a/healthz HTTP/1.1\r\n\r\n".into(), "no Host"),
+        ("GET /healthz HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n".into(), "more than one Host"),
+    ] {
+        let told = ask(&head, format!("0\r\n\r\n{behind}").as_bytes());
+        assert!(told.starts_with("HTTP/1.1 400") || told.starts_with("HTTP/1.0 400"), "{head}: {told}");
+        assert!(told.contains("bad-head") && told.contains(said), "{told}");
+        assert_eq!(told.matches("HTTP/1.").count(), 1, "one answer, and the end: {told}");
+    }
+    // A body in chunks is taken, and is the last of its connection: here the length came where nobody looked for it.
+    let pipelined = format!(
+        "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n{upload}Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{behind}"
+    );
+    let told = ask(&pipelined, b"");
+    assert_eq!(told.matches("HTTP/1.1 ").count(), 2, "{told}");
+    assert!(ask("GET /healthz HTTP/1.0\r\n\r\n", b"").starts_with("HTTP/1.0 200"));
+}
+
+/// A connection that has been idle for a while goes on where it was, and what came in pieces or pipelined is not lost.
+#[test]
+fn connections_that_rested_go_on() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 6));
+    let mut wires: Vec<Wire> = (0..3).map(|_| Wire::connect(server.address)).collect();
+    for (round, report) in body.chunks(35).enumerate() {
+        let wire = &mut wires[round % 3];
+        assert_eq!(wire.upload(&task(), report).unwrap().0, 200);
+        if round == 2 {
+            // Longer than idle connections keep their buffers.
+            std::thread::sleep(Duration::from_millis(1800));
+        }
+    }
+    std::thread::sleep(Duration::from_millis(1800));
+    // Two requests at once, and one in pieces with a pause.
+    let get = "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n";
+    wires[0].send(format!("{get}{get}").as_bytes());
+    assert_eq!((wires[0].read_answer().unwrap().0, wires[0].read_answer().unwrap().0), (200, 200));
+    for piece in [&get[..7], &get[7..30], &get[30..]] {
+        wires[1].send(piece.as_bytes());
+        std::thread::sleep(Duration::from_millis(1300));
+    }
+    assert_eq!(wires[1].read_answer().unwrap().0, 200);
+    // A head of which a part came with the request before it.
+    wires[2].send(format!("{get}{}", &get[..9]).as_bytes());
+    assert_eq!(wires[2].read_answer().unwrap().0, 200);
+    std::thread::sleep(Duration::from_millis(1800));
+    wires[2].send(get[9..].as_bytes());
+    assert_eq!(wires[2].read_answer().unwrap().0, 200);
+    assert_eq!(server.records(&task()), 6);
+    // One that rests does not keep the server from ending.
+    server.shut_down();
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use ldp_pca::server::{Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
 use ldp_pca::task::Task;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use super::harness::{ADMIN, Answer, COLLECTOR, Running, bytes_of, config, other_task, path, put_body, reports, task};
@@ -248,22 +248,85 @@ fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
         let early =
             taken(Some(FUTURE), None).assert_problem(403, "task-not-started", &["4000000000", "nothing was counted"]);
         assert_eq!(early["starts"], FUTURE);
-        let late = taken(None, Some(PAST)).assert_problem(403, "task-expired", &["1000000000"]);
-        assert_eq!(late["expires"], PAST);
     }
     // A minute is tolerated; the test takes less than half of it.
     assert_eq!(taken(Some(now + 30), None).json()["accepted"], 1);
     assert_eq!(taken(None, Some(now - 30)).json()["duplicate"], 1);
     taken(Some(now + 1000), None).assert_problem(403, "task-not-started", &[]);
-    // Who retries what was acknowledged in time hears so; nothing new comes in with it.
-    assert_eq!(taken(None, Some(now - 1000)).json()["duplicate"], 1);
-    for new in [&body[35..], &body] {
-        server.send(&task(), new).assert_problem(403, "task-expired", &["nothing of this request was counted"]);
-    }
     assert_eq!(taken(Some(PAST), Some(FUTURE)).json()["duplicate"], 1);
+    server.shut_down();
+    // Who retries what was acknowledged in time hears so; nothing new comes in with it.
+    put_before_its_end(data.path(), TaskSettings { expires: Some(PAST), ..TaskSettings::default() });
+    let server = Running::start(config(data.path()), &[]);
+    assert_eq!(server.send(&task(), &body[..35]).json()["duplicate"], 1);
+    for new in [&body[35..], &body] {
+        let late = server.send(&task(), new).assert_problem(
+            403,
+            "task-expired",
+            &["1000000000", "nothing of this request was counted"],
+        );
+        assert_eq!(late["expires"], PAST);
+    }
     // What was counted stays, and components are still given out.
-    taken(None, Some(PAST));
     assert_eq!((server.records(&task()), server.get(&path(&task(), "/recovery?rank=1")).status), (1, 200));
+    // An end that is there already is no mistake; a new one that is past is.
+    let again = TaskSettings { expires: Some(PAST), minimum_batch: Some(5), ..TaskSettings::default() };
+    assert_eq!(server.put(&task(), &again), 200);
+}
+
+/// Gives the task settings as they were given when their end was still to come: by a server for which it is.
+fn put_before_its_end(data: &std::path::Path, settings: TaskSettings) {
+    put_before_its_end_of(data, &task(), settings);
+}
+
+fn put_before_its_end_of(data: &std::path::Path, task: &Task, settings: TaskSettings) {
+    let clock_skew = std::time::Duration::from_secs(FUTURE);
+    let server = Running::start(ServerConfig { clock_skew, ..config(data) }, &[]);
+    assert!(server.put(task, &settings) < 300);
+    server.shut_down();
+}
+
+#[test]
+fn ends_that_are_past_are_refused_and_dates_are_read() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let put = |settings: Value| {
+        let body = json!({"task": serde_json::from_str::<Value>(&task().to_json()).unwrap(), "settings": settings});
+        server.administer("PUT", &path(&task(), ""), body.to_string().as_bytes())
+    };
+    // The next start would have deleted it.
+    put(json!({"expires": 1, "retention": 10})).assert_problem(
+        422,
+        "bad-settings",
+        &["expires is 1 (1970-01-01T00:00:01Z)", "past"],
+    );
+    put(json!({"expires": "2001-01-01T00:00:00Z"})).assert_problem(422, "bad-settings", &["2001-01-01T00:00:00Z"]);
+    put(json!({"expires": "tomorrow"})).assert_problem(400, "bad-json", &["2026-12-31T23:59:59Z"]);
+    assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
+    let answer = put(json!({"starts": "2001-09-09T01:46:40Z", "expires": "2096-10-02T07:06:40Z"}));
+    assert_eq!(answer.status, 201);
+    assert_eq!(answer.json()["settings"], json!({"starts": PAST, "expires": FUTURE}));
+}
+
+#[test]
+fn a_dry_run_tells_the_change_and_makes_none() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let put = |query: &str, settings: &str| {
+        let body = format!("{{\"task\": {}, \"settings\": {settings}}}", task().to_json());
+        server.administer("PUT", &path(&task(), query), body.as_bytes())
+    };
+    let told = put("?dry_run=true", "{\"max_records\": 5}").json();
+    assert_eq!(told, json!({"created": true, "before": null, "after": {"max_records": 5}}));
+    assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
+    assert_eq!(put("?dry_run=false", "{\"max_records\": 5}").status, 201);
+    let told = put("?dry_run=true", "{\"max_records\": null, \"minimum_batch\": 7}").json();
+    assert_eq!(told, json!({"created": false, "before": {"max_records": 5}, "after": {"minimum_batch": 7}}));
+    assert_eq!(server.get(&path(&task(), "/status")).json()["settings"], json!({"max_records": 5}));
+    put("?dry_run=true", "{\"expires\": 1}").assert_problem(422, "bad-settings", &["past"]);
+    for query in ["?dry_run=1", "?dry=true", "?dry_run=true&dry_run=true"] {
+        put(query, "{}").assert_problem(400, "bad-query", &["?dry_run=true"]);
+    }
 }
 
 #[test]
@@ -271,11 +334,9 @@ fn a_task_whose_retention_is_over_is_deleted() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[other_task()]);
     let settings = TaskSettings { expires: Some(PAST), ..TaskSettings::default() };
-    // The look at this server's start may come first or last.
-    let over = TaskSettings { retention: Some(60), ..settings.clone() };
-    server.administer("PUT", &path(&task(), ""), &put_body(&task(), &over));
-    server.put(&other_task(), &settings);
     server.shut_down();
+    put_before_its_end(data.path(), TaskSettings { retention: Some(60), ..settings.clone() });
+    put_before_its_end_of(data.path(), &other_task(), settings);
     let server = Running::start(config(data.path()), &[]);
     let left = || server.get("/tasks").json()["tasks"].as_array().unwrap().len();
     let folder = data.path().join("tasks").join(task().digest().to_string());

@@ -44,7 +44,7 @@ pub(super) fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize) -> Vec<Re
 
 pub(super) fn batch(reports: &[Report]) -> Batch {
     Batch {
-        expired: None,
+        closed: None,
         bytes: reports.iter().flat_map(Report::to_bytes).collect(),
         reports: reports.to_vec(),
         permit: Share::of_nothing(),

@@ -61,18 +61,18 @@ impl Writer {
         let mut outcomes = Vec::with_capacity(group.len());
         for Waiting { batch, .. } in &mut group {
             let before = (fresh.ids.len(), fresh.runs.len(), reports.len());
-            let expired = batch.expired;
+            let closed = batch.closed.take();
             let outcome = self.sort_out(batch, &mut fresh, &mut reports);
             let found = records + before.0 as u64;
             let full = found + outcome.accepted > limit;
-            if outcome.accepted > 0 && (full || expired.is_some()) {
+            if outcome.accepted > 0 && (full || closed.is_some()) {
                 for id in fresh.ids.drain(before.0..) {
                     self.ids.remove(&id);
                 }
                 fresh.runs.truncate(before.1);
                 reports.truncate(before.2);
                 let full = CommitError::Quota { limit, records: found };
-                outcomes.push(Err(expired.map_or(full, CommitError::Expired)));
+                outcomes.push(Err(closed.unwrap_or(full)));
             } else {
                 outcomes.push(Ok(outcome));
             }

@@ -83,7 +83,7 @@ async fn store(
 ) -> Result<Commit, CommitError> {
     let report_bytes = report_bytes(&shared.task);
     let limit = transaction.settings.max_records;
-    let Admitted { rows, refusals } = if limit.is_some() || batches.iter().any(|batch| batch.expired.is_some()) {
+    let Admitted { rows, refusals } = if limit.is_some() || batches.iter().any(|batch| batch.closed.is_some()) {
         let records = transaction.records.unwrap_or(0).unsigned_abs();
         admit(client, shared, batches, limit.unwrap_or(u64::MAX), records).await?
     } else {
@@ -220,9 +220,8 @@ async fn admit<'a>(
     for (index, batch) in batches.iter().enumerate() {
         let new: HashSet<ReportId> = batch.reports.iter().map(Report::id).filter(|id| !seen.contains(id)).collect();
         // What is there already needs no room, even where the limit was lowered since.
-        let expired = batch.expired.filter(|_| !new.is_empty());
-        if let Some(expires) = expired {
-            refusals.insert(index, CommitError::Expired(expires));
+        if let Some(closed) = batch.closed.clone().filter(|_| !new.is_empty()) {
+            refusals.insert(index, closed);
         } else if !new.is_empty() && records.saturating_add(new.len() as u64) > limit {
             refusals.insert(index, CommitError::Quota { limit, records });
         } else {

@@ -83,7 +83,7 @@ fn add(
             let scanned = meter.scan(&place, (file, &path), &mut |page| {
                 let permit = Share::of_nothing();
                 let (reports, bytes) = (std::mem::take(page.reports), page.bytes.to_vec());
-                let batch = Batch { reports, bytes, expired: None, permit };
+                let batch = Batch { reports, bytes, closed: None, permit };
                 match waiting.block_on(target.commit(batch)) {
                     Ok(committed) => {
                         merged.added += committed.accepted;

@@ -47,7 +47,7 @@ fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
 
 fn batch(reports: &[Report]) -> Batch {
     Batch {
-        expired: None,
+        closed: None,
         bytes: reports.iter().flat_map(Report::to_bytes).collect(),
         reports: reports.to_vec(),
         permit: Share::of_nothing(),
@@ -287,7 +287,7 @@ fn after_the_end_of_a_task_only_what_is_there_is_answered() {
     let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     let reports = reports(&task, 6, 20);
     aggregator.commit(&task, &reports[..10]).unwrap();
-    let late = |reports: &[Report]| Batch { expired: Some(7), ..batch(reports) };
+    let late = |reports: &[Report]| Batch { closed: Some(CommitError::Expired(7)), ..batch(reports) };
     for max_records in [None, Some(15)] {
         let settings = TaskSettings { max_records, ..TaskSettings::default() };
         aggregator.store.put(task.clone(), settings).unwrap();
