@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python test-spark test-postgres bench schemathesis fuzz wasm page wheel setup clean distclean
+.PHONY: help demo test test-python test-spark test-postgres bench siege schemathesis fuzz wasm page wheel setup clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ bench: ## run the benchmarks, native and in Chromium
 	node benches/page_start.js
 	npm run --silent build:page
 	node benches/page.js
+
+siege: ## attack an aggregator with hostile connections, kills and flipped bits (a quarter of an hour)
+	scripts/siege.sh
 
 schemathesis: ## test the aggregator's interface against its OpenAPI document (needs Python)
 	scripts/schemathesis.sh

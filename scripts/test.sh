@@ -40,6 +40,7 @@ main() {
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
     step native "Rust tests" cargo nextest run
     step native "doctests" cargo test --doc
+    step native "siege" scripts/siege.sh --short
     step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
     step browser "types of the npm package" npm run --silent test:types

@@ -27,6 +27,9 @@ const PART: usize = 64 << 10;
 /// The largest body that the server reads by default.
 const BODY: usize = 8 << 20;
 
+/// What is refused of a connection that is idle afterwards.
+const IDLE_BODY: usize = 400_000;
+
 /// What a hostile connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Way {
@@ -46,6 +49,8 @@ pub enum Way {
     HalfClosed,
     /// 8 MiB for which there is no taker
     RefusedBody,
+    /// One refused body of 400 KB, and then nothing
+    IdleAfter,
     /// The beginning of a TLS handshake
     Handshake,
 }
@@ -161,6 +166,10 @@ async fn attack(way: Way, mut stream: TcpStream, head: &str, bandwidth: &Bandwid
         Way::RefusedBody => {
             stream.write_all(&announced(BODY, "text/html")).await?;
             bandwidth.send(&mut stream, BODY).await?;
+        }
+        Way::IdleAfter => {
+            stream.write_all(&announced(IDLE_BODY, "text/html")).await?;
+            bandwidth.send(&mut stream, IDLE_BODY).await?;
         }
         Way::Handshake => stream.write_all(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await?,
     }

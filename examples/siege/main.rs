@@ -78,6 +78,14 @@ struct Line {
 const FROM_ONE: f64 = 0.999;
 const FROM_MANY: f64 = 0.99;
 
+/// What a server without connections holds, and what reports may wait for the disk (docs/limits.md).
+const SERVER_MIB: f64 = 32.0;
+const PENDING_MIB: f64 = 72.0;
+
+/// What a connection takes between requests, and with one.
+const IDLE_KIB: f64 = 16.0;
+const BUSY_KIB: f64 = 64.0;
+
 /// How many times longer 99 of 100 answers may take.
 const SLOWER: f64 = 5.0;
 
@@ -88,6 +96,17 @@ impl Line {
 
     fn is_served(&self) -> bool {
         self.besieged.share() >= if self.networks == 1 { FROM_ONE } else { FROM_MANY }
+    }
+
+    /// MiB that docs/limits.md lets the server hold: itself, the bytes that may wait, and so much for each connection, of which one client has no
+    /// more than its share.
+    fn most_memory(&self) -> f64 {
+        let connections = self.connections.min(if self.networks == 1 { 1024 } else { 16_384 });
+        let of_one = match self.way {
+            Way::Silence | Way::Handshake | Way::IdleAfter => IDLE_KIB,
+            _ => BUSY_KIB,
+        };
+        SERVER_MIB + PENDING_MIB + connections as f64 * of_one / 1024.0
     }
 
     fn is_in_time(&self) -> bool {
@@ -115,8 +134,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let measured = Duration::from_secs_f64(seconds);
     if !arguments.json {
         println!(
-            "{:<20} {:>11} {:>8}  {:>9} {:>9} {:>9} {:>7} {:>9}",
-            "attack", "connections", "networks", "answered", "alone 99%", "then 99%", "times", "memory"
+            "{:<20} {:>11} {:>8}  {:>9} {:>9} {:>9} {:>7} {:>9} {:>10}",
+            "attack", "connections", "networks", "answered", "alone 99%", "then 99%", "times", "memory", "of at most"
         );
     }
     let mut missed = 0;
@@ -133,7 +152,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let memory = server.peak_mib();
             drop(attack);
             let line = Line { way, connections, networks, alone: alone.clone(), besieged, memory };
-            let good = line.is_served() && (arguments.short || line.is_in_time());
+            let small = line.memory <= line.most_memory();
+            let good = line.is_served() && small && (arguments.short || line.is_in_time());
             missed += usize::from(!good);
             print(&line, arguments.json, good);
         }
@@ -154,13 +174,14 @@ fn print(line: &Line, json: bool, good: bool) {
         println!(
             "{}",
             serde_json::json!({"attack": way, "connections": connections, "networks": networks, "answered": share,
-                "asked": besieged.asked, "failures": besieged.failures, "alone_ms": alone, "besieged_ms": then, "memory_mib": memory, "good": good})
+                "asked": besieged.asked, "failures": besieged.failures, "alone_ms": alone, "besieged_ms": then, "memory_mib": memory, "most_mib": line.most_memory(), "good": good})
         );
         return;
     }
+    let most = line.most_memory();
     let mark = if good { "" } else { "  MISSED" };
     println!(
-        "{way:<20} {connections:>11} {networks:>8}  {:>7.2} % {alone:>6.1} ms {then:>6.1} ms {slower:>7.1} {memory:>5.0} MiB{mark}",
+        "{way:<20} {connections:>11} {networks:>8}  {:>7.2} % {alone:>6.1} ms {then:>6.1} ms {slower:>7.1} {memory:>5.0} MiB {most:>6.0} MiB{mark}",
         share * 100.0
     );
     for (why, count) in &besieged.failures {

@@ -12,12 +12,11 @@ use axum::body::Body;
 use axum::extract::{Extension, Path as UrlPath, State};
 use axum::http::{HeaderValue, Method, Request, Version, header};
 use axum::response::{IntoResponse, Response};
-use hyper::body::Incoming;
 use hyper::service::service_fn;
 use tower_service::Service;
 
 use super::app::App;
-use super::net::{Answers, TwoLengths};
+use super::net::{Answers, RequestBody, TwoLengths};
 use super::observe::{Admission, Route, Seen};
 use super::problem::{Kind, Problem};
 use super::upload;
@@ -36,13 +35,13 @@ impl Front {
     /// The service of a connection from `peer`.
     pub(super) fn answering(self: &Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
         let front = Arc::clone(self);
-        service_fn(move |request: Request<Incoming>| {
+        service_fn(move |request: Request<RequestBody>| {
             let front = Arc::clone(&front);
             async move { Ok::<_, Infallible>(front.answer(peer, request).await) }
         })
     }
 
-    async fn answer(&self, peer: IpAddr, request: Request<Incoming>) -> Response {
+    async fn answer(&self, peer: IpAddr, request: Request<RequestBody>) -> Response {
         // What comes behind a body of uncertain length is not taken for a request.
         let last = request.headers().contains_key(header::TRANSFER_ENCODING);
         let response = match bad_head(&request) {
@@ -57,7 +56,7 @@ impl Front {
         if last { with_close(response) } else { response }
     }
 
-    async fn answer_good(&self, peer: IpAddr, mut request: Request<Incoming>) -> Response {
+    async fn answer_good(&self, peer: IpAddr, mut request: Request<RequestBody>) -> Response {
         let client = self.app.limits.client(peer, &request);
         let entered = self.app.limits.enter(peer, client);
         let Some(task) = uploads_to(&request) else {

@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::activity::{Activity, AnswerBody, Phase, Watched};
+use super::activity::{Activity, AnswerBody, Phase, RequestBody, Watched};
 use super::client::Client;
 use super::shares::Full;
 use super::table::Table;
@@ -135,6 +135,7 @@ async fn answer<T, S>(
         if noted.take_announced() && request.headers().contains_key(TRANSFER_ENCODING) {
             request.extensions_mut().insert(TwoLengths);
         }
+        let request = request.map(|body| RequestBody::new(body, Arc::clone(&noted)));
         let (answered, noted) = (service.call(request), Arc::clone(&noted));
         async move { answered.await.map(|answer| answer.map(|body| AnswerBody::new(body, noted))) }
     });

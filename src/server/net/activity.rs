@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use axum::body::{Body, Bytes, HttpBody};
 use futures_util::task::AtomicWaker;
 use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::head::HeadScan;
@@ -51,6 +52,8 @@ pub(super) struct Activity {
     waker: AtomicWaker,
     /// Whether the head that is coming announces a length.
     announced: AtomicBool,
+    /// Whether something of the last request's body may still come.
+    unread: AtomicBool,
 }
 
 impl Activity {
@@ -63,6 +66,7 @@ impl Activity {
             resting: AtomicBool::new(false),
             waker: AtomicWaker::new(),
             announced: AtomicBool::new(false),
+            unread: AtomicBool::new(false),
         };
         activity.enter(Phase::Head);
         activity
@@ -80,10 +84,11 @@ impl Activity {
         self.waker.register(context.waker());
     }
 
-    /// Whether the connection is to rest: it has no request, and its last answer has left.
+    /// Whether the connection is to rest: it has no request, the last one was read, and its answer has left.
     pub(super) fn is_to_rest(&self) -> bool {
         self.resting.load(Relaxed)
             && self.stalled.load(Relaxed) == 0
+            && !self.unread.load(Relaxed)
             && self.phase.load(Relaxed) & 3 == Phase::Idle as u64
     }
 
@@ -224,6 +229,47 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// The body of a request. Until it was read to its end, or the next request is there, it is not known what comes on the connection.
+pub(in super::super) struct RequestBody {
+    body: Incoming,
+    activity: Arc<Activity>,
+}
+
+impl RequestBody {
+    pub(super) fn new(body: Incoming, activity: Arc<Activity>) -> Self {
+        activity.unread.store(!body.is_end_stream(), Relaxed);
+        Self { body, activity }
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if self.body.is_end_stream() {
+            self.activity.unread.store(false, Relaxed);
+        }
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -37,7 +37,6 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use hyper::Request;
-use hyper::body::Incoming;
 use hyper::service::Service;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -49,6 +48,7 @@ use self::table::Table;
 use super::config::ServerConfig;
 
 pub(super) use accept::TwoLengths;
+pub(super) use activity::RequestBody;
 pub use address::{AddressRange, AddressRangeError};
 pub(super) use client::{Client, client_address, is_proxy};
 pub use files::{keep_files_private, raise_file_limit};
@@ -59,9 +59,9 @@ pub use tls::TlsError;
 pub(super) use turns::Turns;
 
 /// What answers the requests of a connection.
-pub(super) trait Answers: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> {}
+pub(super) trait Answers: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible> {}
 
-impl<S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>> Answers for S {}
+impl<S: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>> Answers for S {}
 
 /// Serves until `shutdown` is ready and what is open then has ended or been cut. `answering` makes the service of a connection
 /// from the address at its other end.

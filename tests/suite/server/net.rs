@@ -314,7 +314,12 @@ fn connections_that_rested_go_on() {
     // Two requests at once, and one in pieces with a pause.
     let get = "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n";
     wires[0].send(format!("{get}{get}").as_bytes());
-    assert_eq!((wires[0].read_answer().unwrap().0, wires[0].read_answer().unwrap().0), (200, 200));
+    let mut both = String::new();
+    while both.matches("HTTP/1.1 200").count() < 2 || both.matches("\"ok\"").count() < 2 {
+        let mut piece = [0; 4096];
+        let bytes = wires[0].stream().read(&mut piece).unwrap();
+        both += std::str::from_utf8(&piece[..bytes]).unwrap();
+    }
     for piece in [&get[..7], &get[7..30], &get[30..]] {
         wires[1].send(piece.as_bytes());
         std::thread::sleep(Duration::from_millis(1300));
@@ -324,7 +329,7 @@ fn connections_that_rested_go_on() {
     wires[2].send(format!("{get}{}", &get[..9]).as_bytes());
     assert_eq!(wires[2].read_answer().unwrap().0, 200);
     std::thread::sleep(Duration::from_millis(1800));
-    wires[2].send(get[9..].as_bytes());
+    wires[2].send(&get.as_bytes()[9..]);
     assert_eq!(wires[2].read_answer().unwrap().0, 200);
     assert_eq!(server.records(&task()), 6);
     // One that rests does not keep the server from ending.

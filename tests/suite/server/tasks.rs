@@ -256,7 +256,7 @@ fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
     assert_eq!(taken(Some(PAST), Some(FUTURE)).json()["duplicate"], 1);
     server.shut_down();
     // Who retries what was acknowledged in time hears so; nothing new comes in with it.
-    put_before_its_end(data.path(), TaskSettings { expires: Some(PAST), ..TaskSettings::default() });
+    put_before_its_end(data.path(), &task(), &TaskSettings { expires: Some(PAST), ..TaskSettings::default() });
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.send(&task(), &body[..35]).json()["duplicate"], 1);
     for new in [&body[35..], &body] {
@@ -275,14 +275,10 @@ fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
 }
 
 /// Gives the task settings as they were given when their end was still to come: by a server for which it is.
-fn put_before_its_end(data: &std::path::Path, settings: TaskSettings) {
-    put_before_its_end_of(data, &task(), settings);
-}
-
-fn put_before_its_end_of(data: &std::path::Path, task: &Task, settings: TaskSettings) {
+fn put_before_its_end(data: &std::path::Path, task: &Task, settings: &TaskSettings) {
     let clock_skew = std::time::Duration::from_secs(FUTURE);
     let server = Running::start(ServerConfig { clock_skew, ..config(data) }, &[]);
-    assert!(server.put(task, &settings) < 300);
+    assert!(server.put(task, settings) < 300);
     server.shut_down();
 }
 
@@ -335,8 +331,8 @@ fn a_task_whose_retention_is_over_is_deleted() {
     let server = Running::start(config(data.path()), &[other_task()]);
     let settings = TaskSettings { expires: Some(PAST), ..TaskSettings::default() };
     server.shut_down();
-    put_before_its_end(data.path(), TaskSettings { retention: Some(60), ..settings.clone() });
-    put_before_its_end_of(data.path(), &other_task(), settings);
+    put_before_its_end(data.path(), &task(), &TaskSettings { retention: Some(60), ..settings.clone() });
+    put_before_its_end(data.path(), &other_task(), &settings);
     let server = Running::start(config(data.path()), &[]);
     let left = || server.get("/tasks").json()["tasks"].as_array().unwrap().len();
     let folder = data.path().join("tasks").join(task().digest().to_string());

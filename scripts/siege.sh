@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Attacks an aggregator from outside and from below: hostile connections, a thousand kills, flipped bits. At most a quarter of an hour on two
+# cores, when everything is compiled.
+#
+# usage: scripts/siege.sh [--short]     (a minute of the hostile connections, on the build of the tests)
+set -euo pipefail
+# shellcheck source=scripts/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+if [ "${1:-}" = --short ]; then
+    cargo build --quiet --bin ldp-pca --example siege
+    exec "$(target_directory)/debug/examples/siege" --short
+fi
+
+# TLS, so that unfinished handshakes are among the attacks.
+cargo build --release --features tls --bin ldp-pca --example siege
+"$(target_directory)/release/examples/siege"
+cargo test --features tls --test suite -- --ignored --nocapture a_hundred_kills
+cargo test --features tls --lib -- --ignored --nocapture ten_thousand_flips
