@@ -24,6 +24,8 @@ pub(super) enum StoreCommand {
     Export(Export),
     /// Add the tasks and reports of folders to another, each report once
     Merge(Merge),
+    /// Bring a deleted task back whose reports are not erased yet
+    Restore(Restore),
 }
 
 impl StoreCommand {
@@ -33,6 +35,7 @@ impl StoreCommand {
             Self::Repair(command) => command.run(),
             Self::Export(command) => command.run(),
             Self::Merge(command) => command.run(),
+            Self::Restore(command) => command.run(),
         }
     }
 }
@@ -172,18 +175,54 @@ fn left_out(lost: u64) -> String {
 /// The task whose digest begins so, or the only one.
 fn choose_task(folder: &Path, beginning: Option<&str>) -> Result<TaskDigest> {
     let tasks = maintenance::tasks(folder).map_err(|error| CliError::Failed(error.to_string()))?;
-    let beginning = beginning.unwrap_or_default();
+    choose(&tasks, beginning.unwrap_or_default(), "tasks", "--task")
+}
+
+/// The one of these whose digest begins so.
+fn choose(tasks: &[TaskDigest], beginning: &str, what: &str, how: &str) -> Result<TaskDigest> {
     let fitting: Vec<&TaskDigest> = tasks.iter().filter(|task| task.to_string().starts_with(beginning)).collect();
     match fitting[..] {
         [task] => Ok(*task),
         _ => {
             let all: Vec<String> = tasks.iter().map(ToString::to_string).collect();
             Err(CliError::Usage(format!(
-                "{} of the folder's tasks begin with '{beginning}': choose one with --task, of {}",
+                "{} of the folder's {what} begin with '{beginning}': choose one with {how}, of {}",
                 fitting.len(),
                 if all.is_empty() { "none".to_owned() } else { all.join(", ") }
             )))
         }
+    }
+}
+
+#[derive(Args)]
+pub(super) struct Restore {
+    /// The folder
+    folder: PathBuf,
+    /// The task's digest, or enough of its beginning
+    digest: String,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Restore {
+    fn run(self) -> Result<()> {
+        let failed = |error: ldp_pca::server::StoreError| CliError::Failed(error.to_string());
+        let deleted = maintenance::deleted(&self.folder).map_err(failed)?;
+        let mut tasks: Vec<TaskDigest> = deleted.into_iter().map(|(task, _)| task).collect();
+        tasks.sort();
+        tasks.dedup();
+        let task = match TaskDigest::from_hex(&self.digest) {
+            Some(task) => task,
+            None => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
+        };
+        let restored = maintenance::restore(&self.folder, task).map_err(failed)?;
+        self.format.print(&restored, |restored| {
+            let mut text = format!("task {}: {} reports are back\n", restored.task, grouped(restored.reports));
+            if restored.without_retention {
+                text += "  it has no retention any more: give it another one\n";
+            }
+            text
+        })
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) struct App {
     clock_skew: Duration,
     max_task_records: u64,
     max_task_bytes: u64,
+    /// How long the reports of a deleted task are kept.
+    pub(super) deletion_grace: Duration,
     /// Made when first asked for: the store alone knows which tasks there are. Each with the reports that it is of.
     collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
 }
@@ -118,6 +120,7 @@ impl App {
             clock_skew: config.clock_skew,
             max_task_records: config.max_task_records,
             max_task_bytes: config.max_task_bytes,
+            deletion_grace: config.deletion_grace,
             collections: RwLock::default(),
         }
     }

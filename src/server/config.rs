@@ -67,6 +67,9 @@ pub struct ServerConfig {
     /// How far devices' and operators' clocks may be off: so much earlier a task starts, so much later it expires. Default 60 seconds.
     #[serde(deserialize_with = "seconds")]
     pub clock_skew: Duration,
+    /// How long the reports of a deleted task are kept, so that it can be brought back; 0 erases them at once. Default 24 hours.
+    #[serde(deserialize_with = "seconds")]
+    pub deletion_grace: Duration,
     /// The longest that a body, a commit and a recovery may each take, and that an answer may wait for its reader. Default 30 seconds.
     #[serde(deserialize_with = "seconds")]
     pub request_timeout: Duration,
@@ -202,6 +205,7 @@ impl ServerConfig {
             issued_ids: true,
             range_check: true,
             clock_skew: Duration::from_secs(60),
+            deletion_grace: Duration::from_secs(24 * 3600),
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
             max_connections: 16_384,

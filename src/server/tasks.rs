@@ -19,7 +19,8 @@ use super::object;
 use super::observe::{Admission, RequestId};
 use super::origins::Origin;
 use super::problem::{Kind, Problem, excerpt};
-use super::store::{Put, StoreError, TaskSettings, date_of};
+use super::retention;
+use super::store::{Erase, Put, StoreError, TaskSettings, date_of};
 use super::tokens::Role;
 use crate::report::report_bytes;
 use crate::task::{MAX_TASK_BYTES, Task, TaskDigest};
@@ -125,27 +126,39 @@ pub(super) async fn put(
     Ok((status, Json(app.status(&*reports, reports.counts()))).into_response())
 }
 
-/// `DELETE /tasks/{id}`: with every byte of its reports.
+/// `DELETE /tasks/{id}`: its reports are erased after the grace, or with `now=true` at once.
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
     id: Result<UrlPath<String>, PathRejection>,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
     Extension(request): Extension<RequestId>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let who = app.tokens.check(&headers, Role::Admin)?;
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
+    let erase = read_erase(query)?;
     let present = app.store.task(digest);
     let store = Arc::clone(&app);
-    let deleted = spawn_blocking(move || store.store.delete(digest)).await;
+    let deleted = spawn_blocking(move || retention::delete(&store, digest, erase)).await;
     let deleted = deleted.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
-    app.forget(digest);
     if !deleted {
         return Err(Problem::unknown_task(&id));
     }
     let records = present.map_or(0, |task| task.counts().records);
     tracing::warn!(task = %digest, %who, request = request.as_str(), records, "task deleted");
     Ok(StatusCode::NO_CONTENT)
+}
+
+fn read_erase(query: Result<Query<Vec<(String, String)>>, QueryRejection>) -> Result<Erase, Problem> {
+    let bad = || Problem::new(Kind::BadQuery, "the query of a deletion is now=true, now=false or nothing");
+    let Query(query) = query.map_err(|_| bad())?;
+    match &query[..] {
+        [] => Ok(Erase::AfterGrace),
+        [(name, value)] if name == "now" && value == "false" => Ok(Erase::AfterGrace),
+        [(name, value)] if name == "now" && value == "true" => Ok(Erase::Now),
+        _ => Err(bad()),
+    }
 }
 
 /// How many ids are wanted.

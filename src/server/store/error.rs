@@ -20,6 +20,17 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
+    /// The disk is full.
+    #[error(
+        "the disk of {} is full ({}): delete a task that is not needed (DELETE /tasks/{{id}}?now=true), or make the disk larger; nothing else is wrong",
+        path.display(), cause(source)
+    )]
+    Full {
+        /// The folder of the store.
+        path: PathBuf,
+        /// What failed for want of room.
+        source: Box<StoreError>,
+    },
     /// Another server has the folder open.
     #[error("another server holds {}: stop it, or give this one a folder of its own", path.display())]
     Locked {
@@ -93,6 +104,11 @@ pub enum StoreError {
         "the store is to be a database, but this program was built without databases: build it with --features postgres, or leave the store out to use a folder"
     )]
     NoDatabases,
+}
+
+/// What the system said, without the remedy for other cases.
+fn cause(error: &StoreError) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 impl StoreError {

@@ -17,6 +17,10 @@ pub(in super::super) struct StoreMetrics {
     pub(in super::super) sealed_segments: Counter,
     /// Writes and syncs that the system refused.
     pub(in super::super) failed_writes: Counter,
+    /// Reports that the database had confirmed and no longer has.
+    pub(in super::super) missing_reports: Counter,
+    /// Snapshots that did not follow from the reports in the database.
+    pub(in super::super) dropped_snapshots: Counter,
 }
 
 impl Default for StoreMetrics {
@@ -28,6 +32,8 @@ impl Default for StoreMetrics {
             written_bytes: Counter::default(),
             sealed_segments: Counter::default(),
             failed_writes: Counter::default(),
+            missing_reports: Counter::default(),
+            dropped_snapshots: Counter::default(),
         }
     }
 }
@@ -51,6 +57,16 @@ impl StoreMetrics {
         );
         store.register("sealed_segments", "Segments sealed", self.sealed_segments.clone());
         store.register("failed_writes", "Writes and syncs that the system refused", self.failed_writes.clone());
+        store.register(
+            "missing_reports",
+            "Reports that the database had confirmed and no longer has",
+            self.missing_reports.clone(),
+        );
+        store.register(
+            "dropped_snapshots",
+            "Snapshots that did not follow from the reports in the database",
+            self.dropped_snapshots.clone(),
+        );
     }
 }
 
@@ -76,6 +92,8 @@ mod tests {
             "ldp_pca_store_written_bytes_total 245",
             "ldp_pca_store_sealed_segments_total 0",
             "ldp_pca_store_failed_writes_total 0",
+            "ldp_pca_store_missing_reports_total 0",
+            "ldp_pca_store_dropped_snapshots_total 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }

@@ -49,14 +49,39 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// Adds a task, or gives one that is there other settings. Durable when it returns.
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError>;
 
-    /// Deletes a task and every byte of its reports; `false` when there was none. Commits that wait are refused.
-    fn delete(&self, digest: TaskDigest) -> Result<bool, StoreError>;
+    /// Deletes a task; `false` when there was none. Commits that wait are refused.
+    fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError>;
+
+    /// The tasks that were deleted and whose reports are still there.
+    fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError>;
+
+    /// Erases every byte of one of them.
+    fn erase(&self, task: &DeletedTask) -> Result<(), StoreError>;
 
     /// Whether reports can be stored now; if not, why. It tries.
     fn check(&self) -> Result<(), String>;
 
     /// Finishes what waits, refuses what comes, and gives the store free.
     fn close(&self);
+}
+
+/// What becomes of the reports of a task that is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Erase {
+    /// Every byte of them is erased, and of those that were deleted before under the same digest.
+    Now,
+    /// They are among [`ReportStore::deleted`].
+    AfterGrace,
+}
+
+/// A task that was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct DeletedTask {
+    pub(super) digest: TaskDigest,
+    /// What tells it from others of the same digest.
+    pub(super) key: u64,
+    /// When, in seconds since 1970.
+    pub(super) since: u64,
 }
 
 /// The reports of one task.
@@ -152,9 +177,9 @@ pub(super) enum CommitError {
     /// The disk or the database refused.
     #[error("the store cannot write: {0}")]
     Write(String),
-    /// The answer to a commit was lost: the batch is there or not. If it is, it will be counted.
+    /// A sync failed, or the answer to a commit was lost: the batch is there or not. If it is, it will be counted, at the
+    /// latest when the store is opened again.
     #[error("the store did not say whether it has the reports: {0}")]
-    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "a folder always says"))]
     Unknown(String),
     /// The server stops, or the task was deleted.
     #[error("the store is closed")]

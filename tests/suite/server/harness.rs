@@ -186,6 +186,14 @@ impl Serving {
         assert!(sent.success());
     }
 
+    /// Waits until it writes this to standard error, and kills it.
+    pub fn log_until(mut self, text: &str) {
+        let mut lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains(text)), "it never says '{text}'");
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// What it has written to standard error when it is over.
     pub fn log(mut self) -> String {
         self.child.kill().unwrap();

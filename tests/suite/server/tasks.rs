@@ -1,13 +1,17 @@
 //! Tasks that come, change and go, and who may make them do so.
 
 use std::fs;
+use std::time::Duration;
 
 use ldp_pca::server::{Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
 use ldp_pca::task::Task;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use super::harness::{ADMIN, Answer, COLLECTOR, Running, bytes_of, config, other_task, path, put_body, reports, task};
+use super::harness::{
+    ADMIN, Answer, COLLECTOR, Running, Serving, bytes_of, config, get, other_task, path, put_body, reports, task,
+};
+use crate::support::Folder;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 /// 2001 and 2096.
@@ -50,7 +54,10 @@ fn a_deleted_task_is_gone_with_every_byte_and_can_begin_anew() {
     let body = bytes_of(&reports(&task(), 2, 3));
     server.send(&task(), &body);
     assert_eq!(server.get(&path(&task(), "/recovery?rank=2")).json()["records"], 3);
-    let deleted = server.administer("DELETE", &path(&task(), ""), b"");
+    for query in ["?now", "?now=1", "?now=true&now=true", "?then=true"] {
+        server.administer("DELETE", &path(&task(), query), b"").assert_problem(400, "bad-query", &["now=true"]);
+    }
+    let deleted = server.administer("DELETE", &path(&task(), "?now=true"), b"");
     assert_eq!((deleted.status, deleted.body.len()), (204, 0));
     for rest in ["", "/status", "/recovery?rank=2", "/events?rank=1"] {
         server.get(&path(&task(), rest)).assert_problem(404, "unknown-task", &[]);
@@ -59,6 +66,7 @@ fn a_deleted_task_is_gone_with_every_byte_and_can_begin_anew() {
     server.administer("DELETE", &path(&task(), ""), b"").assert_problem(404, "unknown-task", &[]);
     server.administer("DELETE", "/tasks/xyz", b"").assert_problem(404, "unknown-task", &["'xyz'"]);
     assert!(!data.path().join("tasks").join(task().digest().to_string()).exists());
+    assert!(!data.path().join("deleted").exists());
     assert_eq!(server.get("/tasks").json()["tasks"], json!([other_task().digest().to_string()]));
     assert_eq!(server.put(&task(), &TaskSettings::default()), 201);
     assert_eq!(server.records(&task()), 0);
@@ -276,7 +284,7 @@ fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
 
 /// Gives the task settings as they were given when their end was still to come: by a server for which it is.
 fn put_before_its_end(data: &std::path::Path, task: &Task, settings: &TaskSettings) {
-    let clock_skew = std::time::Duration::from_secs(FUTURE);
+    let clock_skew = Duration::from_secs(FUTURE);
     let server = Running::start(ServerConfig { clock_skew, ..config(data) }, &[]);
     assert!(server.put(task, settings) < 300);
     server.shut_down();
@@ -326,21 +334,51 @@ fn a_dry_run_tells_the_change_and_makes_none() {
 }
 
 #[test]
-fn a_task_whose_retention_is_over_is_deleted() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[other_task()]);
-    let settings = TaskSettings { expires: Some(PAST), ..TaskSettings::default() };
+fn the_reports_of_a_deleted_task_are_kept_for_a_while_unless_there_is_no_grace() {
+    let folder = Folder::new();
+    let kept = || fs::read_dir(folder.path("data/deleted")).map_or(0, Iterator::count);
+    let server = Running::start(config(&folder.path("data")), &[task()]);
+    let body = bytes_of(&reports(&task(), 3, 30));
+    server.send(&task(), &body);
+    assert_eq!(server.administer("DELETE", &path(&task(), ""), b"").status, 204);
+    server.get(&path(&task(), "/status")).assert_problem(404, "unknown-task", &[]);
+    server.administer("DELETE", &path(&task(), ""), b"").assert_problem(404, "unknown-task", &[]);
+    assert_eq!(kept(), 1);
     server.shut_down();
-    put_before_its_end(data.path(), &task(), &TaskSettings { retention: Some(60), ..settings.clone() });
-    put_before_its_end(data.path(), &other_task(), &settings);
-    let server = Running::start(config(data.path()), &[]);
-    let left = || server.get("/tasks").json()["tasks"].as_array().unwrap().len();
-    let folder = data.path().join("tasks").join(task().digest().to_string());
-    // It looks when it starts. The task leaves the list first, then the disk.
-    let gone = (0..1000).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        left() == 1 && !folder.exists()
-    });
-    assert!(gone);
-    assert_eq!(server.get(&path(&other_task(), "")).status, 200, "without retention it is kept");
+    // A start erases nothing at once.
+    Running::start(config(&folder.path("data")), &[]).shut_down();
+    let digest = task().digest().to_string();
+    let unknown = folder.run("store restore data 0000");
+    assert!(
+        unknown.stderr.contains("0 of the folder's deleted tasks") && unknown.stderr.contains(&digest),
+        "{unknown:?}"
+    );
+    let restored = folder.run(&format!("store restore data {} --json", &digest[..8])).json();
+    assert_eq!((&restored["reports"], &restored["task"]), (&json!(30), &json!(digest)));
+    let server = Running::start(config(&folder.path("data")), &[]);
+    assert_eq!(server.send(&task(), &body).json()["duplicate"], 30);
+    // What was deleted goes with `now`, too.
+    server.administer("DELETE", &path(&task(), ""), b"");
+    assert_eq!(server.administer("DELETE", &path(&task(), "?now=true"), b"").status, 204);
+    assert_eq!(kept(), 0);
+    server.shut_down();
+    let at_once = ServerConfig { deletion_grace: Duration::ZERO, ..config(&folder.path("data")) };
+    let server = Running::start(at_once, &[task()]);
+    server.send(&task(), &body);
+    assert_eq!(server.administer("DELETE", &path(&task(), ""), b"").status, 204);
+    assert_eq!(kept(), 0);
+}
+
+#[test]
+fn one_reading_of_the_clock_deletes_no_task_and_is_told_of() {
+    let data = tempdir().unwrap();
+    let folder = data.path().join("data");
+    let over = TaskSettings { expires: Some(PAST), retention: Some(60), ..TaskSettings::default() };
+    put_before_its_end(&folder, &task(), &over);
+    // It looks when it starts.
+    let server = Serving::start(&["--data", folder.to_str().unwrap()]);
+    assert_eq!(get(server.address, &path(&task(), "/status")).status, 200);
+    server.log_until("retention is over by the clock");
+    let server = Running::start(config(&folder), &[]);
+    assert_eq!(server.get(&path(&task(), "/status")).status, 200);
 }

@@ -21,6 +21,8 @@ pub(super) trait Disk: Send + Sync + 'static {
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
     /// Puts a file under another name, in the place of any that is there.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Puts a folder, with all in it, in another place that is free.
+    fn move_folder(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes a folder, and those above it, unless it is there.
@@ -53,6 +55,9 @@ pub(super) trait DiskFile: Send + 'static {
     fn set_length(&mut self, length: u64) -> io::Result<()>;
     /// Waits until content and length are on the disk.
     fn sync(&mut self) -> io::Result<()>;
+    /// Forgets what memory has of the file, where the system can: it may have what a failed sync did not bring to the
+    /// disk, and take it for written.
+    fn reread(&mut self) -> io::Result<()>;
 }
 
 /// The machine's own.
@@ -69,6 +74,10 @@ impl Disk for SystemDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn move_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
 
@@ -212,6 +221,18 @@ impl DiskFile for SystemFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reread(&mut self) -> io::Result<()> {
+        // Only what is written is forgotten.
+        self.file.sync_data()?;
+        Ok(rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reread(&mut self) -> io::Result<()> {
         self.file.sync_data()
     }
 }

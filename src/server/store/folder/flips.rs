@@ -21,7 +21,7 @@ use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 use crate::report::Report;
 use crate::schema::Schema;
-use crate::server::store::{ReportStore, TaskSettings};
+use crate::server::store::{Erase, ReportStore, TaskSettings};
 use crate::task::{Folds, Task};
 
 /// How a server left a folder.
@@ -90,7 +90,7 @@ impl Whole {
             store.put(task.clone(), TaskSettings::default()).unwrap();
             reports.chunks(7).for_each(|reports| _ = commit(&store, task, reports));
         }
-        store.delete(gone.digest()).unwrap();
+        store.delete(gone.digest(), Erase::Now).unwrap();
         drop(store);
         let store = FolderStore::open(root.path(), &[], options()).unwrap();
         for (task, settings, known) in &mut tasks {

@@ -71,6 +71,9 @@ const CHANGES: &str = "store.sqlite-changes";
 /// What a transaction may end with.
 pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
+/// In the place of a time: the reports of a deleted task are erased at once.
+pub(super) const AT_ONCE: u64 = 1;
+
 /// The database.
 pub(super) struct Manifest {
     pub(super) path: PathBuf,
@@ -142,16 +145,16 @@ impl Manifest {
     pub(super) fn put(&self, task: TaskDigest, settings: &TaskSettings) -> Result<(), StoreError> {
         let settings = serde_json::to_string(settings).map_err(|source| StoreError::manifest(&self.path, source))?;
         self.transact(task, |transaction| {
-            let new = StoredTask { digest: *task.as_bytes(), settings: String::new(), created: now(), deleted: false };
+            let new = StoredTask { digest: *task.as_bytes(), settings: String::new(), created: now(), deleted_at: 0 };
             let known = StoredTask::find(transaction, task)?.unwrap_or(new);
             Ok(StoredTask { settings, ..known }.write(transaction)?)
         })
     }
 
     /// Notes that a task is being deleted, so that the next start finishes it.
-    pub(super) fn bury(&self, task: TaskDigest) -> Result<(), StoreError> {
+    pub(super) fn bury(&self, task: TaskDigest, at: u64) -> Result<(), StoreError> {
         self.transact(task, |transaction| match StoredTask::find(transaction, task)? {
-            Some(known) => Ok(StoredTask { deleted: true, ..known }.write(transaction)?),
+            Some(known) => Ok(StoredTask { deleted_at: at, ..known }.write(transaction)?),
             None => Ok(()),
         })
     }
@@ -241,9 +244,9 @@ impl Manifest {
         let _ = self.hold().connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
     }
 
-    /// Whether a task is there, being deleted or not.
-    pub(super) fn is_deleted(&self, task: TaskDigest) -> Result<Option<bool>, StoreError> {
-        self.read(|connection| Ok(StoredTask::find(connection, task)?.map(|row| row.deleted)))
+    /// When the deletion of a task began that is there; 0 if it did not.
+    pub(super) fn deleted_at(&self, task: TaskDigest) -> Result<Option<u64>, StoreError> {
+        self.read(|connection| Ok(StoredTask::find(connection, task)?.map(|row| row.deleted_at)))
     }
 
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
@@ -348,6 +351,6 @@ fn put_snapshot(transaction: &Transaction<'_>, aggregate: &Aggregate) -> rusqlit
 }
 
 /// Seconds since 1970.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! format                           "ldp-pca store 3"
 //! lock                             held while a server has the folder open
+//! reserve                          room for a start and a deletion on a full disk (`reserve`)
 //! store.sqlite                     tasks, settings, sealed segments with their ids, and their sum (`manifest`)
 //! store.sqlite-changes             how often the manifest was changed
 //! tasks/<digest>/task.json         the task, canonical
@@ -10,6 +11,7 @@
 //! tasks/<digest>/<number>.open     the segment that is written: a Parquet file without its footer (`segment`)
 //! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
 //! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
+//! deleted/<digest>.<seconds>/      a task that was deleted then, with its settings, until its grace is over (`deletion`)
 //! ```
 //!
 //! A report is acknowledged after it was written and the disk said so (`writer`). Whatever waits when the disk becomes
@@ -21,6 +23,7 @@
 //! the acknowledged reports are counted elsewhere too.
 
 mod acknowledged;
+mod deletion;
 #[cfg(target_os = "linux")]
 mod direct;
 mod disk;
@@ -29,6 +32,7 @@ pub mod maintenance;
 mod manifest;
 mod parquet;
 mod place;
+mod reserve;
 mod rows;
 mod scan;
 mod segment;
@@ -42,6 +46,8 @@ mod writer;
 #[cfg(test)]
 mod damaged;
 #[cfg(test)]
+mod failing;
+#[cfg(test)]
 mod flips;
 #[cfg(test)]
 mod model;
@@ -51,7 +57,7 @@ mod simulated;
 mod speed;
 
 use std::collections::BTreeMap;
-use std::io::{self, IoSlice};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -59,10 +65,10 @@ use self::acknowledged::{Acknowledged, AcknowledgedFile, Told};
 use self::disk::{Disk, SystemDisk, read_small, write_small};
 use self::manifest::Manifest;
 use self::place::Place;
-use self::segment::SegmentFile;
+use self::reserve::Reserve;
 use self::task::FolderTask;
 use super::queue::hold;
-use super::{Damage, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
+use super::{Damage, DeletedTask, Erase, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
 use crate::report::report_bytes;
 use crate::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
@@ -71,9 +77,6 @@ pub(super) const FORMAT: &str = "ldp-pca store 3";
 
 /// What it said before; a start goes on with such a folder and makes it one of this format.
 const OLD_FORMAT: &str = "ldp-pca store 2";
-
-/// Bytes that [`FolderStore::check`] writes.
-const PROBE_BYTES: usize = 64 << 10;
 
 /// How a folder is written.
 #[derive(Clone, Debug)]
@@ -86,13 +89,21 @@ pub(in crate::server) struct FolderOptions {
     pub(in crate::server) segment_bytes: u64,
     /// Reports of a segment from which it is sealed. Default 131,072.
     pub(in crate::server) segment_reports: u64,
+    /// Bytes that are kept free for a start and a deletion on a full disk; none with 0. Default 16 MiB.
+    pub(in crate::server) reserve_bytes: u64,
     /// Where the store keeps its figures.
     pub(in crate::server) metrics: StoreMetrics,
 }
 
 impl Default for FolderOptions {
     fn default() -> Self {
-        Self { queue: 4096, segment_bytes: 256 << 20, segment_reports: 1 << 17, metrics: StoreMetrics::default() }
+        Self {
+            queue: 4096,
+            segment_bytes: 256 << 20,
+            segment_reports: 1 << 17,
+            reserve_bytes: 16 << 20,
+            metrics: StoreMetrics::default(),
+        }
     }
 }
 
@@ -105,6 +116,7 @@ pub(in crate::server) struct FolderStore {
     tasks: RwLock<BTreeMap<TaskDigest, Arc<FolderTask>>>,
     /// Held while a task is added, changed or deleted, so that requests need not wait for the disk.
     changes: Mutex<()>,
+    reserve: Reserve,
     lock: Mutex<Option<Box<dyn Send + Sync>>>,
     /// As it was found.
     age: Age,
@@ -132,8 +144,12 @@ impl FolderStore {
         disk.make_folder(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
         let lock = Mutex::new(Some(disk.lock(root)?));
         let age = read_format(&*disk, root)?;
-        let manifest = Arc::new(Manifest::open(&*disk, &root.join("store.sqlite"), age)?);
-        manifest.count_changes(&*disk)?;
+        let reserve = Reserve::new(&disk, root, options.reserve_bytes);
+        let manifest = reserve.with(|| {
+            let manifest = Manifest::open(&*disk, &root.join("store.sqlite"), age)?;
+            manifest.count_changes(&*disk)?;
+            Ok(manifest)
+        })?;
         if let Some(doubt) = &manifest.doubt {
             tracing::warn!("{doubt}");
         }
@@ -141,9 +157,10 @@ impl FolderStore {
             disk,
             root: root.to_owned(),
             options,
-            manifest,
+            manifest: Arc::new(manifest),
             tasks: RwLock::default(),
             changes: Mutex::default(),
+            reserve,
             lock,
             age,
         };
@@ -157,6 +174,7 @@ impl FolderStore {
                 store.put(task.clone(), TaskSettings::default())?;
             }
         }
+        store.reserve.keep();
         Ok(store)
     }
 
@@ -164,15 +182,19 @@ impl FolderStore {
     fn open_tasks(&self) -> Result<(), StoreError> {
         let mut known = Vec::new();
         for row in self.manifest.tasks()? {
-            if row.deleted {
-                self.finish_deletion(row.digest)?;
+            known.push(row.digest);
+            if row.is_deleted() {
+                match self.reserve.with(|| self.finish_deletion(row.digest, row.deleted_at)) {
+                    Ok(()) => tracing::warn!(task = %row.digest, "a deletion that was cut short is finished"),
+                    Err(error) => tracing::warn!(task = %row.digest, %error, "a deletion cannot be finished now"),
+                }
                 continue;
             }
             let task = read_task(&*self.disk, &self.folder(row.digest), row.digest)?;
-            let task = FolderTask::open(self.place(task)?, row.settings)?;
+            let open = || FolderTask::open(self.place(task.clone())?, row.settings.clone());
+            let task = self.reserve.with(open)?;
             warn_of(&task.damage(), row.digest);
             self.add(task);
-            known.push(row.digest);
         }
         let folder = self.root.join("tasks");
         for name in self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
@@ -184,45 +206,29 @@ impl FolderStore {
         Ok(())
     }
 
-    /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are
-    /// somebody's mistake.
-    fn sweep(&self, digest: TaskDigest) -> Result<(), StoreError> {
-        let folder = self.folder(digest);
-        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
-        let is_segment = |name: &String| {
-            matches!(
-                SegmentFile::of_name(name),
-                Some(SegmentFile::Open(_) | SegmentFile::Sealed(_) | SegmentFile::Damaged)
-            )
-        };
-        if names.iter().any(is_segment) {
-            let problem = format!("it does not tell of task {digest}, which has reports in {}", folder.display());
-            return Err(StoreError::manifest(&self.manifest.path, problem));
+    fn put_task(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
+        let _change = hold(&self.changes);
+        let digest = task.digest();
+        if let Some(task) = self.find(digest) {
+            self.manifest.put(digest, &settings)?;
+            task.configure(settings);
+            return Ok(Put::Updated);
         }
-        self.remove_folder(digest)
-    }
-
-    fn finish_deletion(&self, digest: TaskDigest) -> Result<(), StoreError> {
-        self.remove_folder(digest)?;
-        self.manifest.forget(digest)
-    }
-
-    fn remove_folder(&self, digest: TaskDigest) -> Result<(), StoreError> {
+        if let Some(at @ 1..) = self.manifest.deleted_at(digest)? {
+            self.finish_deletion(digest, at)?;
+        }
+        // The manifest tells of a task once its folder is complete.
         let folder = self.folder(digest);
-        let remove = || {
-            let names = match self.disk.list(&folder) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                names => names?,
-            };
-            for name in names {
-                self.disk.remove(&folder.join(name))?;
-            }
-            // Or files might come back without the folder's row in the manifest.
-            self.disk.sync_folder(&folder)?;
-            self.disk.remove_folder(&folder)?;
-            self.disk.sync_folder(&self.root.join("tasks"))
-        };
-        remove().map_err(|error| StoreError::io("delete", &folder, error))
+        let made = self
+            .disk
+            .make_folder(&folder)
+            .and_then(|()| write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes()));
+        let made = made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks")));
+        made.map_err(|error| StoreError::io("make", &folder, error))?;
+        AcknowledgedFile::create(&*self.disk, &folder, digest, Acknowledged::default())?;
+        self.manifest.put(digest, &settings)?;
+        self.add(FolderTask::open(self.place(task)?, settings)?);
+        Ok(Put::Created)
     }
 
     fn find(&self, digest: TaskDigest) -> Option<Arc<FolderTask>> {
@@ -263,52 +269,28 @@ impl ReportStore for FolderStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        let _change = hold(&self.changes);
-        let digest = task.digest();
-        if let Some(task) = self.find(digest) {
-            self.manifest.put(digest, &settings)?;
-            task.configure(settings);
-            return Ok(Put::Updated);
-        }
-        if self.manifest.is_deleted(digest)? == Some(true) {
-            self.finish_deletion(digest)?;
-        }
-        // The manifest tells of a task once its folder is complete.
-        let folder = self.folder(digest);
-        let made = self
-            .disk
-            .make_folder(&folder)
-            .and_then(|()| write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes()));
-        let made = made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks")));
-        made.map_err(|error| StoreError::io("make", &folder, error))?;
-        AcknowledgedFile::create(&*self.disk, &folder, digest, Acknowledged::default())?;
-        self.manifest.put(digest, &settings)?;
-        self.add(FolderTask::open(self.place(task)?, settings)?);
-        Ok(Put::Created)
+        self.reserve.explain(self.put_task(task, settings))
     }
 
-    fn delete(&self, digest: TaskDigest) -> Result<bool, StoreError> {
-        let _change = hold(&self.changes);
-        let Some(task) = self.find(digest) else { return Ok(false) };
-        self.manifest.bury(digest)?;
-        self.tasks.write().unwrap_or_else(PoisonError::into_inner).remove(&digest);
-        task.close();
-        // Should this fail, the next start finishes it.
-        self.finish_deletion(digest)?;
-        Ok(true)
+    fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
+        let deleted = self.reserve.with(|| self.delete_task(digest, erase));
+        self.reserve.keep();
+        deleted
+    }
+
+    fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
+        deletion::deleted(&*self.disk, &self.root)
+    }
+
+    fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
+        self.erase_task(task)
     }
 
     fn check(&self) -> Result<(), String> {
-        let path = self.root.join("probe.tmp");
-        let probe = || {
-            let mut file = self.disk.create(&path)?;
-            file.write_at(&mut [IoSlice::new(&[0x5a; PROBE_BYTES])], 0)?;
-            file.sync()
-        };
-        let probed = probe();
-        // What is left of it is written over by the next.
-        let _ = self.disk.remove(&path);
-        probed.map_err(|error: io::Error| StoreError::io("write", &path, error).to_string())
+        let probed = self.reserve.probe().map_err(|error| StoreError::io("write", &self.root, error));
+        self.reserve.explain(probed).map_err(|error| error.to_string())?;
+        self.reserve.keep();
+        Ok(())
     }
 
     fn close(&self) {

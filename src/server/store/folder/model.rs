@@ -21,14 +21,14 @@ use crate::record::Bounding;
 use crate::report::Report;
 use crate::schema::Schema;
 use crate::server::limits::Share;
-use crate::server::store::{Batch, CommitError, Committed, Put, ReportStore, TaskSettings};
+use crate::server::store::{Batch, CommitError, Committed, Erase, Put, ReportStore, TaskSettings};
 use crate::task::{Folds, Task, TaskDigest};
 
 /// Simulated lives of a store, and what happens in each.
 const LIVES: u64 = 150;
 const STEPS: usize = 80;
 
-fn tasks() -> Vec<Task> {
+pub(super) fn tasks() -> Vec<Task> {
     let task = |dimension| {
         let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 8, cap: 1 };
         let schema = Schema::numeric(dimension).unwrap();
@@ -63,7 +63,7 @@ struct Expected {
     settings: TaskSettings,
     /// Acknowledged, by id.
     counted: BTreeMap<[u8; 16], Report>,
-    /// Refused because of the disk, or not answered: after a restart they may be there, and a retry finds out.
+    /// Nobody said whether they were stored: after a restart they may be there, and a retry finds out.
     doubtful: BTreeMap<[u8; 16], Report>,
 }
 
@@ -99,7 +99,7 @@ impl Life {
     }
 
     fn options() -> FolderOptions {
-        FolderOptions { queue: 8, segment_reports: 7, ..FolderOptions::default() }
+        FolderOptions { queue: 8, segment_reports: 7, reserve_bytes: 0, ..FolderOptions::default() }
     }
 
     fn disk(&self) -> Arc<dyn Disk> {
@@ -146,6 +146,7 @@ impl Life {
 
     fn reopen(&mut self) {
         self.store = None;
+        self.machine.fail(0, 0);
         if self.machine.has_stopped() {
             self.restart_machine();
         }
@@ -177,7 +178,7 @@ impl Life {
                 match self.runtime.block_on(task.commit(batch(std::slice::from_ref(&report)))) {
                     Ok(_) => drop(expected.counted.insert(id, report)),
                     Err(CommitError::Quota { .. }) => {}
-                    Err(CommitError::Write(_)) => drop(expected.doubtful.insert(id, report)),
+                    Err(CommitError::Write(_) | CommitError::Unknown(_)) => drop(expected.doubtful.insert(id, report)),
                     Err(error) => panic!("{error}"),
                 }
             }
@@ -205,13 +206,17 @@ impl Life {
         match self.rng.random_range(0..100) {
             0..55 => self.upload(),
             55..63 => self.put(),
-            63..67 => self.delete(),
+            63..66 => self.delete(),
+            66 => self.erase(),
             67..77 => self.reopen(),
             77..80 => self.machine.set_room(self.rng.random_range(0..400)),
-            80..85 => self.machine.set_room(u64::MAX),
+            80..83 => self.machine.set_room(u64::MAX),
+            83..85 => self.machine.fail(self.rng.random_range(0..4), self.rng.random_range(0..3)),
             85..88 => {
+                let failures = self.machine.failures();
                 let check = self.store().check();
-                assert!(check.is_ok() || self.machine.has_stopped() || self.machine.is_full());
+                let failed = self.machine.failures() > failures;
+                assert!(check.is_ok() || self.machine.has_stopped() || self.machine.is_full() || failed);
             }
             _ => self.machine.stop_after(self.rng.random_range(0..120)),
         }
@@ -244,6 +249,8 @@ impl Life {
             })
             .filter(|reports| !reports.is_empty())
             .collect();
+        let failures = self.machine.failures();
+        let failed = || self.machine.failures() > failures;
         let outcomes = self.runtime.block_on(join_all(batches.iter().map(|reports| place.commit(batch(reports)))));
         for (reports, outcome) in batches.into_iter().zip(outcomes) {
             let new: BTreeMap<[u8; 16], Report> = reports
@@ -266,8 +273,10 @@ impl Life {
                     assert_eq!(records, expected.counted.len() as u64);
                     assert!(records + new.len() as u64 > limit && !new.is_empty());
                 }
-                Err(CommitError::Write(_)) => {
-                    assert!(self.machine.has_stopped() || self.machine.is_full());
+                // None of it is there, whatever happens next.
+                Err(CommitError::Write(_)) => assert!(self.machine.has_stopped() || self.machine.is_full() || failed()),
+                Err(CommitError::Unknown(_)) => {
+                    assert!(self.machine.has_stopped() || failed());
                     expected.doubtful.extend(new);
                 }
                 Err(error) => panic!("{error}"),
@@ -281,6 +290,7 @@ impl Life {
         let max_records = self.rng.random_bool(0.3).then(|| self.rng.random_range(0..60));
         let settings = TaskSettings { max_records, ..TaskSettings::default() };
         let known = self.expected.contains_key(&digest) && !self.in_doubt.contains(&digest);
+        let failures = self.machine.failures();
         match self.store().put(task, settings.clone()) {
             Ok(put) => {
                 assert!(known == (put == Put::Updated) || self.in_doubt.contains(&digest));
@@ -288,7 +298,8 @@ impl Life {
                 self.expected.entry(digest).or_default().settings = settings;
             }
             Err(_) => {
-                assert!(self.machine.has_stopped() || self.machine.is_full());
+                let failed = self.machine.failures() > failures;
+                assert!(self.machine.has_stopped() || self.machine.is_full() || failed);
                 if known {
                     self.unsure_settings.insert(digest)
                 } else {
@@ -301,16 +312,30 @@ impl Life {
     fn delete(&mut self) {
         let digest = self.some_task().digest();
         let known = self.expected.contains_key(&digest);
-        match self.store().delete(digest) {
+        let failures = self.machine.failures();
+        let erase = if self.rng.random_bool(0.5) { Erase::Now } else { Erase::AfterGrace };
+        match self.store().delete(digest, erase) {
             Ok(deleted) => {
-                assert_eq!(deleted, known);
+                assert!(deleted == known || deleted && erase == Erase::Now);
                 self.expected.remove(&digest);
-                assert!(!deleted || !self.machine.holds_below(&Path::new("/data/tasks").join(digest.to_string())));
+                assert!(!known || !self.machine.holds_below(&Path::new("/data/tasks").join(digest.to_string())));
             }
             Err(_) => {
-                assert!(self.machine.has_stopped());
-                self.in_doubt.insert(digest);
+                let failed = self.machine.failures() > failures;
+                assert!(self.machine.has_stopped() || self.machine.is_full() || failed);
+                if known && self.store().task(digest).is_none() {
+                    self.in_doubt.insert(digest);
+                }
             }
+        }
+    }
+
+    /// What was deleted is erased, whatever else of its digest there is.
+    fn erase(&mut self) {
+        let Ok(deleted) = self.store().deleted() else { return assert!(self.machine.has_stopped()) };
+        for task in deleted {
+            let erased = self.store().erase(&task);
+            assert!(erased.is_ok() || self.machine.has_stopped());
         }
     }
 }

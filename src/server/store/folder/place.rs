@@ -76,6 +76,7 @@ impl Place {
             SegmentFile::Temporary | SegmentFile::Damaged => unreachable!("no segment"),
         };
         let mut source = self.disk.open(&path).map_err(|error| StoreError::io("read", &path, error))?;
+        source.reread().map_err(|error| StoreError::io("read", &path, error))?;
         let mut ids = IdsChecksum::default();
         let scanned = self.scan(&mut *source, file, &path, &mut |found| {
             ids.add(&[found.bytes], self.report_bytes);
@@ -159,7 +160,7 @@ impl Place {
         let temporary = temporary_path(&self.folder, number);
         let segment = Segment::create(&*self.disk, &self.folder, number, temporary);
         let mut segment = segment.map_err(|error| StoreError::io("write", path, error))?;
-        self.scan(source, file, path, &mut |found| segment.append(&[found.bytes], self.report_bytes))?;
+        self.scan(source, file, path, &mut |found| Ok(segment.append(&[found.bytes], self.report_bytes)?))?;
         Ok(segment)
     }
 }

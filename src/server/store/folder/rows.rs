@@ -12,8 +12,15 @@ use crate::task::TaskDigest;
 pub(super) struct TaskRow {
     pub(super) digest: TaskDigest,
     pub(super) settings: TaskSettings,
+    /// When its deletion began, in seconds since 1970; [`AT_ONCE`](super::manifest::AT_ONCE) if its reports are not kept for a while, 0 if it did not begin.
+    pub(super) deleted_at: u64,
+}
+
+impl TaskRow {
     /// Whether its deletion has begun.
-    pub(super) deleted: bool,
+    pub(super) fn is_deleted(&self) -> bool {
+        self.deleted_at > 0
+    }
 }
 
 /// A sealed segment.
@@ -45,13 +52,13 @@ pub(super) struct StoredTask {
     pub(super) digest: [u8; 32],
     pub(super) settings: String,
     pub(super) created: u64,
-    pub(super) deleted: bool,
+    pub(super) deleted_at: u64,
 }
 
 impl StoredTask {
     /// A row as it is found.
     pub(super) fn copy(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { digest: row.get(0)?, settings: row.get(1)?, created: row.get(2)?, deleted: row.get(3)? })
+        Ok(Self { digest: row.get(0)?, settings: row.get(1)?, created: row.get(2)?, deleted_at: row.get(3)? })
     }
 
     /// A row, if it is as it was written.
@@ -73,14 +80,14 @@ impl StoredTask {
         transaction.execute(
             "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (digest) DO UPDATE SET settings = ?2, created = ?3, deleted = ?4, checksum = ?5",
-            params![self.digest, self.settings, self.created, self.deleted, self.checksum()],
+            params![self.digest, self.settings, self.created, self.deleted_at, self.checksum()],
         )?;
         Ok(())
     }
 
     fn checksum(&self) -> u32 {
         let row = RowChecksum::of("tasks").bytes(&self.digest).bytes(self.settings.as_bytes());
-        row.number(self.created).number(self.deleted.into()).finish()
+        row.number(self.created).number(self.deleted_at).finish()
     }
 
     /// The rows that are as they were written, of a database that may be damaged anywhere.
@@ -100,7 +107,7 @@ impl StoredTask {
             let select = "SELECT digest, settings, created, deleted FROM tasks NOT INDEXED";
             let _ = read(select, &|row| Ok(Self::copy(row)?));
             // Nothing says that these are as they were written. A deletion can be asked for again.
-            salvaged.retain(|row| !row.deleted);
+            salvaged.retain(|row| row.deleted_at == 0);
         } else {
             let _ = read(&format!("{SELECT_TASKS} NOT INDEXED"), &Self::read);
         }
@@ -109,7 +116,7 @@ impl StoredTask {
 
     pub(super) fn open(self) -> Result<TaskRow, Problem> {
         let settings = serde_json::from_str(&self.settings)?;
-        Ok(TaskRow { digest: TaskDigest::new(self.digest), settings, deleted: self.deleted })
+        Ok(TaskRow { digest: TaskDigest::new(self.digest), settings, deleted_at: self.deleted_at })
     }
 }
 

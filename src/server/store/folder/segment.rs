@@ -75,6 +75,23 @@ pub(super) fn damaged_path(disk: &dyn Disk, folder: &Path, number: u64) -> io::R
     Ok(folder.join(name))
 }
 
+/// Why reports were not appended.
+#[derive(Debug)]
+pub(super) enum NotAppended {
+    /// None of them is in the file.
+    Refused(io::Error),
+    /// They are in the file or not. The segment must be left.
+    Unknown(io::Error),
+}
+
+impl From<NotAppended> for io::Error {
+    fn from(error: NotAppended) -> Self {
+        match error {
+            NotAppended::Refused(error) | NotAppended::Unknown(error) => error,
+        }
+    }
+}
+
 /// A segment without its footer. Everything up to `length` is on the disk.
 pub(super) struct Segment {
     pub(super) number: u64,
@@ -85,8 +102,8 @@ pub(super) struct Segment {
     ids: IdsChecksum,
     /// Up to where room was taken, as zeros.
     room: u64,
-    /// Whether the file may hold bytes beyond `length`: a write failed, and so did its undoing.
-    torn: bool,
+    /// Whether nobody knows what the file holds beyond `length`. Then nothing more is written to it but its footer.
+    doubtful: bool,
     /// Whether it has its last name.
     renamed: bool,
 }
@@ -99,7 +116,7 @@ impl Segment {
         file.sync()?;
         disk.sync_folder(folder)?;
         let (length, ids) = (MAGIC.len() as u64, IdsChecksum::default());
-        Ok(Self { number, path, file, length, reports: 0, ids, room: 0, torn: false, renamed: false })
+        Ok(Self { number, path, file, length, reports: 0, ids, room: 0, doubtful: false, renamed: false })
     }
 
     /// Goes on with a file that holds reports with `ids` in good pages up to `length`. What is behind them is cut off, and
@@ -117,8 +134,8 @@ impl Segment {
             file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         }
         let reports = ids.count;
-        let mut segment = Self { number, path, file, length, reports, ids, room: 0, torn: true, renamed: false };
-        segment.restore()?;
+        let mut segment = Self { number, path, file, length, reports, ids, room: 0, doubtful: false, renamed: false };
+        segment.cut()?;
         Ok(segment)
     }
 
@@ -126,32 +143,27 @@ impl Segment {
         self.length
     }
 
-    /// Appends whole reports, given in runs of them. After `Ok` they are on the disk. After an error the file is cut
-    /// back to what it was, at the latest before the next write.
-    pub(super) fn append(&mut self, runs: &[&[u8]], report_bytes: usize) -> io::Result<()> {
-        self.restore()?;
+    /// Appends whole reports, given in runs of them. After `Ok` they are on the disk. A write that fails is undone. A
+    /// sync that fails cannot be: the system may have dropped what it could not write, and the next sync would say
+    /// nothing of it.
+    pub(super) fn append(&mut self, runs: &[&[u8]], report_bytes: usize) -> Result<(), NotAppended> {
         self.reserve(runs);
         let length: usize = runs.iter().map(|run| run.len()).sum();
-        self.torn = true;
         let written = if length < runs.len() * WORTH_A_PART {
             self.write(&[&runs.concat()], report_bytes)
         } else {
             self.write(runs, report_bytes)
         };
-        match written.and_then(|end| self.file.sync().map(|()| end)) {
-            Ok(end) => {
-                self.length = end;
-                self.reports += (length / report_bytes) as u64;
-                self.ids.add(runs, report_bytes);
-                self.torn = false;
-                Ok(())
-            }
-            Err(error) => {
-                // If this fails too, the next call begins with it.
-                drop(self.restore());
-                Err(error)
-            }
-        }
+        let outcome = match written {
+            Ok(end) => self.file.sync().map(|()| end).map_err(NotAppended::Unknown),
+            Err(error) if self.cut().is_ok() => Err(NotAppended::Refused(error)),
+            Err(error) => Err(NotAppended::Unknown(error)),
+        };
+        self.doubtful = matches!(outcome, Err(NotAppended::Unknown(_)));
+        self.length = outcome?;
+        self.reports += (length / report_bytes) as u64;
+        self.ids.add(runs, report_bytes);
+        Ok(())
     }
 
     /// Takes room before it is needed. Where there is none, the write will tell.
@@ -168,9 +180,8 @@ impl Segment {
     /// Gives back what room is not needed; for when nothing more is written.
     pub(super) fn trim(&mut self) {
         if self.room > 0 {
-            self.torn = true;
             // The next start does it otherwise.
-            let _ = self.restore();
+            let _ = self.cut();
         }
     }
 
@@ -207,12 +218,10 @@ impl Segment {
     }
 
     /// Cuts off what is beyond the good length.
-    fn restore(&mut self) -> io::Result<()> {
-        if self.torn {
-            self.file.set_length(self.length)?;
-            self.file.sync()?;
-            (self.torn, self.room) = (false, 0);
-        }
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_length(self.length)?;
+        self.file.sync()?;
+        (self.doubtful, self.room) = (false, 0);
         Ok(())
     }
 
@@ -228,7 +237,10 @@ impl Segment {
     pub(super) fn seal(&mut self, disk: &dyn Disk, folder: &Path, task: &Task) -> io::Result<Sealed> {
         let footer = footer(task, self.number, &self.ids, self.length).to_bytes();
         if !self.renamed {
-            self.torn = true;
+            // Or a crash would leave pages behind the footer.
+            if self.doubtful {
+                self.cut()?;
+            }
             self.file.write_at(&mut [IoSlice::new(&footer)], self.length)?;
             self.file.set_length(self.length + footer.len() as u64)?;
             self.file.sync()?;

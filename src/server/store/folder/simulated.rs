@@ -38,6 +38,10 @@ struct State {
     operations: u64,
     /// Bytes that still have room on the disk.
     room: u64,
+    /// How many of the next syncs and cuts of files fail, and how many have.
+    failing_syncs: u32,
+    failing_cuts: u32,
+    failures: u64,
     rng: ChaCha8Rng,
     /// What the names of its databases begin with.
     name: String,
@@ -54,6 +58,23 @@ struct Content {
     synced: Vec<u8>,
     /// Parts that were written since.
     dirty: Vec<(usize, usize)>,
+    /// The least length that it had since, where it was cut.
+    cut: Option<usize>,
+}
+
+impl Content {
+    /// Puts on the disk what the system still means to write.
+    fn write_back(&mut self) {
+        let Self { seen, synced, dirty, cut } = self;
+        synced.truncate(cut.take().unwrap_or(usize::MAX));
+        synced.resize(seen.len(), 0);
+        for (start, end) in dirty.drain(..) {
+            let end = end.min(seen.len());
+            if start < end {
+                synced[start..end].copy_from_slice(&seen[start..end]);
+            }
+        }
+    }
 }
 
 /// What happened to a name.
@@ -62,6 +83,7 @@ enum Change {
     Named(PathBuf, usize),
     Renamed(PathBuf, PathBuf, usize),
     Gone(PathBuf),
+    Moved(PathBuf, PathBuf),
 }
 
 impl Machine {
@@ -77,6 +99,9 @@ impl Machine {
             stopped: false,
             operations: 0,
             room: u64::MAX,
+            failing_syncs: 0,
+            failing_cuts: 0,
+            failures: 0,
             rng: ChaCha8Rng::seed_from_u64(seed),
             name,
             databases: BTreeMap::new(),
@@ -131,13 +156,24 @@ impl Machine {
                     content[start..start + seen.len()].copy_from_slice(seen);
                 }
             }
-            *file = Content { seen: content.clone(), synced: content, dirty: Vec::new() };
+            *file = Content { seen: content.clone(), synced: content, dirty: Vec::new(), cut: None };
         }
         state.names = state.durable.clone();
         // Files that come back come back with their folder.
         let folders: Vec<PathBuf> = state.names.keys().map(|name| parent(name).to_owned()).collect();
         state.folders.extend(folders.into_iter().map(|folder| (folder, ())));
         (state.fuse, state.stopped) = (None, false);
+    }
+
+    /// Makes the next syncs of files fail, and the next cuts. What could not be synced the system forgets to write.
+    pub(super) fn fail(&self, syncs: u32, cuts: u32) {
+        let mut state = self.state();
+        (state.failing_syncs, state.failing_cuts) = (syncs, cuts);
+    }
+
+    /// How many syncs and cuts have failed so.
+    pub(super) fn failures(&self) -> u64 {
+        self.state().failures
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -190,6 +226,13 @@ impl Change {
                 names.insert(to, file);
             }
             Self::Gone(path) => drop(names.remove(&path)),
+            Self::Moved(from, to) => {
+                let moved: Vec<PathBuf> = names.keys().filter(|name| name.starts_with(&from)).cloned().collect();
+                for name in moved {
+                    let file = names.remove(&name);
+                    names.extend(name.strip_prefix(&from).ok().map(|rest| to.join(rest)).zip(file));
+                }
+            }
         }
     }
 }
@@ -214,7 +257,9 @@ impl Disk for Machine {
                 file
             }
         };
-        state.files[file].seen.clear();
+        let content = &mut state.files[file];
+        content.seen.clear();
+        content.cut = Some(0);
         Ok(Box::new(MachineFile { machine: self.clone(), file }))
     }
 
@@ -228,6 +273,17 @@ impl Disk for Machine {
         let file = state.find(from)?;
         assert_eq!(parent(from), parent(to), "renaming across folders is not atomic everywhere");
         state.change(parent(to), Change::Renamed(from.to_owned(), to.to_owned(), file));
+        Ok(())
+    }
+
+    fn move_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.begin()?;
+        let waiting = state.pending.get(from).is_some_and(|changes| !changes.is_empty());
+        assert!(!waiting, "the names in a folder that is moved are on the disk");
+        state.folders.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        assert!(!state.names.keys().any(|name| name.starts_with(to)), "the place is free");
+        state.folders.insert(to.to_owned(), ());
+        state.change(parent(to), Change::Moved(from.to_owned(), to.to_owned()));
         Ok(())
     }
 
@@ -336,15 +392,38 @@ impl DiskFile for MachineFile {
 
     fn set_length(&mut self, length: u64) -> io::Result<()> {
         let mut state = self.machine.begin()?;
-        state.files[self.file].seen.resize(length as usize, 0);
+        if state.failing_cuts > 0 {
+            state.failing_cuts -= 1;
+            state.failures += 1;
+            return Err(io::Error::other("the disk cannot cut"));
+        }
+        let content = &mut state.files[self.file];
+        content.seen.resize(length as usize, 0);
+        content.cut = Some(content.cut.unwrap_or(usize::MAX).min(length as usize));
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.machine.begin()?;
+        if state.failing_syncs > 0 {
+            state.failing_syncs -= 1;
+            state.failures += 1;
+            let State { files, rng, .. } = &mut *state;
+            // Some of it is on the disk; of the rest the system thinks that it is.
+            let content = &mut files[self.file];
+            content.dirty.retain(|_| rng.random_bool(0.5));
+            content.write_back();
+            return Err(io::Error::other("the disk cannot sync"));
+        }
+        state.files[self.file].write_back();
+        Ok(())
+    }
+
+    fn reread(&mut self) -> io::Result<()> {
+        self.sync()?;
+        let mut state = self.machine.begin()?;
         let content = &mut state.files[self.file];
-        content.synced = content.seen.clone();
-        content.dirty.clear();
+        content.seen = content.synced.clone();
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
 use super::keeper::{Backlog, Totals};
 use super::place::Place;
-use super::segment::{Segment, open_path};
+use super::segment::{NotAppended, Segment, open_path};
 use crate::aggregate::MAX_RECORDS;
 use crate::report::ReportId;
 use crate::server::store::queue::{self, Waiting, Waits};
@@ -87,7 +87,16 @@ impl Writer {
                 for id in fresh.ids {
                     self.ids.remove(&id);
                 }
-                let refusal = CommitError::Write(error.to_string());
+                let refusal = match error {
+                    NotAppended::Refused(error) => CommitError::Write(error.to_string()),
+                    NotAppended::Unknown(error) => {
+                        // What was acknowledged of it counts; what comes next goes into another.
+                        if let Some(segment) = self.segment.take() {
+                            self.backlog.seal(segment);
+                        }
+                        CommitError::Unknown(error.to_string())
+                    }
+                };
                 group.into_iter().for_each(|waiting| answer(waiting, Err(refusal.clone())));
                 return;
             }
@@ -161,11 +170,11 @@ impl Writer {
     }
 
     /// Writes and syncs.
-    fn write(&mut self, runs: &[&[u8]]) -> std::io::Result<()> {
+    fn write(&mut self, runs: &[&[u8]]) -> Result<(), NotAppended> {
         let Place { disk, folder, report_bytes, .. } = &*self.place;
         if self.segment.is_none() {
-            let segment = Segment::create(&**disk, folder, self.next, open_path(folder, self.next))?;
-            self.segment = Some(segment);
+            let segment = Segment::create(&**disk, folder, self.next, open_path(folder, self.next));
+            self.segment = Some(segment.map_err(NotAppended::Refused)?);
             self.next += 1;
             // Once per segment. In between the system writes it when it likes.
             let _ = self.acknowledged.sync();

@@ -30,6 +30,21 @@ pub enum PostgresError {
         /// What the database said.
         reason: String,
     },
+    /// A connection that leads elsewhere than the one before.
+    #[error("the database is another one than a moment ago: nothing is stored until it was read")]
+    OtherDatabase,
+    /// A sum that has other reports than the table.
+    #[error(
+        "the sum of task {digest} has {counted} reports more than its last snapshot and the database has {found}: everything is read anew"
+    )]
+    OtherReports {
+        /// The task.
+        digest: String,
+        /// Reports that were counted since.
+        counted: i64,
+        /// Reports that came since, as the database says.
+        found: i64,
+    },
     /// A database that forgets what it has confirmed.
     #[error(
         "the database has {setting} = off, so it can lose what it has confirmed: set it to on, or keep the reports in a folder"

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures_util::TryStreamExt;
@@ -11,14 +10,14 @@ use tokio::task::spawn_blocking;
 use tokio_postgres::{Client, Row, types::Type};
 
 use super::PostgresOptions;
+use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
-use super::pool::{Address, Pool};
-use super::snapshots;
+use super::pool::{Address, Database, Pool};
 use super::task::{PostgresTask, Shared, sum};
-use super::{schema, state::Range};
+use super::{schema, snapshots, state::Range};
 use crate::aggregate::Aggregate;
 use crate::report::{Report, report_bytes};
-use crate::server::store::TaskSettings;
+use crate::server::store::{TaskReports, TaskSettings};
 use crate::task::{Task, TaskDigest};
 
 /// Bytes of reports that are decoded and summed at a time.
@@ -34,8 +33,8 @@ pub(super) struct Follower {
     pool: Arc<Pool>,
     tasks: Arc<Tasks>,
     options: PostgresOptions,
-    /// The history of the database that everything was read of.
-    history: Option<String>,
+    /// Which database everything was read of.
+    identity: Option<String>,
     /// The version of the list of tasks that was read last.
     tasks_version: Option<i64>,
     /// Which tables this connection has seen.
@@ -50,7 +49,7 @@ impl Follower {
             pool,
             tasks: Arc::default(),
             options,
-            history: None,
+            identity: None,
             tasks_version: None,
             tables: None,
         }
@@ -61,55 +60,66 @@ impl Follower {
     }
 
     /// Brings everything to what the database has now. After an error the next round makes a new connection.
+    ///
+    /// What was counted over one connection is no beginning for the next: in between the database may have crashed, or
+    /// an earlier copy of it may have taken its place, and transaction ids may have been given again. So all sums begin
+    /// anew, from a snapshot that the table bears out.
     pub(super) async fn round(&mut self) -> Result<(), PostgresError> {
-        let (client, restarted) = match self.client.take().filter(|client| !client.is_closed()) {
+        let (client, anew) = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => (client, false),
-            None => self.reconnect().await?,
+            None => (self.connect().await?, true),
         };
-        let followed = self.follow(&client, restarted).await;
-        if followed.is_ok() {
-            self.client = Some(client);
-        }
-        followed
+        let durable = self.follow(&client, anew).await?;
+        self.client = Some(client);
+        durable
     }
 
-    /// A connection, and whether it leads to another history of the database than what was read so far.
-    async fn reconnect(&mut self) -> Result<(Client, bool), PostgresError> {
+    async fn connect(&mut self) -> Result<Client, PostgresError> {
         let client = self.address.connect().await?;
-        let history = schema::history(&client).await?;
-        self.tables = None;
-        let restarted = self.history.as_ref().is_some_and(|before| *before != history);
-        if !restarted {
-            self.history = Some(history);
-            return Ok((client, false));
+        schema::adopt(&client).await?;
+        let identity = schema::identity(&client).await?;
+        if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
+            tracing::warn!(%before, now = %identity, "the database is another one than before: it was promoted, restored or made anew");
         }
-        // It is the same once everything was read of it.
-        Ok((client, true))
+        (self.identity, self.tables) = (Some(identity), None);
+        Ok(client)
     }
 
-    async fn follow(&mut self, client: &Client, restarted: bool) -> Result<(), PostgresError> {
-        let Moment { version, tables, ended } = moment(client).await?;
+    /// Whether the database keeps what it confirms, once everything was read.
+    async fn follow(&mut self, client: &Client, anew: bool) -> Result<Result<(), PostgresError>, PostgresError> {
+        let counted: BTreeMap<TaskDigest, u64> = if anew {
+            tasks_of(&self.tasks).iter().map(|task| (task.task().digest(), task.counts().records)).collect()
+        } else {
+            BTreeMap::new()
+        };
+        let Moment { version, tables, ended, synchronous_commit, durable } = moment(client).await?;
         if *self.tables.get_or_insert(tables) != tables {
             return Err(PostgresError::Replaced);
         }
-        if restarted || self.tasks_version != Some(version) {
-            self.read_tasks(client, restarted, ended).await?;
+        let identity = self.identity.clone().unwrap_or_default();
+        self.pool.follow(Database { identity, synchronous_commit }, durable.clone());
+        if anew || self.tasks_version != Some(version) {
+            self.read_tasks(client, anew.then_some(&counted), ended).await?;
         }
         for task in tasks_of(&self.tasks) {
             let shared = task.shared();
             read_reports(client, shared, ended).await?;
-            snapshots::write(client, shared, &self.options).await?;
+            if durable.is_ok() {
+                snapshots::write(client, shared, &self.options).await?;
+            }
         }
         self.tasks_version = Some(version);
-        if restarted {
-            self.history = Some(schema::history(client).await?);
-        }
-        Ok(())
+        Ok(durable)
     }
 
-    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. After a `restart`
-    /// all are new: what their sums had is not what the database has.
-    async fn read_tasks(&self, client: &Client, restart: bool, ended: i64) -> Result<(), PostgresError> {
+    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. Over a new
+    /// connection all are new, and `counted` is what they had.
+    async fn read_tasks(
+        &self,
+        client: &Client,
+        counted: Option<&BTreeMap<TaskDigest, u64>>,
+        ended: i64,
+    ) -> Result<(), PostgresError> {
         let rows = client
             .query_typed("SELECT number, digest, document, settings::text FROM ldp_pca.tasks", &[])
             .await
@@ -119,26 +129,73 @@ impl Follower {
             let (number, task, settings) = read_task(row)?;
             there.insert(task.digest(), (number, task, settings));
         }
+        let mut before = BTreeMap::new();
         for task in tasks_of(&self.tasks) {
             let digest = task.shared().task.digest();
             match there.get(&digest) {
                 // Another number: deleted, and put there anew without its reports.
-                Some((number, _, settings)) if !restart && *number == task.shared().number => {
-                    task.shared().configure(settings.clone());
-                    there.remove(&digest);
+                Some((number, _, settings)) if *number == task.shared().number => {
+                    if counted.is_some() {
+                        before.insert(digest, Arc::clone(task.shared()));
+                    } else {
+                        task.shared().configure(settings.clone());
+                        there.remove(&digest);
+                    }
                 }
                 Some(_) => {}
-                None => self.replace(digest, None),
+                None => {
+                    let records = task.counts().records;
+                    tracing::warn!(task = %digest, records, "the task is in the database no more: somebody deleted it");
+                    self.replace(digest, None);
+                }
             }
         }
         for (digest, (number, task, settings)) in there {
-            let snapshot = snapshots::read(client, &task, number).await?;
-            let shared = Arc::new(Shared::new(task, number, settings, snapshot));
+            let before = before.get(&digest);
+            let duplicates = before.map_or(0, |before| before.state.counts().borrow().duplicates);
+            let snapshot = snapshots::read(client, &task, number, &self.options.metrics).await?;
+            let shared = Arc::new(Shared::new(task, number, settings, snapshot, duplicates));
             // Nobody sees it before it is whole.
             read_reports(client, &shared, ended).await?;
+            if let (Some(before), Some(counted)) = (before, counted.and_then(|counted| counted.get(&digest))) {
+                self.compare(client, before, *counted, &shared, ended).await?;
+            }
             let task = PostgresTask::start(shared, &self.pool, &self.options, &Handle::current());
             self.replace(digest, Some(Arc::new(task)));
         }
+        Ok(())
+    }
+
+    /// Tells loudly what the database has lost of a task since it was last read.
+    async fn compare(
+        &self,
+        client: &Client,
+        before: &Shared,
+        counted: u64,
+        now: &Shared,
+        ended: i64,
+    ) -> Result<(), PostgresError> {
+        let confirmed = before.confirmed();
+        let query = format!(
+            "SELECT (SELECT count(*) FROM ldp_pca.reports_{0} WHERE xid >= $1),
+                $2 IS NULL OR EXISTS (SELECT FROM ldp_pca.reports_{0} WHERE id = $2)",
+            now.number
+        );
+        let id = confirmed.as_ref().map(|id| &id.as_bytes()[..]);
+        let rows = client
+            .query_typed(&query, &[(&ended, Type::INT8), (&id, Type::BYTEA)])
+            .await
+            .map_err(PostgresError::query("count reports"))?;
+        let (later, is_kept) = rows.first().map_or((0, true), |row| (row.get::<_, i64>(0), row.get(1)));
+        let found = now.state.counts().borrow().records + later.unsigned_abs();
+        if found >= counted && is_kept {
+            return Ok(());
+        }
+        self.options.metrics.missing_reports.inc_by(counted.saturating_sub(found).max(1));
+        tracing::error!(
+            task = %now.task.digest(), counted, found,
+            "the database lacks reports that it had confirmed: it is an earlier copy, or it lost them; what it has is counted"
+        );
         Ok(())
     }
 
@@ -167,18 +224,31 @@ struct Moment {
     tables: u32,
     /// The transaction below which all have ended.
     ended: i64,
+    /// What the configuration says.
+    synchronous_commit: String,
+    /// Whether it keeps what it confirms.
+    durable: Result<(), PostgresError>,
 }
 
 async fn moment(client: &Client) -> Result<Moment, PostgresError> {
     let rows = client
         .query_typed(
-            "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM ldp_pca.meta",
+            &format!(
+                "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+                    (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
+            ),
             &[],
         )
         .await
         .map_err(PostgresError::query("tell what is new"))?;
     let row = rows.first().ok_or(PostgresError::Replaced)?;
-    Ok(Moment { version: row.get(0), tables: row.get(1), ended: row.get(2) })
+    Ok(Moment {
+        version: row.get(0),
+        tables: row.get(1),
+        ended: row.get(2),
+        synchronous_commit: row.get::<_, Option<String>>(3).unwrap_or_default(),
+        durable: durability::check(row.get(4)),
+    })
 }
 
 fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {
@@ -223,10 +293,9 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
     if !reports.is_empty() {
         read = Some(add(read, &shared.task, reports).await);
     }
-    shared.passed_over.fetch_add(passed_over, Ordering::Relaxed);
     shared
         .state
-        .advance(to, read.as_ref())
+        .advance(to, read.as_ref(), passed_over)
         .map_err(|error| PostgresError::Query { action: "be summed", reason: error.to_string() })
 }
 

@@ -5,6 +5,8 @@
 //! memory; there are snapshots of them in the database. While it cannot be reached nothing is acknowledged, and
 //! everything goes on by itself when it can.
 
+mod deletion;
+mod durability;
 mod error;
 mod follower;
 mod pool;
@@ -27,13 +29,18 @@ use tokio_postgres::{Client, types::Type};
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
 use self::schema::LOCKS;
-use super::{Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
+use super::{DeletedTask, Erase, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
 use crate::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
 
 /// The longest that [`ReportStore::check`] waits.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Makes a table's file anew and fills it: writing into pages that are there would say nothing about room. Several
+/// aggregators take turns.
+const PROBE: &str =
+    "TRUNCATE ldp_pca.probe; INSERT INTO ldp_pca.probe SELECT decode(repeat('5a', 65536), 'hex'); COMMIT";
 
 /// How a store uses its database.
 #[derive(Clone, Debug)]
@@ -122,9 +129,9 @@ fn set_trouble(trouble: &Mutex<Option<String>>, followed: Result<(), PostgresErr
     let found = followed.err().map(|error| error.to_string());
     match (&*trouble, &found) {
         (before, Some(error)) if before.as_ref() != Some(error) => {
-            tracing::warn!(%error, "the database cannot be followed");
+            tracing::warn!(%error, "the database cannot be followed, or not be trusted");
         }
-        (Some(_), None) => tracing::info!("the database can be followed again"),
+        (Some(_), None) => tracing::info!("the database can be followed and trusted again"),
         _ => {}
     }
     *trouble = found;
@@ -143,6 +150,7 @@ impl ReportStore for PostgresStore {
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
         self.runtime.block_on(async {
             let connection = self.pool.take().await?;
+            schema::check_durable(&connection.client).await?;
             let outcome = put(&connection.client, &task, Some(&settings)).await?;
             connection.release();
             self.refresh().await;
@@ -150,21 +158,40 @@ impl ReportStore for PostgresStore {
         })
     }
 
-    fn delete(&self, digest: TaskDigest) -> Result<bool, StoreError> {
+    fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         self.runtime.block_on(async {
             let connection = self.pool.take().await?;
-            let deleted = delete(&connection.client, digest).await?;
+            let deleted = deletion::delete(&connection.client, digest, erase).await?;
             connection.release();
             self.refresh().await;
             Ok(deleted)
         })
     }
 
+    fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
+        self.runtime.block_on(async {
+            let connection = self.pool.take().await?;
+            let deleted = deletion::deleted(&connection.client).await?;
+            connection.release();
+            Ok(deleted)
+        })
+    }
+
+    fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
+        self.runtime.block_on(async {
+            let connection = self.pool.take().await?;
+            deletion::erase(&connection.client, task).await?;
+            connection.release();
+            Ok(())
+        })
+    }
+
     fn check(&self) -> Result<(), String> {
         let probe = async {
             let connection = self.pool.take().await?;
-            let write = connection.client.batch_execute("UPDATE ldp_pca.meta SET checked = now()").await;
-            write.map_err(PostgresError::query("write"))?;
+            schema::check_durable(&connection.client).await?;
+            let probe = format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, -1); {PROBE}");
+            connection.client.batch_execute(&probe).await.map_err(PostgresError::query("write"))?;
             connection.release();
             Ok(())
         };
@@ -238,20 +265,4 @@ async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, Postgr
     let Some(number) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
     client.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await.map_err(failed())?;
     Ok(Some(number))
-}
-
-/// Deletes a task with its table, whose files the database removes when this is committed.
-async fn delete(client: &Client, digest: TaskDigest) -> Result<bool, PostgresError> {
-    let failed = || PostgresError::query("delete a task");
-    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
-    let number = lock_alone(client, &digest.to_string()).await?;
-    if let Some(number) = number {
-        let delete = format!(
-            "DELETE FROM ldp_pca.tasks WHERE number = {number}; DROP TABLE ldp_pca.reports_{number};
-            UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1"
-        );
-        client.batch_execute(&delete).await.map_err(failed())?;
-    }
-    client.batch_execute("COMMIT").await.map_err(failed())?;
-    Ok(number.is_some())
 }

@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -11,6 +12,8 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::error::{PostgresError, describe};
+use super::schema;
+use crate::server::store::queue::hold;
 
 /// The longest that a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,9 +22,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// What every session says first. A commit waits for the database's disk, and for its standbys as its own settings say.
-/// An aggregator that vanishes in the middle of a transaction holds its locks no longer than this.
+/// The session sets it, so that a reload does not change it. An aggregator that vanishes in the middle of a transaction
+/// holds its locks no longer than this.
 const SESSION: &str = "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '30s';
-    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+    SELECT set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false)";
 
 /// Where the database is.
 #[derive(Clone)]
@@ -86,12 +90,49 @@ pub(super) struct Pool {
     address: Address,
     idle: Mutex<Vec<Client>>,
     room: Arc<Semaphore>,
+    /// The database that the follower is at. A connection that leads to another one is of no use.
+    database: Mutex<Option<Database>>,
+    /// Whether that one keeps what it confirms, as the follower found.
+    durable: Mutex<Result<(), PostgresError>>,
+    /// Connections that were made before this one began are not used again.
+    generation: AtomicU64,
+}
+
+/// What connections must agree on.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Database {
+    /// Which one it is, as [`schema::identity`] tells.
+    pub(super) identity: String,
+    /// What its configuration says of `synchronous_commit`: a session keeps what it was when it began.
+    pub(super) synchronous_commit: String,
 }
 
 impl Pool {
     /// At most `size` connections at the same time.
     pub(super) fn new(address: Address, size: usize) -> Self {
-        Self { address, idle: Mutex::default(), room: Arc::new(Semaphore::new(size.clamp(1, 1000))) }
+        Self {
+            address,
+            idle: Mutex::default(),
+            room: Arc::new(Semaphore::new(size.clamp(1, 1000))),
+            database: Mutex::default(),
+            durable: Mutex::new(Ok(())),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// What the follower found. After a change connections are made anew.
+    pub(super) fn follow(&self, found: Database, durable: Result<(), PostgresError>) {
+        *hold(&self.durable) = durable;
+        let mut database = hold(&self.database);
+        if database.as_ref() != Some(&found) {
+            *database = Some(found);
+            self.generation.fetch_add(1, Ordering::Relaxed);
+            hold(&self.idle).clear();
+        }
+    }
+
+    pub(super) fn durable(&self) -> Result<(), PostgresError> {
+        hold(&self.durable).clone()
     }
 
     /// A connection; waits for one while all are in use.
@@ -100,19 +141,26 @@ impl Pool {
             server: self.address.describe(),
             reason: "the store is closed".into(),
         })?;
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let generation = self.generation.load(Ordering::Relaxed);
+        let idle = || hold(&self.idle).pop();
         while let Some(client) = idle() {
             if !client.is_closed() {
-                return Ok(Connection { client, pool: self, _room: room });
+                return Ok(Connection { client, generation, pool: self, _room: room });
             }
         }
-        Ok(Connection { client: self.address.connect().await?, pool: self, _room: room })
+        let client = self.address.connect().await?;
+        let identity = schema::identity(&client).await?;
+        if hold(&self.database).as_ref().is_some_and(|database| database.identity != identity) {
+            return Err(PostgresError::OtherDatabase);
+        }
+        Ok(Connection { client, generation, pool: self, _room: room })
     }
 }
 
 /// A connection in use. Dropped, it is closed, and what it had begun is rolled back.
 pub(super) struct Connection<'a> {
     pub(super) client: Client,
+    generation: u64,
     pool: &'a Pool,
     _room: OwnedSemaphorePermit,
 }
@@ -120,7 +168,10 @@ pub(super) struct Connection<'a> {
 impl Connection<'_> {
     /// Gives it back for the next use: no transaction is open.
     pub(super) fn release(self) {
-        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.client);
+        let mut idle = hold(&self.pool.idle);
+        if self.generation == self.pool.generation.load(Ordering::Relaxed) {
+            idle.push(self.client);
+        }
     }
 }
 

@@ -5,12 +5,15 @@
 //! ldp_pca.tasks         per task: its number here, digest, canonical JSON, settings; how many reports it has, if it has a quota
 //! ldp_pca.reports_<n>   the reports of task n: id, bytes on the wire, the transaction that brought it
 //! ldp_pca.snapshots     per task: a sum, in parts of 16 MiB, and which transactions are in it
+//! ldp_pca.deleted       tasks that were deleted and whose reports are still there, until their grace is over
+//! ldp_pca.probe         what is written to see whether anything can be
 //! ```
 //!
-//! A task has a table of its own, so that deleting it removes its bytes at once and no row repeats its digest.
+//! A task has a table of its own, so that erasing it removes its bytes at once and no row repeats its digest.
 
 use tokio_postgres::{Client, types::Type};
 
+use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
 
 /// The version of the tables.
@@ -50,6 +53,21 @@ const TABLES: &str = "
     ALTER TABLE ldp_pca.snapshots ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ";
 
+/// What came since the first release of these tables. It has no use for these, and no trouble with them.
+const ADDITIONS: &str = "
+    CREATE TABLE ldp_pca.deleted (
+        number integer PRIMARY KEY,
+        digest text NOT NULL,
+        document text NOT NULL,
+        settings jsonb NOT NULL,
+        records bigint,
+        deleted timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE TABLE ldp_pca.probe (bytes bytea NOT NULL);
+    ALTER TABLE ldp_pca.probe ALTER COLUMN bytes SET STORAGE EXTERNAL;
+    ALTER TABLE ldp_pca.snapshots ADD COLUMN passed_over bigint NOT NULL DEFAULT 0;
+";
+
 /// The table of a task's reports. What a randomizer made cannot be compressed, so nobody tries.
 pub(super) fn create_reports(number: i32) -> String {
     format!(
@@ -68,8 +86,9 @@ pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> 
     let failed = PostgresError::query("tell its settings");
     let row = client
         .query_typed(
-            "SELECT current_setting('server_version'), current_setting('server_version_num')::integer,
-                current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean",
+            &format!(
+                "SELECT current_setting('server_version'), current_setting('server_version_num')::integer, {UNSAFE}"
+            ),
             &[],
         )
         .await
@@ -78,24 +97,14 @@ pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> 
     if row.get::<_, i32>(1) < 130_000 {
         return Err(PostgresError::TooOld { found: row.get(0) });
     }
-    match (row.get(2), row.get(3)) {
-        (true, true) => Ok(()),
-        (false, _) => Err(PostgresError::NotDurable { setting: "fsync" }),
-        (true, false) => Err(PostgresError::NotDurable { setting: "full_page_writes" }),
-    }
+    durability::check(row.get(2))
 }
 
 /// Makes the tables, or checks that they are this release's.
 pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
     let failed = || PostgresError::query("make the tables");
     client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
-    let found = client
-        .query_typed("SELECT to_regclass('ldp_pca.meta') IS NOT NULL", &[])
-        .await
-        .map_err(failed())?
-        .first()
-        .is_some_and(|row| row.get(0));
-    if !found {
+    if !is_there(client, "ldp_pca.meta").await? {
         client.batch_execute(TABLES).await.map_err(failed())?;
         client
             .execute_typed(
@@ -105,6 +114,9 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
             .await
             .map_err(failed())?;
     }
+    if !is_there(client, "ldp_pca.deleted").await? {
+        client.batch_execute(ADDITIONS).await.map_err(failed())?;
+    }
     client.batch_execute("COMMIT").await.map_err(failed())?;
     let rows = client.query_typed("SELECT version FROM ldp_pca.meta", &[]).await.map_err(failed())?;
     match rows.first().map_or(0, |row| row.get(0)) {
@@ -113,25 +125,44 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
     }
 }
 
-/// Which history of the database this is: another after it was restored, promoted or made anew. What was read of one is
-/// no beginning of what is to be read of another.
-pub(super) async fn history(client: &Client) -> Result<String, PostgresError> {
-    let failed = || PostgresError::query("tell which database it is");
+async fn is_there(client: &Client, table: &str) -> Result<bool, PostgresError> {
+    let rows = client
+        .query_typed("SELECT to_regclass($1) IS NOT NULL", &[(&table, Type::TEXT)])
+        .await
+        .map_err(PostgresError::query("look for the tables"))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
+/// Brings tables to what this release knows that somebody else put there, maybe from a copy of an older release.
+pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
+    if !is_there(client, "ldp_pca.meta").await? {
+        return Err(PostgresError::Replaced);
+    }
+    if !is_there(client, "ldp_pca.deleted").await? {
+        create(client).await?;
+    }
     let renumbered = client
         .query_typed("SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()", &[])
         .await
-        .map_err(failed())?;
+        .map_err(PostgresError::query("tell which database it is"))?;
     if renumbered.first().is_some_and(|row| row.get(0)) {
         renumber(client).await?;
     }
+    Ok(())
+}
+
+/// Which database this is: cluster, timeline, database and tables. It is another after a promotion, or when a dump took
+/// its place; it is the same after an earlier copy of its files did.
+pub(super) async fn identity(client: &Client) -> Result<String, PostgresError> {
     let rows = client
         .query_typed(
             "SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
+                || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/'
                 || 'ldp_pca.meta'::regclass::oid FROM pg_control_system()",
             &[],
         )
         .await
-        .map_err(failed())?;
+        .map_err(PostgresError::query("tell which database it is"))?;
     Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
 }
 
@@ -142,7 +173,8 @@ async fn renumber(client: &Client) -> Result<(), PostgresError> {
     client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
     let tasks = client
         .query_typed(
-            "SELECT number FROM ldp_pca.tasks, ldp_pca.meta, pg_control_system() WHERE cluster <> system_identifier::text",
+            "SELECT number FROM (SELECT number FROM ldp_pca.tasks UNION SELECT number FROM ldp_pca.deleted) all_tasks,
+                ldp_pca.meta, pg_control_system() WHERE cluster <> system_identifier::text",
             &[],
         )
         .await

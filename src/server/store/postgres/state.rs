@@ -37,6 +37,7 @@ pub(super) struct State {
 struct Sum {
     aggregate: Aggregate,
     duplicates: u64,
+    passed_over: u64,
 }
 
 /// A sum that is to be continued.
@@ -44,14 +45,16 @@ pub(super) struct Snapshot {
     pub(super) aggregate: Aggregate,
     pub(super) horizon: i64,
     pub(super) counted: Vec<i64>,
+    /// Rows of these transactions that are no reports of the task.
+    pub(super) passed_over: u64,
 }
 
 impl State {
-    pub(super) fn new(snapshot: Snapshot) -> Self {
-        let (teller, told) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates: 0 });
+    pub(super) fn new(snapshot: Snapshot, duplicates: u64) -> Self {
+        let (teller, told) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates });
         Self {
             ledger: Mutex::new(Ledger::new(&snapshot)),
-            sum: Mutex::new(Sum { aggregate: snapshot.aggregate, duplicates: 0 }),
+            sum: Mutex::new(Sum { aggregate: snapshot.aggregate, duplicates, passed_over: snapshot.passed_over }),
             teller: Mutex::new(Some(teller)),
             told,
         }
@@ -82,7 +85,13 @@ impl State {
             aggregate: sum.aggregate.clone(),
             horizon: ledger.horizon,
             counted: ledger.counted.iter().copied().collect(),
+            passed_over: sum.passed_over,
         }
+    }
+
+    /// Rows that were read and are no reports of the task.
+    pub(super) fn passed_over(&self) -> u64 {
+        hold(&self.sum).passed_over
     }
 
     /// An own transaction was committed: `add` adds its reports.
@@ -100,9 +109,10 @@ impl State {
         self.tell(&sum);
     }
 
-    /// Adds what was read up to `limit`.
-    pub(super) fn advance(&self, limit: i64, read: Option<&Aggregate>) -> Result<(), AggregateError> {
+    /// Adds what was read up to `limit`, beside which there were rows that are no reports of the task.
+    pub(super) fn advance(&self, limit: i64, read: Option<&Aggregate>, passed_over: u64) -> Result<(), AggregateError> {
         let mut sum = hold(&self.sum);
+        sum.passed_over += passed_over;
         if let Some(read) = read {
             sum.aggregate.merge(read)?;
         }

@@ -13,6 +13,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::PostgresOptions;
 use super::pool::Pool;
+use super::snapshots::Compared;
 use super::state::{Awaited, Snapshot, State};
 use super::writer::{Commit, commit};
 use crate::aggregate::Aggregate;
@@ -40,16 +41,24 @@ pub(super) struct Shared {
     pub(super) number: i32,
     settings: RwLock<Arc<TaskSettings>>,
     pub(super) state: State,
-    pub(super) passed_over: AtomicU64,
     /// Reports in the last snapshot that is known of.
     snapshot: AtomicU64,
+    /// Up to where the sum was compared with the table.
+    pub(super) compared: Mutex<Compared>,
+    /// A report of the last own commit, which the database has for as long as it keeps what it confirms.
+    confirmed: Mutex<Option<ReportId>>,
 }
 
 impl Shared {
-    pub(super) fn new(task: Task, number: i32, settings: TaskSettings, snapshot: Snapshot) -> Self {
+    pub(super) fn new(task: Task, number: i32, settings: TaskSettings, snapshot: Snapshot, duplicates: u64) -> Self {
         let last = AtomicU64::new(snapshot.aggregate.records());
-        let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot));
-        Self { task, number, settings, state, passed_over: AtomicU64::new(0), snapshot: last }
+        let compared = Mutex::new(Compared::of(&snapshot));
+        let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
+        Self { task, number, settings, state, snapshot: last, compared, confirmed: Mutex::default() }
+    }
+
+    pub(super) fn confirmed(&self) -> Option<ReportId> {
+        *hold(&self.confirmed)
     }
 
     pub(super) fn last_snapshot(&self) -> u64 {
@@ -114,7 +123,7 @@ impl TaskReports for PostgresTask {
     }
 
     fn damage(&self) -> Damage {
-        Damage { passed_over: self.shared.passed_over.load(Ordering::Relaxed), ..Damage::default() }
+        Damage { passed_over: self.shared.state.passed_over(), ..Damage::default() }
     }
 
     fn counts(&self) -> Counts {
@@ -154,6 +163,7 @@ async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queu
             }
             Ok(Commit { outcomes, new, awaited }) => {
                 if awaited.is_some() {
+                    *hold(&shared.confirmed) = new.keys().next().copied();
                     metrics.sync_seconds.observe(start.elapsed().as_secs_f64());
                     metrics.group_reports.observe(new.len() as f64);
                     metrics.written_bytes.inc_by((new.len() * report_bytes(&shared.task)) as u64);

@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use tokio_postgres::{Client, error::Severity, types::Type};
+use tokio_postgres::{Client, types::Type};
 
-use super::error::{PostgresError, describe};
+use super::durability::{self, unwritten};
+use super::error::PostgresError;
 use super::pool::Pool;
 use super::schema::LOCKS;
 use super::state::Awaited;
@@ -31,6 +32,7 @@ pub(super) struct Commit {
 /// follower counts them.
 pub(super) async fn commit(shared: &Shared, pool: &Pool, batches: &[Batch]) -> Result<Commit, CommitError> {
     let mut alone = shared.settings().max_records.is_some();
+    pool.durable().map_err(|error| refused(&error))?;
     let connection = pool.take().await.map_err(|error| refused(&error))?;
     loop {
         let transaction = begin(&connection.client, shared, alone).await?;
@@ -62,8 +64,10 @@ async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transact
     client.batch_execute(&begin).await.map_err(|error| unwritten(&error))?;
     let rows = client
         .query_typed(
-            "SELECT pg_current_xact_id()::text::bigint, settings::text, records FROM ldp_pca.tasks WHERE number = $1",
-            &[(&number, Type::INT4)],
+            // Where a copy took the tables' place a number may be another task's.
+            "SELECT pg_current_xact_id()::text::bigint, settings::text, records FROM ldp_pca.tasks
+                WHERE number = $1 AND digest = $2",
+            &[(&number, Type::INT4), (&shared.task.digest().to_string(), Type::TEXT)],
         )
         .await
         .map_err(|error| unwritten(&error))?;
@@ -117,8 +121,7 @@ async fn store(
     }
     let marks = marks(client, shared, batches, &rows, &new).await?;
     let awaited = (!new.is_empty()).then(|| Pending::new(shared, transaction.id));
-    // A time limit that ended the wait for a standby would end it with success.
-    client.batch_execute("SET LOCAL statement_timeout = 0; COMMIT").await.map_err(|error| uncommitted(&error))?;
+    durability::commit(client).await?;
     let mut left = new.clone();
     let outcomes = (0..batches.len())
         .map(|index| {
@@ -262,20 +265,6 @@ fn report_id(bytes: &[u8]) -> ReportId {
     // The table takes no others.
     id.copy_from_slice(bytes);
     ReportId::new(id)
-}
-
-fn unwritten(error: &tokio_postgres::Error) -> CommitError {
-    // Undefined table: the task was deleted.
-    if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) {
-        return CommitError::Closed;
-    }
-    CommitError::Write(describe(error))
-}
-
-/// A COMMIT that the database refused did nothing. One whose session ended instead may have been done.
-fn uncommitted(error: &tokio_postgres::Error) -> CommitError {
-    let refused = error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error));
-    if refused { unwritten(error) } else { CommitError::Unknown(describe(error)) }
 }
 
 fn refused(error: &PostgresError) -> CommitError {

@@ -51,7 +51,9 @@ pub(in super::super) fn merge_on(
         total += folder.bytes()?;
         folders.push(folder);
     }
-    let store = FolderStore::open_on(Arc::clone(disk), into, &[], FolderOptions::default())?;
+    // Whoever serves it makes the reserve.
+    let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
+    let store = FolderStore::open_on(Arc::clone(disk), into, &[], options)?;
     let mut meter = Meter::new(progress, total);
     let mut merged = Vec::new();
     for folder in &folders {

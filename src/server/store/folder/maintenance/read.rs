@@ -123,7 +123,7 @@ impl Folder {
 
     /// The tasks that are served from this folder, and their rows.
     pub(super) fn served(&self, manifest: &Manifest) -> Result<Vec<(Task, TaskRow)>, StoreError> {
-        let rows = manifest.tasks()?.into_iter().filter(|row| !row.deleted);
+        let rows = manifest.tasks()?.into_iter().filter(|row| !row.is_deleted());
         rows.map(|row| Ok((self.read_task(row.digest)?, row))).collect()
     }
 }

@@ -10,7 +10,7 @@ use super::read::{Folder, Meter};
 use crate::server::store::folder::disk::{Disk, SystemDisk, write_small};
 use crate::server::store::folder::manifest::Manifest;
 use crate::server::store::folder::place::Place;
-use crate::server::store::folder::rows::StoredTask;
+use crate::server::store::folder::rows::{StoredTask, TaskRow};
 use crate::server::store::folder::segment::{SegmentFile, damaged_path, open_path};
 use crate::server::store::folder::task::FolderTask;
 use crate::server::store::folder::{Age, FORMAT, read_format, write_format};
@@ -80,7 +80,7 @@ fn repair_on(disk: Arc<dyn Disk>, root: &Path, progress: Progress<'_>) -> Result
         repair_task(&folder, place, &mut meter, &mut done)?;
     }
     for row in manifest.tasks()? {
-        if !row.deleted && !folder.task_folders()?.contains(&row.digest) {
+        if !row.is_deleted() && !folder.task_folders()?.contains(&row.digest) {
             manifest.forget(row.digest)?;
             done.lost.push(format!("task {}: it has no folder any more, and was forgotten", row.digest));
         }
@@ -140,8 +140,8 @@ fn repair_manifest(
     manifest.count_changes(&*folder.disk)?;
     for row in &rows {
         manifest.put(row.digest, &row.settings)?;
-        if row.deleted {
-            manifest.bury(row.digest)?;
+        if row.is_deleted() {
+            manifest.bury(row.digest, row.deleted_at)?;
         }
     }
     Ok((Arc::new(manifest), rows.iter().map(|row| row.digest).collect()))
@@ -187,7 +187,7 @@ fn read_end(folder: &Folder, path: &Path) -> Option<Vec<u8>> {
 fn repair_task(folder: &Folder, place: Place, meter: &mut Meter<'_>, done: &mut Repaired) -> Result<(), StoreError> {
     let (digest, manifest) = (place.task.digest(), Arc::clone(&place.manifest));
     let known = manifest.tasks()?.into_iter().find(|row| row.digest == digest);
-    if known.as_ref().is_some_and(|row| row.deleted) {
+    if known.as_ref().is_some_and(TaskRow::is_deleted) {
         done.repairs.push(format!("task {digest} is being deleted: the next start finishes it"));
         return Ok(());
     }

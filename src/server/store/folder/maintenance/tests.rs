@@ -12,14 +12,14 @@ use tempfile::{TempDir, tempdir};
 
 use super::super::model::{batch, reports, sum};
 use super::super::{FolderOptions, FolderStore};
-use super::{Layout, export, merge, repair, tasks, verify};
+use super::{Layout, deleted, export, merge, repair, restore, tasks, verify};
 use crate::aggregate::Aggregate;
 use crate::mechanism::{Calibration, MechanismSpec};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 use crate::report::Report;
 use crate::schema::Schema;
-use crate::server::store::{ReportStore, TaskSettings};
+use crate::server::store::{Erase, Put, ReportStore, TaskSettings};
 use crate::task::{Folds, Task};
 
 fn task(mechanism: MechanismSpec) -> Task {
@@ -241,7 +241,7 @@ fn a_deleted_task_leaves_no_byte() {
     let task = compact();
     let (root, all) = filled(&task);
     let store = FolderStore::open(root.path(), &[], options()).unwrap();
-    assert!(store.delete(task.digest()).unwrap());
+    assert!(store.delete(task.digest(), Erase::Now).unwrap());
     assert!(store.task(task.digest()).is_none());
     drop(store);
     assert!(!segment(&root, &task, "").exists());
@@ -251,4 +251,50 @@ fn a_deleted_task_leaves_no_byte() {
             assert!(!left.windows(16).any(|window| window == report.id().as_bytes()), "{name} has an id");
         }
     }
+}
+
+#[test]
+fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
+    let task = compact();
+    let (root, all) = filled(&task);
+    let store = FolderStore::open(root.path(), &[], options()).unwrap();
+    let settings =
+        TaskSettings { max_records: Some(70), expires: Some(9), retention: Some(5), ..TaskSettings::default() };
+    store.put(task.clone(), settings.clone()).unwrap();
+    assert!(store.delete(task.digest(), Erase::AfterGrace).unwrap());
+    assert!(!store.delete(task.digest(), Erase::AfterGrace).unwrap());
+    assert!(store.task(task.digest()).is_none() && !segment(&root, &task, "").exists());
+    // The same task begins anew, and is deleted in the same second.
+    assert_eq!(store.put(task.clone(), TaskSettings::default()).unwrap(), Put::Created);
+    commit(&store, &task, &all[..3]);
+    assert_eq!(store.task(task.digest()).unwrap().counts().records, 3);
+    store.close();
+    drop(store);
+    let refused = restore(root.path(), task.digest()).unwrap_err().to_string();
+    assert!(refused.contains("delete it first"), "{refused}");
+
+    let store = FolderStore::open(root.path(), &[], options()).unwrap();
+    let first = store.deleted().unwrap();
+    assert!(store.delete(task.digest(), Erase::AfterGrace).unwrap());
+    let second = store.deleted().unwrap().into_iter().find(|task| !first.contains(task)).unwrap();
+    store.erase(&second).unwrap();
+    assert_eq!(store.deleted().unwrap(), first);
+    store.close();
+    drop(store);
+    assert_eq!(deleted(root.path()).unwrap(), [(task.digest(), first[0].since)]);
+    assert!(tasks(root.path()).unwrap().is_empty() && problems(&root).is_empty());
+    let restored = restore(root.path(), task.digest()).unwrap();
+    assert_eq!((restored.reports, restored.without_retention, restored.deleted), (50, true, first[0].since));
+    assert!(problems(&root).is_empty());
+    assert_eq!(aggregate(root.path(), &task), sum(&task, &all));
+    let store = FolderStore::open(root.path(), &[], options()).unwrap();
+    assert_eq!(*store.task(task.digest()).unwrap().settings(), TaskSettings { retention: None, ..settings });
+    // What was deleted before goes with it when every byte is to go.
+    store.delete(task.digest(), Erase::AfterGrace).unwrap();
+    assert!(store.delete(task.digest(), Erase::Now).unwrap());
+    assert!(store.deleted().unwrap().is_empty());
+    store.close();
+    drop(store);
+    let gone = restore(root.path(), task.digest()).unwrap_err().to_string();
+    assert!(gone.contains("no deleted task"), "{gone}");
 }

@@ -85,7 +85,7 @@ pub(in super::super) fn verify_on(
             verified.problems.push(format!("task {digest} has reports and is not in {}", manifest.path.display()));
         }
     }
-    for row in rows.iter().filter(|row| !row.deleted) {
+    for row in rows.iter().filter(|row| !row.is_deleted()) {
         verified.tasks.push(verify_task(&folder, &manifest, row, &mut meter));
     }
     Ok(verified)

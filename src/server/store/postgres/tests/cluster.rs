@@ -62,6 +62,11 @@ impl Cluster {
         self.folder.path().join(".s.PGSQL.5432")
     }
 
+    /// Stops it in order.
+    pub(super) fn down(&self) {
+        self.run("pg_ctl", &["-w", "-s", "-m", "fast", "stop", "-D"]);
+    }
+
     pub(super) fn up(&self) {
         let log = self.folder.path().join("log");
         self.run("pg_ctl", &["-w", "-s", "-l", log.to_str().unwrap(), "start", "-D"]);
@@ -70,6 +75,61 @@ impl Cluster {
     /// Stops it as a crash does: nothing is finished, nothing is written.
     pub(super) fn crash(&self) {
         self.run("pg_ctl", &["-w", "-s", "-m", "immediate", "stop", "-D"]);
+    }
+
+    /// Ends every process of it at once, as the system does that is out of memory.
+    pub(super) fn kill(&self) {
+        let pid = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        let pid = pid.lines().next().unwrap().to_owned();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        // The first one first: it would tell the others to end.
+        let pids: Vec<&str> = [&pid[..]].into_iter().chain(children.split_whitespace()).collect();
+        assert!(Command::new("kill").arg("-9").args(&pids).status().unwrap().success());
+        let lives = |pid: &&str| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            !stat.is_empty() && !stat.contains(") Z ")
+        };
+        while pids.iter().any(lives) {
+            std::thread::yield_now();
+        }
+        // Where nobody takes note of their end they seem to live.
+        fs::remove_file(self.data().join("postmaster.pid")).unwrap();
+        fs::remove_file(self.folder.path().join(".s.PGSQL.5432.lock")).unwrap();
+    }
+
+    /// Copies the files of a cluster that is stopped.
+    pub(super) fn copy(&self) {
+        self.copy_files(&self.data(), &self.folder.path().join("copy"));
+    }
+
+    /// Puts the copy in the place of the files. The cluster is stopped.
+    pub(super) fn put_copy_back(&self) {
+        fs::remove_dir_all(self.data()).unwrap();
+        self.copy_files(&self.folder.path().join("copy"), &self.data());
+    }
+
+    fn copy_files(&self, from: &Path, to: &Path) {
+        assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+    }
+
+    /// Gives it a small disk of its own for tables; `None`, with a message, where this user may mount none.
+    pub(super) fn mount(&self, megabytes: u32) -> Option<Mounted> {
+        let folder = self.folder.path().join("small");
+        fs::create_dir(&folder).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"])
+            .arg(&folder)
+            .stderr(Stdio::null())
+            .status();
+        if !mounted.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: this user cannot mount a small disk");
+            return None;
+        }
+        let mounted = Mounted(folder);
+        if let Some((uid, gid)) = self.user {
+            chown(&mounted.0, Some(uid), Some(gid)).unwrap();
+        }
+        Some(mounted)
     }
 
     /// A dump of the database, as pg_dump makes it.
@@ -130,6 +190,16 @@ impl Drop for Cluster {
             .status();
         // It may be stopped already.
         drop(stop);
+    }
+}
+
+/// A small disk, there until it is dropped.
+pub(super) struct Mounted(pub(super) PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Lazily: the cluster may have files open.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 

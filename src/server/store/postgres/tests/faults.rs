@@ -283,7 +283,7 @@ fn a_server_forgets_what_it_computed_of_a_task_that_another_deleted() {
     assert_eq!(records("recovery?rank=1"), Some(20));
 
     let other = Aggregator::open(&cluster.address(), &[]);
-    assert!(other.store.delete(task.digest()).unwrap());
+    assert!(other.store.delete(task.digest(), Erase::AfterGrace).unwrap());
     other.store.put(task.clone(), TaskSettings::default()).unwrap();
     other.commit(&task, &reports[..5]).unwrap();
     eventually("the server hears of it", || records("status") == Some(5));
