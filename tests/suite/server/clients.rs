@@ -172,24 +172,31 @@ fn behind_a_trusted_proxy_clients_are_told_apart_by_the_address_that_it_names() 
     let statuses: Vec<u16> = streams.iter().map(|(status, _)| *status).collect();
     assert_eq!(statuses, [200, 200, 503, 200, 200], "a household is one client, and others have their own");
     // So have requests under way.
-    let mut slow: Vec<Wire> = (0..3).map(|_| Wire::connect(server.address)).collect();
-    for wire in &mut slow {
+    let open_slow = || {
+        let mut wire = Wire::connect(server.address);
         let head = format!(
             "POST {} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 198.51.100.7\r\nContent-Type: {}\r\nContent-Length: 35\r\n\r\n",
             path(&task(), "/reports"),
             super::harness::REPORTS
         );
         wire.send(head.as_bytes());
-    }
+        wire
+    };
+    let mut slow: Vec<Wire> = (0..3).map(|_| open_slow()).collect();
     let start = Instant::now();
     while Wire::connect(server.address).get_for("198.51.100.7", "/tasks") != 429 {
+        // The question itself may have had the third place.
+        slow.push(open_slow());
         assert!(start.elapsed() < Duration::from_secs(20), "three requests are under way and a fourth is let in");
     }
     assert_eq!(Wire::connect(server.address).get_for("198.51.100.8", "/tasks"), 200);
     let body = bytes_of(&reports(&task(), 1, 1));
     slow[0].send(&body);
     assert_eq!(slow[0].read_answer().unwrap().0, 200);
-    assert_eq!(Wire::connect(server.address).get_for("198.51.100.7", "/tasks"), 200, "one has ended");
+    // Another one may have come into its place, which ends too.
+    while Wire::connect(server.address).get_for("198.51.100.7", "/tasks") != 200 {
+        assert!(start.elapsed() < Duration::from_secs(60), "one has ended");
+    }
 }
 
 #[test]
