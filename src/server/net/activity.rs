@@ -146,7 +146,7 @@ impl Activity {
 }
 
 /// What is read at once before a request is there: pipelined requests do not fill the memory while their answers wait.
-const HEAD_BYTES: usize = 8 << 10;
+const HEAD_BYTES: usize = 16 << 10;
 
 /// A stream whose traffic is noted.
 pub(super) struct Watched<T> {

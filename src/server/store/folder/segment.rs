@@ -262,7 +262,8 @@ pub(super) struct IdsChecksum {
 impl IdsChecksum {
     /// Adds the ids of whole reports, given in runs of them.
     pub(super) fn add(&mut self, runs: &[&[u8]], report_bytes: usize) {
-        let mut ids = Vec::new();
+        let bytes: usize = runs.iter().map(|run| run.len()).sum();
+        let mut ids = Vec::with_capacity(bytes / report_bytes * ID.len());
         for report in runs.iter().flat_map(|run| run.chunks_exact(report_bytes)) {
             ids.extend_from_slice(report.get(ID).unwrap_or_default());
         }
