@@ -78,9 +78,9 @@ struct Line {
 const FROM_ONE: f64 = 0.999;
 const FROM_MANY: f64 = 0.99;
 
-/// What a server without connections holds, and what reports may wait for the disk (docs/limits.md).
+/// What a server without connections holds, and what reports may wait for the disk: their room grows by doubling (docs/limits.md).
 const SERVER_MIB: f64 = 32.0;
-const PENDING_MIB: f64 = 72.0;
+const PENDING_MIB: f64 = 144.0;
 
 /// What a connection takes between requests, and with one.
 const IDLE_KIB: f64 = 16.0;
