@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Attacks an aggregator from outside and from below: hostile connections, a thousand kills, flipped bits. At most a quarter of an hour on two
-# cores, when everything is compiled.
+# Attacks an aggregator from outside and from below: hostile connections, kills, power cuts, failing and full disks, flipped bits, and a
+# PostgreSQL that forgets where there is one. A quarter of an hour on two cores when everything is compiled.
 #
 # usage: scripts/siege.sh [--short]     (a minute of the hostile connections, on the build of the tests)
 set -euo pipefail
@@ -14,6 +14,7 @@ fi
 
 # TLS, so that unfinished handshakes are among the attacks.
 cargo build --release --features tls --bin ldp-pca --example siege
-"$(target_directory)/release/examples/siege"
-cargo test --features tls --test suite -- --ignored --nocapture a_hundred_kills
-cargo test --features tls --lib -- --ignored --nocapture ten_thousand_flips
+"$(target_directory)/release/examples/siege" --seconds 5
+cargo test --features postgres --lib -- server::store
+cargo test --features postgres --lib -- --ignored --nocapture ten_thousand_flips
+cargo test --features postgres --test suite -- --ignored --nocapture a_hundred_kills
