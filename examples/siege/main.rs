@@ -84,7 +84,7 @@ const PENDING_MIB: f64 = 144.0;
 
 /// What a connection takes between requests, and with one.
 const IDLE_KIB: f64 = 16.0;
-const BUSY_KIB: f64 = 64.0;
+const BUSY_KIB: f64 = 96.0;
 
 /// How many times longer 99 of 100 answers may take.
 const SLOWER: f64 = 5.0;
@@ -127,7 +127,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let sizes: Vec<(usize, usize)> = match (arguments.connections, arguments.short) {
         (Some(connections), _) => vec![(connections, arguments.networks.unwrap_or(1))],
-        (None, true) => vec![(8, 1), (2000, 1), (2000, 100)],
+        (None, true) => vec![(2000, 1), (2000, 100)],
         (None, false) => vec![(8, 1), (64, 1), (1000, 1), (17_500, 1), (17_500, 100)],
     };
     let seconds = if arguments.short { arguments.seconds.min(1.5) } else { arguments.seconds };

@@ -26,8 +26,8 @@ use super::table::Table;
 use super::tls::Tls;
 use super::{Answers, is_of_one_connection};
 
-/// What is read of a body at once: most bodies whole.
-const READ_BYTES: usize = 128 << 10;
+/// What is read of a body at once. A connection whose body is on its way holds so much.
+const READ_BYTES: usize = 64 << 10;
 
 /// What is read of the next request by a connection that rests: most heads whole.
 const FIRST_BYTES: usize = 512;
