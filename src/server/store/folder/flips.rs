@@ -45,7 +45,8 @@ fn folder() -> TempDir {
 }
 
 fn options() -> FolderOptions {
-    FolderOptions { segment_reports: 20, ..FolderOptions::default() }
+    // Small, for each try copies it.
+    FolderOptions { segment_reports: 20, reserve_bytes: 4096, ..FolderOptions::default() }
 }
 
 fn tasks() -> Vec<Task> {
