@@ -28,7 +28,7 @@ const PART: usize = 64 << 10;
 const BODY: usize = 8 << 20;
 
 /// What is refused of a connection that is idle afterwards.
-const IDLE_BODY: usize = 400_000;
+const IDLE_BODY: usize = 40_000;
 
 /// What a hostile connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -49,7 +49,7 @@ pub enum Way {
     HalfClosed,
     /// 8 MiB for which there is no taker
     RefusedBody,
-    /// One refused body of 400 KB, and then nothing
+    /// One refused body of 40 KB, and then nothing
     IdleAfter,
     /// The beginning of a TLS handshake
     Handshake,
