@@ -191,8 +191,11 @@ fn behind_a_trusted_proxy_clients_are_told_apart_by_the_address_that_it_names() 
     }
     assert_eq!(Wire::connect(server.address).get_for("198.51.100.8", "/tasks"), 200);
     let body = bytes_of(&reports(&task(), 1, 1));
-    slow[0].send(&body);
-    assert_eq!(slow[0].read_answer().unwrap().0, 200);
+    // One of them; another one was refused if the question came first.
+    let answered = slow.iter_mut().any(|wire| {
+        wire.stream().write_all(&body).is_ok() && wire.read_answer().is_ok_and(|(status, _)| status == 200)
+    });
+    assert!(answered);
     // Another one may have come into its place, which ends too.
     while Wire::connect(server.address).get_for("198.51.100.7", "/tasks") != 200 {
         assert!(start.elapsed() < Duration::from_secs(60), "one has ended");
