@@ -104,8 +104,7 @@ impl Server {
     /// # Errors
     /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
-        Self::check(&config)?;
-        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
+        let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
         #[cfg(feature = "interactive")]
@@ -130,20 +129,25 @@ impl Server {
         Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 
-    /// Whether the settings are good: limits, the page's folder, the certificate, and the files of tokens and keys that are named and must be
-    /// there. It makes nothing, and opens neither folder nor database nor port.
+    /// Whether the settings are good: limits, the page's folder, the certificate and its key, and the files of tokens that are named. It
+    /// makes nothing, and opens neither folder nor database nor port.
     ///
     /// # Errors
     /// [`ServerError`], what [`Server::bind`] would say of them.
     pub fn check(config: &ServerConfig) -> Result<(), ServerError> {
+        Self::checked(config).map(drop)
+    }
+
+    fn checked(config: &ServerConfig) -> Result<Option<Tls>, ServerError> {
         if let Some(problem) = config.problem() {
             return Err(ServerError::Config(problem));
         }
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
-        config.tls.as_ref().map(Tls::load).transpose()?;
-        Tokens::check_files(&config.tokens)
+        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
+        Tokens::check_files(&config.tokens)?;
+        Ok(tls)
     }
 
     /// The address that it listens on.

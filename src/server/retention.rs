@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::app::{App, unix_time};
+use super::observe::RequestId;
 use super::store::{DeletedTask, Erase, StoreError, TaskSettings};
 use crate::task::TaskDigest;
 
@@ -22,15 +23,21 @@ const SWEEP: Duration = Duration::from_secs(600);
 /// For how long its readings must agree.
 const AGREEMENT: Duration = Duration::from_secs(3600);
 
-/// Deletes a task whose reports are to be erased when they are; `false` when there was none.
-pub(super) fn delete(app: &App, task: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
+/// Deletes a task, for whoever asked in a request or because its time is over; `false` when there was none.
+pub(super) fn delete(
+    app: &App,
+    task: TaskDigest,
+    erase: Erase,
+    asked: Option<(&str, &RequestId)>,
+) -> Result<bool, StoreError> {
     let erase = if app.deletion_grace.is_zero() { Erase::Now } else { erase };
     let records = app.store.task(task).map_or(0, |reports| reports.counts().records);
     let deleted = app.store.delete(task, erase)?;
     app.forget(task);
     if deleted {
         let seconds = if erase == Erase::Now { 0 } else { app.deletion_grace.as_secs() };
-        tracing::warn!(%task, records, erased_after_seconds = seconds, "the task is deleted");
+        let (who, request) = asked.map(|(who, request)| (who, request.as_str())).unzip();
+        tracing::warn!(%task, who, request, records, erased_after_seconds = seconds, "the task is deleted");
     }
     Ok(deleted)
 }
@@ -71,7 +78,7 @@ impl Readings {
                     "the task's retention is over by the clock: it is deleted if the clock goes on saying so"
                 ),
                 Agreement::Full => {
-                    if let Err(error) = delete(app, task, Erase::AfterGrace) {
+                    if let Err(error) = delete(app, task, Erase::AfterGrace, None) {
                         tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is tried again");
                     }
                 }

@@ -77,7 +77,8 @@ pub(super) async fn put(
         Ok(who) => who,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
-    let dry_run = dry_run(query)?;
+    // The change is told then, and not made.
+    let dry_run = flag(query, "dry_run")?;
     let PutTask { task, settings: changes } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
     let task = spawn_blocking(move || Task::from_json(task.get())).await;
@@ -137,28 +138,14 @@ pub(super) async fn delete(
     let who = app.tokens.check(&headers, Role::Admin)?;
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
-    let erase = read_erase(query)?;
-    let present = app.store.task(digest);
+    let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
     let store = Arc::clone(&app);
-    let deleted = spawn_blocking(move || retention::delete(&store, digest, erase)).await;
+    let deleted = spawn_blocking(move || retention::delete(&store, digest, erase, Some((&who, &request)))).await;
     let deleted = deleted.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
     if !deleted {
         return Err(Problem::unknown_task(&id));
     }
-    let records = present.map_or(0, |task| task.counts().records);
-    tracing::warn!(task = %digest, %who, request = request.as_str(), records, "task deleted");
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn read_erase(query: Result<Query<Vec<(String, String)>>, QueryRejection>) -> Result<Erase, Problem> {
-    let bad = || Problem::new(Kind::BadQuery, "the query of a deletion is now=true, now=false or nothing");
-    let Query(query) = query.map_err(|_| bad())?;
-    match &query[..] {
-        [] => Ok(Erase::AfterGrace),
-        [(name, value)] if name == "now" && value == "false" => Ok(Erase::AfterGrace),
-        [(name, value)] if name == "now" && value == "true" => Ok(Erase::Now),
-        _ => Err(bad()),
-    }
 }
 
 /// How many ids are wanted.
@@ -225,15 +212,16 @@ struct Change<'a> {
     after: &'a TaskSettings,
 }
 
-/// Whether the change is to be told and not made: `?dry_run=true`.
-fn dry_run(query: Result<Query<Vec<(String, String)>>, QueryRejection>) -> Result<bool, Problem> {
-    let bad = |detail: String| Err(Problem::new(Kind::BadQuery, detail));
-    let Ok(Query(query)) = query else { return bad("the query cannot be read: use ?dry_run=true, or none".into()) };
+/// The only parameter of a query, `true` or `false`, where there is one.
+fn flag(query: Result<Query<Vec<(String, String)>>, QueryRejection>, name: &str) -> Result<bool, Problem> {
+    let bad =
+        |what: String| Err(Problem::new(Kind::BadQuery, format!("{what}: use ?{name}=true, ?{name}=false or none")));
+    let Ok(Query(query)) = query else { return bad("the query cannot be read".into()) };
     match query.as_slice() {
         [] => Ok(false),
-        [(name, value)] if name == "dry_run" && ["true", "false"].contains(&value.as_str()) => Ok(value == "true"),
-        [(name, _), ..] => {
-            bad(format!("'{}' is no parameter here, or is there twice: use ?dry_run=true, or none", excerpt(name)))
+        [(found, value)] if found == name && ["true", "false"].contains(&value.as_str()) => Ok(value == "true"),
+        [(found, _), ..] => {
+            bad(format!("'{}' is no parameter here, is there twice, or has another value", excerpt(found)))
         }
     }
 }

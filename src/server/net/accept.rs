@@ -135,9 +135,9 @@ async fn answer<T, S>(
         if noted.take_announced() && request.headers().contains_key(TRANSFER_ENCODING) {
             request.extensions_mut().insert(TwoLengths);
         }
-        let request = request.map(|body| RequestBody::new(body, Arc::clone(&noted)));
+        let request = request.map(|body| RequestBody::of_request(body, Arc::clone(&noted)));
         let (answered, noted) = (service.call(request), Arc::clone(&noted));
-        async move { answered.await.map(|answer| answer.map(|body| AnswerBody::new(body, noted))) }
+        async move { answered.await.map(|answer| answer.map(|body| AnswerBody::of_answer(body, noted))) }
     });
     let mut builder = http1::Builder::new();
     // Times are looked after in the table.

@@ -89,7 +89,7 @@ impl Activity {
         self.resting.load(Relaxed)
             && self.stalled.load(Relaxed) == 0
             && !self.unread.load(Relaxed)
-            && self.phase.load(Relaxed) & 3 == Phase::Idle as u64
+            && self.is(Phase::Idle)
     }
 
     pub(super) fn enter(&self, phase: Phase) {
@@ -116,7 +116,7 @@ impl Activity {
     }
 
     fn received(&self) {
-        if self.phase.load(Relaxed) & 3 == Phase::Idle as u64 {
+        if self.is(Phase::Idle) {
             self.enter(Phase::Head);
             self.resting.store(false, Relaxed);
         }
@@ -132,8 +132,8 @@ impl Activity {
         self.announced.swap(false, Relaxed)
     }
 
-    fn has_request(&self) -> bool {
-        self.phase.load(Relaxed) & 3 == Phase::Busy as u64
+    fn is(&self, phase: Phase) -> bool {
+        self.phase.load(Relaxed) & 3 == phase as u64
     }
 
     fn sent<T>(&self, sent: &Poll<T>) {
@@ -177,8 +177,8 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
             return Poll::Ready(Ok(()));
         }
         let before = into.filled().len();
-        let has_request = self.activity.has_request();
-        if self.activity.phase.load(Relaxed) & 3 == Phase::Idle as u64 {
+        let has_request = self.activity.is(Phase::Busy);
+        if self.activity.is(Phase::Idle) {
             self.head = HeadScan::default();
         }
         if into.remaining() > HEAD_BYTES && !has_request {
@@ -232,73 +232,52 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
     }
 }
 
-/// The body of a request. Until it was read to its end, or the next request is there, it is not known what comes on the connection.
-pub(in super::super) struct RequestBody {
-    body: Incoming,
+/// A body, and what its end says of the connection.
+pub(in super::super) struct Noted<B> {
+    body: B,
     activity: Arc<Activity>,
+    /// Called when the body is gone.
+    ended: fn(&B, &Activity),
 }
+
+/// Until it was read to its end, or the next request is there, it is not known what comes on the connection.
+pub(in super::super) type RequestBody = Noted<Incoming>;
+
+/// The connection is idle again when it is gone: sent or given up.
+pub(super) type AnswerBody = Noted<Body>;
 
 impl RequestBody {
-    pub(super) fn new(body: Incoming, activity: Arc<Activity>) -> Self {
+    pub(super) fn of_request(body: Incoming, activity: Arc<Activity>) -> Self {
         activity.unread.store(!body.is_end_stream(), Relaxed);
-        Self { body, activity }
+        let ended = |body: &Incoming, activity: &Activity| {
+            if body.is_end_stream() {
+                activity.unread.store(false, Relaxed);
+            }
+        };
+        Self { body, activity, ended }
     }
-}
-
-impl Drop for RequestBody {
-    fn drop(&mut self) {
-        if self.body.is_end_stream() {
-            self.activity.unread.store(false, Relaxed);
-        }
-    }
-}
-
-impl HttpBody for RequestBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// The body of an answer. The connection is idle again when it is gone: sent or given up.
-pub(super) struct AnswerBody {
-    body: Body,
-    activity: Arc<Activity>,
 }
 
 impl AnswerBody {
-    pub(super) fn new(body: Body, activity: Arc<Activity>) -> Self {
-        Self { body, activity }
+    pub(super) fn of_answer(body: Body, activity: Arc<Activity>) -> Self {
+        Self { body, activity, ended: |_, activity| activity.enter(Phase::Idle) }
     }
 }
 
-impl Drop for AnswerBody {
+impl<B> Drop for Noted<B> {
     fn drop(&mut self) {
-        self.activity.enter(Phase::Idle);
+        (self.ended)(&self.body, &self.activity);
     }
 }
 
-impl HttpBody for AnswerBody {
-    type Data = Bytes;
-    type Error = axum::Error;
+impl<B: HttpBody + Unpin> HttpBody for Noted<B> {
+    type Data = B::Data;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         Pin::new(&mut self.body).poll_frame(context)
     }
 
