@@ -12,6 +12,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 use tokio::time::{sleep_until, timeout};
 
+use crate::answer::parse;
 use crate::server::Besieged;
 
 /// Requests per second.
@@ -116,17 +117,14 @@ async fn send(stream: &mut dyn Stream, request: &[u8]) -> io::Result<()> {
             return Err(io::Error::other("closed without an answer"));
         }
         answer.extend_from_slice(&buffer[..count]);
-        let text = String::from_utf8_lossy(&answer);
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length =
-            head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
-        if body.len() < length.unwrap_or(0) {
+        let Some((status, accepted)) = parse(&answer).map_err(|error| io::Error::other(error.to_string()))? else {
             continue;
-        }
-        if head.starts_with("HTTP/1.1 200") && body.contains("\"accepted\":1") {
+        };
+        if (status, accepted) == (200, 1) {
             return Ok(());
         }
-        let problem = body.split("urn:ldp-pca:problem:").nth(1).and_then(|rest| rest.split('"').next());
-        return Err(io::Error::other(format!("{} {}", head.get(9..12).unwrap_or(""), problem.unwrap_or(""))));
+        let text = String::from_utf8_lossy(&answer);
+        let problem = text.split("urn:ldp-pca:problem:").nth(1).and_then(|rest| rest.split('"').next());
+        return Err(io::Error::other(format!("{status} {}", problem.unwrap_or(""))));
     }
 }

@@ -17,6 +17,11 @@
 #[path = "../load/bodies.rs"]
 mod bodies;
 
+#[path = "../load/answer.rs"]
+mod answer;
+#[path = "../load/started.rs"]
+mod started;
+
 mod attack;
 mod good;
 mod server;

@@ -2,63 +2,38 @@
 
 use std::error::Error;
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use tempfile::TempDir;
 use tokio::net::TcpStream;
 
 use crate::bodies::{Bodies, Mode};
 use crate::good::Stream;
+use crate::started::{Started, memory_mib};
 
 /// A server in a process of its own, and what good clients send to it.
 pub struct Besieged {
     pub address: SocketAddr,
     pub bodies: Bodies,
-    child: Child,
-    folder: TempDir,
+    server: Started,
     dresser: Dresser,
     acknowledged: AtomicU64,
-    program: PathBuf,
 }
 
 impl Besieged {
     pub fn start(program: Option<&Path>, tls: bool) -> Result<Self, Box<dyn Error>> {
-        let program = match program {
-            Some(program) => program.to_owned(),
-            None => std::env::current_exe()?.ancestors().nth(2).ok_or("this program has no folder")?.join("ldp-pca"),
-        };
         let task = Mode::Compact.task(None)?;
         let folder = tempfile::tempdir()?;
-        let path = folder.path().join("task.json");
-        fs::write(&path, task.to_json())?;
         // The reports of good clients have ids of their own.
         let mut settings = String::from("issued_ids = false\n");
         let dresser = Dresser::new(tls, folder.path(), &mut settings)?;
-        let config = folder.path().join("config.toml");
-        fs::write(&config, settings)?;
-        let mut child = Command::new(&program)
-            .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--data"])
-            .arg(folder.path().join("data"))
-            .arg("--task")
-            .arg(&path)
-            .arg("--config")
-            .arg(&config)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("cannot start {}: {error}; build it first", program.display()))?;
-        let lines = BufReader::new(child.stdout.take().ok_or("the server has no output")?).lines();
-        let address = lines.map_while(Result::ok).find_map(|line| {
-            let (_, address) = line.strip_prefix("listening on ")?.split_once("://")?;
-            address.parse().ok()
-        });
-        let address = address.ok_or("the server did not start")?;
+        let quiet = ["--log-level".to_owned(), "error".to_owned()];
+        let server = Started::start(program, folder, &task, &settings, &quiet, Stdio::null())?;
         let bodies = Bodies::new(&task, Mode::Compact, 1)?;
-        Ok(Self { address, bodies, child, folder, dresser, acknowledged: AtomicU64::new(0), program })
+        Ok(Self { address: server.address, bodies, server, dresser, acknowledged: AtomicU64::new(0) })
     }
 
     /// The stream as the server speaks.
@@ -77,24 +52,20 @@ impl Besieged {
     /// From now on the peak is a new one.
     pub fn forget_peak(&self) {
         // Where the system does not let us, the peak is of all attacks so far.
-        let _ = fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
+        let _ = fs::write(format!("/proc/{}/clear_refs", self.server.pid()), "5");
     }
 
     /// The most memory that the server held.
     pub fn peak_mib(&self) -> f64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok());
-        kibibytes.unwrap_or(f64::NAN) / 1024.0
+        memory_mib(self.server.pid(), "VmHWM").unwrap_or(f64::NAN)
     }
 
     /// Stops it, and reads what it has: at least what it acknowledged, and no more than was asked.
     pub fn count_is_what_was_acknowledged(mut self) -> Result<(), Box<dyn Error>> {
-        self.child.kill()?;
-        self.child.wait()?;
-        let told = Command::new(&self.program)
+        self.server.kill();
+        let told = Command::new(&self.server.program)
             .args(["store", "verify", "--json"])
-            .arg(self.folder.path().join("data"))
+            .arg(self.server.data())
             .stderr(Stdio::null())
             .output()?;
         let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
@@ -104,13 +75,6 @@ impl Besieged {
             return Err(format!("{acknowledged} reports were acknowledged, and {records} are there").into());
         }
         Ok(())
-    }
-}
-
-impl Drop for Besieged {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
