@@ -27,6 +27,7 @@ mod deletion;
 #[cfg(target_os = "linux")]
 mod direct;
 mod disk;
+mod ids;
 mod keeper;
 pub mod maintenance;
 mod manifest;

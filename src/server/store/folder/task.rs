@@ -1,13 +1,14 @@
 //! One task of a folder: how it is opened, and what requests see of it.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::watch;
 
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
+use super::ids::Ids;
 use super::keeper::{Keeper, Totals};
 use super::place::Place;
 use super::rows::SegmentRow;
@@ -17,7 +18,7 @@ use crate::aggregate::Aggregate;
 use crate::report::ReportId;
 use crate::server::store::queue::{CommitQueue, hold};
 use crate::server::store::{
-    Batch, BoxFuture, CommitError, Committed, Counts, Damage, Mark, StoreError, TaskReports, TaskSettings, mark,
+    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings, mark,
 };
 use crate::task::Task;
 
@@ -33,7 +34,7 @@ pub(in crate::server) struct FolderTask {
 
 /// What the files of a task and the manifest come to.
 struct Loaded {
-    ids: HashMap<ReportId, Option<Mark>>,
+    ids: Ids,
     aggregate: Aggregate,
     damage: Damage,
     /// The segment to go on with, and the ids in it.
@@ -101,10 +102,12 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         let problem = format!("the sum is of {} reports and the segments have {sealed}", aggregate.records());
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
-    let mut ids = HashMap::with_capacity(sealed as usize);
+    let mut ids = Ids::with_capacity(sealed as usize);
     for row in &rows {
         // The manifest has no marks: of these a second report with another payload is a duplicate like others.
-        ids.extend(row.ids.as_chunks::<16>().0.iter().map(|id| (ReportId::new(*id), None)));
+        for id in row.ids.as_chunks::<16>().0 {
+            ids.entry(ReportId::new(*id)).or_insert(None);
+        }
     }
     let mut unlisted = unlisted(place, &rows)?;
     let live = unlisted.last_entry().filter(|last| matches!(last.get(), SegmentFile::Open(_))).map(|last| *last.key());

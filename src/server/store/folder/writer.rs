@@ -1,26 +1,25 @@
 //! One thread per task writes: it takes all batches that wait, appends what is new, syncs once, counts, and then
 //! answers them.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
+use super::ids::Ids;
 use super::keeper::{Backlog, Totals};
 use super::place::Place;
 use super::segment::{NotAppended, Segment, open_path};
 use crate::aggregate::MAX_RECORDS;
 use crate::report::ReportId;
 use crate::server::store::queue::{self, Waiting, Waits};
-use crate::server::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
+use crate::server::store::{Batch, CommitError, Committed, TaskSettings, mark};
 
 /// The writer's own state.
 pub(super) struct Writer {
     pub(super) place: Arc<Place>,
     pub(super) settings: Arc<RwLock<Arc<TaskSettings>>>,
-    /// The ids of all reports, with their marks where these were seen since the start.
-    pub(super) ids: HashMap<ReportId, Option<Mark>>,
+    pub(super) ids: Ids,
     /// The segment that is written; made when there is something to write.
     pub(super) segment: Option<Segment>,
     /// The number of the segment after it.
@@ -67,7 +66,7 @@ impl Writer {
             let full = found + outcome.accepted > limit;
             if outcome.accepted > 0 && (full || closed.is_some()) {
                 for id in fresh.ids.drain(before.0..) {
-                    self.ids.remove(&id);
+                    self.ids.remove(id);
                 }
                 fresh.runs.truncate(before.1);
                 reports.truncate(before.2);
@@ -85,7 +84,7 @@ impl Writer {
             if let Err(error) = self.write(&fresh.runs) {
                 metrics.failed_writes.inc();
                 for id in fresh.ids {
-                    self.ids.remove(&id);
+                    self.ids.remove(id);
                 }
                 let refusal = match error {
                     NotAppended::Refused(error) => CommitError::Write(error.to_string()),
