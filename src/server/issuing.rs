@@ -55,8 +55,18 @@ impl Issuer {
     /// With the key in `path`, which is made when it is not there.
     pub(super) fn load(path: &Path) -> Result<Self, ServerError> {
         let refused = |source| ServerError::Secret { path: path.to_owned(), source };
-        let (text, _) = read_or_make(path, || random_line(32)).map_err(refused)?;
-        let key = text.trim();
+        let make = || random_line(32).map(|line| format!("{line}crc32 {}\n", checksum_of(line.trim())));
+        let (text, _) = read_or_make(path, make).map_err(refused)?;
+        let key = match text.split_whitespace().collect::<Vec<_>>()[..] {
+            // As earlier versions made them, and people do.
+            [key] => key,
+            [key, "crc32", checksum] if checksum == checksum_of(key) => key,
+            _ => {
+                return Err(refused(io::Error::other(
+                    "it does not hold the key that was made: restore it from a backup, or remove it (then the ids that were issued are refused)",
+                )));
+            }
+        };
         if key.len() < 64 {
             let found = key.len();
             return Err(refused(io::Error::other(format!(
@@ -117,9 +127,35 @@ impl Issuer {
     }
 }
 
+/// What stands below the key: a server with another one would refuse all ids that were issued.
+fn checksum_of(key: &str) -> String {
+    format!("{:08x}", crc32fast::hash(key.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_that_was_altered_is_refused_and_one_without_a_checksum_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("issuing.key");
+        let task = TaskDigest::new([1; 32]);
+        let id = Issuer::load(&path).unwrap().issue(task, 1).unwrap()[0];
+        let good = std::fs::read(&path).unwrap();
+        for bit in 0..8 * good.len() {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bad).unwrap();
+            // White space around the key is nothing.
+            assert!(
+                Issuer::load(&path).is_ok_and(|issuer| issuer.issued(task, id)) || Issuer::load(&path).is_err(),
+                "bit {bit}"
+            );
+        }
+        std::fs::write(&path, &good[..65]).unwrap();
+        assert!(Issuer::load(&path).unwrap().issued(task, id));
+    }
 
     #[test]
     fn an_id_is_of_its_task_and_its_key_alone_and_altered_in_no_bit() {

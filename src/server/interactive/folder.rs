@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! sessions/<id>/session.json         the parameters; a folder without is what a crash left of one that never was
-//! sessions/<id>/0001-0003.json       the message of provider 3 in round 1
+//! sessions/<id>/0001-0003.1a2b3c4d.json
+//!                                    the message of provider 3 in round 1, and its CRC-32
 //! ```
 //!
 //! Every file is there whole or not at all. A start takes the messages again in their order, which gives the same rounds:
-//! they depend on nothing else.
+//! they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and messages have their
+//! checksum in their name (those of earlier versions have none).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -104,7 +106,9 @@ impl Sessions {
 
 /// Stores a message.
 pub(super) fn keep(folder: &Path, kept: &Kept) -> io::Result<()> {
-    write(folder, &format!("{:04}-{:04}.json", kept.round, kept.provider), &serde_json::to_vec(kept)?)
+    let bytes = serde_json::to_vec(kept)?;
+    let checksum = crc32fast::hash(&bytes);
+    write(folder, &format!("{:04}-{:04}.{checksum:08x}.json", kept.round, kept.provider), &bytes)
 }
 
 /// What an earlier run left of a session; nothing where it left no session.
@@ -129,9 +133,17 @@ fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
     names.sort_unstable();
     for name in names {
         let bytes = fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        if checksum_of(name).is_some_and(|checksum| checksum != format!("{:08x}", crc32fast::hash(&bytes))) {
+            return Err(format!("{name} is damaged: restore it from a backup, or delete the session's folder"));
+        }
         running.replay(&bytes).map_err(|problem| format!("{name}: {problem}"))?;
     }
     Ok(Some(running))
+}
+
+/// What a message's name says of its content.
+fn checksum_of(name: &str) -> Option<&str> {
+    name.strip_suffix(".json")?.split_once('.').map(|(_, checksum)| checksum)
 }
 
 /// The session of these parameters, before its first message.

@@ -263,8 +263,20 @@ fn a_damaged_session_is_named_at_the_start_and_half_a_one_is_no_session() {
     assert_eq!(server.request("POST", &format!("/sessions/{id}/messages"), &headers, body.as_bytes()).status, 200);
     server.shut_down();
     let folder = data.path().join("sessions").join(id);
-    let message = folder.join("0001-0001.json");
+    let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let message =
+        names.into_iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("0001")).unwrap();
     let good = fs::read(&message).unwrap();
+    for byte in 0..good.len() {
+        let mut bad = good.clone();
+        bad[byte] ^= 1 << (byte % 8);
+        fs::write(&message, &bad).unwrap();
+        let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started with byte {byte}") };
+        assert!(error.to_string().contains("0001-0001") && error.to_string().contains("is damaged"), "{error}");
+    }
+    // As earlier versions named it.
+    fs::remove_file(&message).unwrap();
+    let message = folder.join("0001-0001.json");
     for (bad, named) in [(&b"{}"[..], "missing field"), (br#"{"round":2,"provider":1,"cells":[1]}"#, "does not fit")] {
         fs::write(&message, bad).unwrap();
         let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started") };
