@@ -5,6 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -30,6 +31,9 @@ const BODY: usize = 8 << 20;
 /// What is refused of a connection that is idle afterwards.
 const IDLE_BODY: usize = 40_000;
 
+/// How often components were asked for: no two questions are the same.
+static PENALTIES: AtomicU64 = AtomicU64::new(1);
+
 /// What a hostile connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Way {
@@ -51,6 +55,10 @@ pub enum Way {
     RefusedBody,
     /// One refused body of 40 KB, and then nothing
     IdleAfter,
+    /// Streams of events
+    Streams,
+    /// Questions for sparse components, each with a penalty of its own
+    Recoveries,
     /// The beginning of a TLS handshake
     Handshake,
 }
@@ -99,18 +107,18 @@ pub async fn run(address: SocketAddr, way: Way, connections: usize, networks: us
     let _ = rustix::process::nice(10);
     ldp_pca::server::raise_file_limit();
     let task = Mode::Compact.task(None)?.digest().to_string();
-    let head: Arc<str> = format!("POST /tasks/{task}/reports HTTP/1.1\r\nHost: aggregator\r\n").into();
+    let task: Arc<str> = format!("/tasks/{task}").into();
     let (bandwidth, first) = (Arc::new(Bandwidth(Mutex::new(Instant::now()))), Arc::new(()));
     for place in 0..connections {
         let from = Ipv4Addr::new(127, 9, u8::try_from(place % networks)?, 1);
-        let (head, bandwidth) = (Arc::clone(&head), Arc::clone(&bandwidth));
+        let (task, bandwidth) = (Arc::clone(&task), Arc::clone(&bandwidth));
         let mut first = Some(Arc::clone(&first));
         tokio::spawn(async move {
             loop {
                 if let Ok(stream) = connect(address, from, way).await {
                     first.take();
                     // However it ends.
-                    let _ = attack(way, stream, &head, &bandwidth).await;
+                    let _ = attack(way, stream, &task, &bandwidth).await;
                 }
                 first.take();
                 // Not all at the same time.
@@ -135,7 +143,9 @@ async fn connect(address: SocketAddr, from: Ipv4Addr, way: Way) -> io::Result<Tc
     socket.connect(address).await
 }
 
-async fn attack(way: Way, mut stream: TcpStream, head: &str, bandwidth: &Bandwidth) -> io::Result<()> {
+async fn attack(way: Way, mut stream: TcpStream, task: &str, bandwidth: &Bandwidth) -> io::Result<()> {
+    let head = format!("POST {task}/reports HTTP/1.1\r\nHost: aggregator\r\n");
+    let question = |what: &str| format!("GET {what} HTTP/1.1\r\nHost: aggregator\r\n\r\n").into_bytes();
     let announced = |length: usize, media_type: &str| {
         format!("{head}Content-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n").into_bytes()
     };
@@ -155,7 +165,7 @@ async fn attack(way: Way, mut stream: TcpStream, head: &str, bandwidth: &Bandwid
             bandwidth.send(&mut stream, BODY - 1).await?;
         }
         Way::UnreadAnswers => loop {
-            stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: aggregator\r\n\r\n").await?;
+            stream.write_all(&question("/metrics")).await?;
         },
         Way::Silence => {}
         Way::HalfClosed => {
@@ -171,6 +181,15 @@ async fn attack(way: Way, mut stream: TcpStream, head: &str, bandwidth: &Bandwid
             stream.write_all(&announced(IDLE_BODY, "text/html")).await?;
             bandwidth.send(&mut stream, IDLE_BODY).await?;
         }
+        Way::Streams => stream.write_all(&question(&format!("{task}/events"))).await?,
+        Way::Recoveries => loop {
+            let penalty = PENALTIES.fetch_add(1, Relaxed) as f64 * 1e-9;
+            stream.write_all(&question(&format!("{task}/recovery?rank=2&penalty={penalty:.9}"))).await?;
+            if stream.read(&mut [0; 1 << 14]).await? == 0 {
+                return Ok(());
+            }
+            sleep(AGAIN).await;
+        },
         Way::Handshake => stream.write_all(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await?,
     }
     let mut rest = [0; 1024];

@@ -24,6 +24,7 @@ mod started;
 
 mod attack;
 mod good;
+mod reports;
 mod server;
 
 use std::error::Error;
@@ -87,6 +88,9 @@ const FROM_MANY: f64 = 0.99;
 const SERVER_MIB: f64 = 32.0;
 const PENDING_MIB: f64 = 144.0;
 
+/// What durable reports hold until they are summed.
+const REPORTS_MIB: f64 = 64.0;
+
 /// What a connection takes between requests, and with one.
 const IDLE_KIB: f64 = 16.0;
 const BUSY_KIB: f64 = 96.0;
@@ -145,7 +149,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut missed = 0;
     for way in ways {
-        let server = Besieged::start(arguments.server.as_deref(), way == Way::Handshake)?;
+        let server = Besieged::start(arguments.server.as_deref(), way == Way::Handshake, "")?;
         // Whatever is done once is done before.
         runtime.block_on(good::run(&server, Duration::from_secs_f64(0.5), arguments.seed))?;
         let alone = runtime.block_on(good::run(&server, measured, arguments.seed))?;
@@ -165,10 +169,29 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         server.count_is_what_was_acknowledged()?;
     }
+    if arguments.way.is_none() {
+        let reports = if arguments.short { 1_000_000 } else { 10_000_000 };
+        let (memory, ids) = reports::fill(arguments.server.as_deref(), reports)?;
+        let most = SERVER_MIB + REPORTS_MIB + ids;
+        missed += usize::from(memory > most);
+        print_reports(reports, memory, most, arguments.json);
+    }
     if missed > 0 {
         return Err(format!("{missed} lines are worse than they may be").into());
     }
     Ok(())
+}
+
+fn print_reports(reports: usize, memory: f64, most: f64, json: bool) {
+    if json {
+        println!(
+            "{}",
+            serde_json::json!({"reports": reports, "memory_mib": memory, "most_mib": most, "good": memory <= most})
+        );
+        return;
+    }
+    let mark = if memory > most { "  MISSED" } else { "" };
+    println!("{reports:>32} reports in one task {memory:>46.0} MiB {most:>6.0} MiB{mark}");
 }
 
 fn print(line: &Line, json: bool, good: bool) {

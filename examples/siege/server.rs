@@ -24,11 +24,12 @@ pub struct Besieged {
 }
 
 impl Besieged {
-    pub fn start(program: Option<&Path>, tls: bool) -> Result<Self, Box<dyn Error>> {
+    /// With `settings` beside its own.
+    pub fn start(program: Option<&Path>, tls: bool, settings: &str) -> Result<Self, Box<dyn Error>> {
         let task = Mode::Compact.task(None)?;
         let folder = tempfile::tempdir()?;
-        // The reports of good clients have ids of their own.
-        let mut settings = String::from("issued_ids = false\n");
+        // The reports of good clients have ids of their own, and anybody may ask for components.
+        let mut settings = format!("issued_ids = false\nopen_recovery = true\n{settings}");
         let dresser = Dresser::new(tls, folder.path(), &mut settings)?;
         let quiet = ["--log-level".to_owned(), "error".to_owned()];
         let server = Started::start(program, folder, &task, &settings, &quiet, Stdio::null())?;
