@@ -8,11 +8,13 @@ export function version(): string;
 export interface TaskFetchOptions {
   /**
    * The digest of the task that is meant, 64 lower-case hexadecimal digits. Whoever serves the task can otherwise
-   * serve another one.
+   * serve another one. Naming it without having one (`undefined`) is an error with code `argument`.
    */
   readonly digest?: string;
   /** Stops it; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** The longest that it may take, in milliseconds; 30,000 by default. */
+  readonly timeout?: number;
 }
 
 /**

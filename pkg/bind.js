@@ -40,8 +40,8 @@ export function bind(wasm) {
       return call(() => new Task(PARSE, new wasm.Task(taskText(json))));
     }
 
-    static async fetch(url, { digest, signal } = {}) {
-      return expectDigest(Task.parse(await fetchTask(url, signal)), digest);
+    static async fetch(url, options = {}) {
+      return expectDigest(Task.parse(await fetchTask(url, options)), options.digest);
     }
 
     toJSON() {

@@ -2,19 +2,23 @@
 // no more than the page allows.
 
 import { failure } from "./errors.js";
+import { reach } from "./reach.js";
 
 /** What the module reads, in bytes. */
 const LARGEST = 16 << 20;
 
 /** The text at `url`, if that is JSON of a reasonable length. */
-export async function fetchTask(url, signal) {
-  let response;
-  const refuse = (why, cause) => failure("fetch", `no task at ${url}: ${why}`, { status: response?.status, cause });
-  try {
-    response = await fetch(url, { headers: { accept: "application/json" }, credentials: "omit", signal });
+export function fetchTask(url, options) {
+  // Who names a digest and has none would otherwise take any task.
+  if ("digest" in options && typeof options.digest !== "string") {
+    throw failure("argument", `digest is ${options.digest}: give 64 hexadecimal digits, or leave it out`);
+  }
+  const { signal, timeout = 30_000 } = options;
+  return reach("fetch", url, { headers: { accept: "application/json" }, credentials: "omit", signal }, timeout, async (response) => {
     const { body, headers, ok, status } = response;
+    const refuse = (why) => failure("fetch", `no task at ${url}: ${why}`, { status });
     const type = headers.get("content-type");
-    if (!ok) throw refuse(`the answer is ${status}`);
+    if (!ok || !body) throw refuse(`the answer is ${status}`);
     if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`${type} is not application/json`);
     const decoder = new TextDecoder("utf-8", { fatal: true });
     const reader = body.getReader();
@@ -29,10 +33,7 @@ export async function fetchTask(url, signal) {
       }
       text += decoder.decode(value, { stream: true });
     }
-  } catch (cause) {
-    signal?.throwIfAborted();
-    throw cause.code === "fetch" ? cause : refuse(cause.message, cause);
-  }
+  });
 }
 
 /** The task, if its digest is the expected one or none is expected. */

@@ -13,7 +13,7 @@ export {
 } from "./errors.js";
 export type { LdpPcaErrorCode } from "./errors.js";
 export { PrivacyLedger } from "./ledger.js";
-export type { FlushOutcome, LedgerOptions, LedgerStatus } from "./ledger.js";
+export type { LedgerOptions, LedgerStatus, Outcome, SendOptions, Withdrawal } from "./ledger.js";
 export { Report } from "./report.js";
 export type { ReportDocument } from "./report.js";
 export { issuedId, submit } from "./submit.js";

@@ -3,7 +3,7 @@
  *
  * | code | class | what was wrong |
  * |---|---|---|
- * | `init` | {@link InitError} | the WebAssembly module is not loaded, or did not load |
+ * | `init` | {@link InitError} | the WebAssembly module is not loaded, or did not load; the worker died, or does not answer |
  * | `argument` | {@link ArgumentError} | an argument has the wrong type or length, or the object was freed |
  * | `task` | {@link TaskError} | the document is not JSON, has unknown fields or another version, or makes no sense |
  * | `fetch` | {@link TaskError} | no task came from the URL; `status`, where there was an answer |
@@ -27,7 +27,7 @@
  * | `refused` | {@link SubmitError} | any other status |
  * | `storage` | {@link LedgerError} | the browser gives no durable storage, or it failed |
  * | `budget` | {@link LedgerError} | the report does not fit the budget |
- * | `spent` | {@link LedgerError} | this device has sent its report of the task |
+ * | `spent` | {@link LedgerError} | this device has sent its report of the task, or it was withdrawn |
  * | `aggregate` | {@link LdpPcaError} | lab: bytes that are no aggregate of the task, or one that is empty or of another |
  * | `recovery` | {@link LdpPcaError} | lab: a rank, a penalty, a matrix or a spectrum that makes no sense |
  * | `simulation` | {@link LdpPcaError} | lab: a population that there is not |
@@ -106,7 +106,11 @@ export class ReportError extends LdpPcaError {
   readonly code: "report";
 }
 
-/** The delivery. With `network`, `rate-limit`, `unavailable` and `answer` the same report may be sent again later. */
+/**
+ * The delivery. A refusal is final when it has a `type`, which says that it is the aggregator's own, and is none that passes
+ * (`task-not-started`, and all of code `rate-limit` and `unavailable`). After any other error the same report may be sent again
+ * later: no answer, or an answer of something else in between, says nothing of the report.
+ */
 export class SubmitError extends LdpPcaError {
   readonly code:
     | "network"
@@ -120,7 +124,12 @@ export class SubmitError extends LdpPcaError {
     | "refused";
   /** The status of the answer, if there was one. */
   readonly status?: number;
-  /** The seconds after which the server wants to be asked again, if it said so. */
+  /**
+   * What the aggregator calls it: the last part of the `type` of its problem, for instance `task-expired`, `task-not-started`,
+   * `quota` (the task is full), `unknown-task`, or of a report that is none of the task `report-not-issued`, `report-checksum`.
+   */
+  readonly type?: string;
+  /** The seconds after which the server wants to be asked again, or until the task starts, if it said so. */
   readonly retryAfter?: number;
 }
 

@@ -2,6 +2,7 @@
 
 import { translated } from "./boundary.js";
 import { failure } from "./errors.js";
+import { reach } from "./reach.js";
 
 /**
  * The module that `wasm`, the generated half in JavaScript, is of. It is loaded once, however often it is asked; after a
@@ -32,24 +33,41 @@ export function loading(wasm) {
       module.ready = true;
     } catch (cause) {
       started = undefined;
-      throw failure("init", `the WebAssembly module did not load: ${cause?.message ?? cause}`, { cause });
+      const why = forbidden() ? "the page's policy forbids it: add 'wasm-unsafe-eval' to script-src" : (cause?.message ?? cause);
+      throw failure("init", `the WebAssembly module did not load: ${why}`, { cause });
     }
   }
 
   return module;
 }
 
-async function instantiate(wasm, source) {
-  if (typeof source === "string" || source instanceof URL || source instanceof Request) source = await fetch(source);
-  if (source instanceof Response) {
-    const { headers, ok, status, url } = source;
-    if (!ok) throw new Error(`the answer for ${url} is ${status}`);
-    // Servers that do not know the type are common; compiling on the way is for those that do.
-    const known = /^application\/wasm\b/i.test(headers.get("content-type"));
-    source = await (known ? WebAssembly.compileStreaming(source) : source.arrayBuffer());
+/** Whether even the smallest module cannot be compiled. */
+function forbidden() {
+  try {
+    return !new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+  } catch {
+    // Lockdown modes have no WebAssembly at all, which the cause tells.
+    return typeof WebAssembly === "object";
   }
+}
+
+async function instantiate(wasm, source) {
+  if (typeof source === "string" || source instanceof URL || source instanceof Request) source = await reach("init", source, {}, 60_000, compiled);
+  else if (source instanceof Response) source = await compiled(source);
   const made = await WebAssembly.instantiate(source, { "./ldp_pca_bg.js": wasm });
   const { exports } = made.instance ?? made;
   wasm.__wbg_set_wasm(exports);
   exports.__wbindgen_start();
+}
+
+async function compiled(response) {
+  const { headers, ok, status, url } = response;
+  if (!ok) throw failure("init", `the answer for ${url} is ${status}`);
+  const type = headers.get("content-type");
+  // Servers that do not know the type are common; compiling on the way is for those that do.
+  if (/^application\/wasm\b/i.test(type)) return WebAssembly.compileStreaming(response);
+  const bytes = await response.arrayBuffer();
+  const start = new TextDecoder().decode(bytes.slice(0, 15));
+  if (start.startsWith("\0asm")) return bytes;
+  throw failure("init", `${url} is ${type} that begins with ${JSON.stringify(start)}, and no WebAssembly`);
 }

@@ -1,4 +1,4 @@
-import type { SubmitError } from "./errors.js";
+import type { LedgerError, SubmitError } from "./errors.js";
 import type { Report } from "./report.js";
 import type { SubmitOptions } from "./submit.js";
 import type { Guarantee } from "./task.js";
@@ -15,17 +15,63 @@ export interface LedgerOptions {
    * Asked when the browser denies storage. Resolve to `true` to go on with a ledger that lasts only as long as the page
    * (after asking the visitor, say); anything else refuses, as does having no callback.
    */
-  readonly onStorageDenied?: (error: LedgerErrorOfStorage) => boolean | undefined | Promise<boolean | undefined>;
+  readonly onStorageDenied?: (
+    error: LedgerError & { readonly code: "storage" },
+  ) => boolean | undefined | Promise<boolean | undefined>;
+  /**
+   * Whether this page sends by itself what waits when the device comes back online; `false` by default. Without it a page
+   * that only opens the ledger sends nothing.
+   */
+  readonly flushOnline?: boolean;
   /** Told what became of the reports that were sent because the device came back online. */
-  readonly onFlush?: (outcomes: FlushOutcome[]) => void;
+  readonly onFlush?: (outcomes: Outcome[]) => void;
 }
 
-type LedgerErrorOfStorage = import("./errors.js").LedgerError & { readonly code: "storage" };
+/**
+ * What became of the task's one report: by `status`
+ *
+ * - `accepted`: it counts.
+ * - `duplicate`: it counts, from an earlier attempt or visit.
+ * - `pending`: it is on the disk, and the next {@link PrivacyLedger.flush} or {@link PrivacyLedger.send} sends the same bytes
+ *   (or this page does, when the device comes back online). It may have arrived; it counts once.
+ * - `refused`: it does not count, and is not sent again by itself.
+ */
+export type Outcome = {
+  readonly taskDigest: string;
+  /** The report's id, 32 hexadecimal digits. */
+  readonly id: string;
+} & (
+  | { readonly status: "accepted" | "duplicate"; readonly error?: undefined }
+  | {
+      readonly status: "pending";
+      /** Of the last attempt. */
+      readonly error: SubmitError;
+      /** The seconds after which the server wants to be asked again, if it said so. */
+      readonly retryAfter: number | undefined;
+      /** What sends it next: the event `online` (with `flushOnline`, in this page), or only the next `flush` or `send`. */
+      readonly retryOn: "online" | "flush";
+    }
+  | {
+      readonly status: "refused";
+      /**
+       * A {@link SubmitError} whose `type` says why the aggregator does not take it (see there which refusals are final), or a
+       * {@link LedgerError} of code `spent`: it was withdrawn.
+       */
+      readonly error: SubmitError | (LedgerError & { readonly code: "spent" });
+    }
+);
 
-/** What became of a report that waited. With an `error` it waits on. */
-export type FlushOutcome =
-  | { readonly taskDigest: string; readonly status: "accepted" | "duplicate"; readonly error?: undefined }
-  | { readonly taskDigest: string; readonly error: SubmitError; readonly status?: undefined };
+/** What {@link PrivacyLedger.withdraw} found. */
+export interface Withdrawal {
+  readonly taskDigest: string;
+  /** The report's id, if there was one. */
+  readonly id?: string;
+  /**
+   * Whether the report had left the device: `true`, it counts and nobody can tell it from the others any more; `false`, it never
+   * will; `"unknown"`, an attempt had begun and no answer came.
+   */
+  readonly sent: boolean | "unknown";
+}
 
 /** What was spent. */
 export interface LedgerStatus {
@@ -36,11 +82,26 @@ export interface LedgerStatus {
   readonly reports: readonly {
     readonly taskDigest: string;
     readonly guarantee: Guarantee;
-    /** Whether it waits to be sent. */
-    readonly pending: boolean;
-    /** Whether its budget is spent and no report was made yet: randomizing failed, or the page was closed meanwhile. */
-    readonly booked: boolean;
+    /**
+     * `booked`: its budget is spent and no report was made yet (randomizing failed, or the page was left meanwhile), the one
+     * report can still be made; `pending`: it waits to be sent; `sent`: it counts; `refused`: the aggregator does not take it,
+     * `send` tries once more; `withdrawn`: there will be none.
+     */
+    readonly state: "booked" | "pending" | "sent" | "refused" | "withdrawn";
+    /** Of `refused`: why. */
+    readonly error?: SubmitError;
   }[];
+}
+
+/** How {@link PrivacyLedger.send} goes about it: where to, with what id, and for how long it tries. */
+export interface SendOptions extends SubmitOptions {
+  /**
+   * The report's id, as for {@link Randomizer.randomize}, or a promise of it: `issuedId(task, { url })`, asked for when the page
+   * starts, lets the report leave at once. Without this member it is asked for when the report is made.
+   */
+  readonly id?: string | undefined | Promise<string | undefined>;
+  /** The longest that all of it may take, in milliseconds; 60,000 by default. The outcome is then `pending`. */
+  readonly deadline?: number;
 }
 
 /**
@@ -56,8 +117,8 @@ export class PrivacyLedger {
   /**
    * Opens the ledger.
    *
-   * @throws {@link LedgerError} (by rejecting) with code `storage` where the browser denies storage;
-   *   {@link ArgumentError} for limits that make no sense.
+   * @throws {@link LedgerError} (by rejecting) with code `storage` where the browser denies storage, or does not answer for 10
+   *   seconds; {@link ArgumentError} for limits that make no sense.
    */
   static open(options: LedgerOptions): Promise<PrivacyLedger>;
 
@@ -65,38 +126,54 @@ export class PrivacyLedger {
   readonly persistent: boolean;
 
   /**
-   * The one report of this device for the randomizer's task. It is on the disk when the promise resolves;
-   * {@link PrivacyLedger.flush} sends it.
+   * Books, randomizes, stores and sends: the one call of a page whose visitor agrees. It tells what became of the one report
+   * of this device for the randomizer's task, to every caller, in all tabs and however often it is called.
    *
-   * The budget is spent, on the disk, before the record is looked at, and stays spent whatever happens then. If
-   * randomizing fails (a column is missing, say), call it again: the task's one report can still be made, at no further
-   * cost.
+   * The budget is spent, on the disk, before the record is looked at, and stays spent whatever happens then. The report is on
+   * the disk before it is sent, and the record never is. A report that is there already is the one that is sent, whatever the
+   * record is now, to the new `url`.
    *
-   * A report that waits already is the answer again, in every tab and whatever the record is now; it will go to the new
-   * `url`. The record itself is not stored.
+   * Reports below 60 kB arrive although the page is left while they are on their way. A larger one that is cut off waits, as
+   * one does that finds no connection.
    *
    * @param randomizer - Of this package or of `ldp-pca/worker`.
-   * @param options - `url` is the aggregator's, as for {@link submit}; a relative one is made absolute now. `id` is one that the
-   *   aggregator issued ({@link issuedId}), as for {@link Randomizer.randomize}.
-   * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent, `budget` when it does
-   *   not fit, `storage` when the storage fails; what {@link Randomizer.randomize} throws.
+   * @param options - `url` is the aggregator's; a relative one is made absolute now.
+   * @throws {@link LedgerError} (by rejecting) with code `budget` when the report does not fit, `storage` when the storage fails;
+   *   {@link SubmitError} when no id came for a report that is still to be made; what {@link Randomizer.randomize} throws (the
+   *   budget stays spent, and the report can be made by another call); the signal's reason.
+   */
+  send<R>(randomizer: LedgerRandomizer<R>, record: R, options: SendOptions): Promise<Outcome>;
+
+  /**
+   * The same without sending: the one report of this device for the randomizer's task. It is on the disk when the promise
+   * resolves; {@link PrivacyLedger.flush} sends it.
+   *
+   * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent or withdrawn; what
+   *   {@link PrivacyLedger.send} throws.
    */
   report<R>(
     randomizer: LedgerRandomizer<R>,
     record: R,
-    options: { readonly url: string | URL; readonly id?: string | undefined },
+    options: Pick<SendOptions, "url" | "id">,
   ): Promise<Report>;
 
   /**
-   * Sends the reports that wait, one after the other, with the bytes that they have. Each stays until an aggregator
-   * says that it counts. Call it when the page starts; it runs by itself when the device comes back online. One tab at
-   * a time does this, and the others wait for it.
+   * Sends the reports that wait, all at once, with the bytes that they have. Each stays until an aggregator says that it counts,
+   * or refuses it for good. Call it behind the form, when the page has started: it takes as long as the aggregators do, at most
+   * its `deadline` (60,000 milliseconds by default, for all of it). One tab at a time sends a report, and others wait so long
+   * for what becomes of it.
    *
    * @param options - As for {@link submit}, for each report.
-   * @returns One outcome per report.
+   * @returns One outcome per report that waited, the same to all who call it meanwhile.
    * @throws {@link LedgerError} (by rejecting) with code `storage`; the signal's reason.
    */
-  flush(options?: Omit<SubmitOptions, "url">): Promise<FlushOutcome[]>;
+  flush(options?: Omit<SubmitOptions, "url">): Promise<Outcome[]>;
+
+  /**
+   * Takes the consent back: deletes the bytes of the task's report, and no tab sends it from then on (an attempt of this tab is
+   * broken off; one that another tab has begun goes on). The budget stays spent. A `send` that was under way is told `refused`.
+   */
+  withdraw(taskDigest: string): Promise<Withdrawal>;
 
   /** What was spent, and what waits. */
   status(): Promise<LedgerStatus>;

@@ -1,18 +1,27 @@
 // What this device has promised and sent: one report per task, a budget over all tasks, and the reports that wait to be
-// sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent. It is kept in IndexedDB, which all tabs of an origin share. The raw record never gets here.
+// sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent, or was withdrawn; one
+// that an aggregator refuses for good keeps its bytes until it is sent once more. It is kept in IndexedDB, which all tabs of
+// an origin share. The raw record never gets here.
 
 import { allowed } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
 import { promising, reportOf } from "./report.js";
-import { absolute, submit } from "./submit.js";
+import { absolute, checked, deliver, isFinal, issuedId } from "./submit.js";
+
+/** The longest that a delivery takes in all, and that the storage may take to open, in milliseconds. */
+const DELIVERY = 60_000;
+const OPENING = 10_000;
 
 export class PrivacyLedger {
   #name;
   #limits;
   #change;
   #close;
+  #retryOn;
+  /** What stops the deliveries of this tab, and their tasks. */
+  #stops = new Map();
 
-  static async open({ name = "ldp-pca", maxEpsilon, maxDelta, onStorageDenied, onFlush } = {}) {
+  static async open({ name = "ldp-pca", maxEpsilon, maxDelta, onStorageDenied, flushOnline = false, onFlush } = {}) {
     const ledger = new PrivacyLedger();
     ledger.#name = name;
     ledger.#limits = { maxEpsilon, maxDelta };
@@ -27,9 +36,10 @@ export class PrivacyLedger {
     }
     ledger.persistent = database !== undefined;
     ledger.#change = database ? transactions(database) : memory();
+    ledger.#retryOn = flushOnline ? "online" : "flush";
     // What cannot be sent now, or fails in the storage, is still there for the next time.
     const online = () => ledger.flush().then(onFlush, () => {});
-    globalThis.addEventListener?.("online", online);
+    if (flushOnline) globalThis.addEventListener?.("online", online);
     ledger.#close = () => {
       globalThis.removeEventListener?.("online", online);
       database?.close();
@@ -38,58 +48,45 @@ export class PrivacyLedger {
   }
 
   async report(randomizer, record, { url, id } = {}) {
-    if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
-    const target = absolute(url).href;
-    const { taskDigest, guarantee } = randomizer;
-    /** The report that waits already, at its new address; else what `change` makes of the booking, if there is one. */
-    const waiting = (change) =>
-      this.#change((entries, write) => {
-        const earlier = entries.find((entry) => entry.taskDigest === taskDigest);
-        if (earlier && !earlier.bytes && !earlier.booked) {
-          throw failure("spent", `this device has sent its one report of task ${taskDigest}`);
-        }
-        const entry = earlier?.bytes ? { ...earlier, url: target } : change(entries, earlier);
-        write.put(entry);
-        return entry.bytes && reportOf(entry.bytes, taskDigest, entry.guarantee);
-      });
-    // The budget is spent, on the disk, before a value of the record is looked at, and nothing gives it back. Without a
-    // report the booking still stands for the task's one report.
-    const book = (entries, earlier) => {
-      if (!earlier) allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
-      return earlier ?? { taskDigest, guarantee, url: target, booked: true };
-    };
-    // The transaction alone keeps a second tab from committing; the lock, from randomizing in vain.
-    return this.#alone(taskDigest, async () => {
-      const made = await waiting(book);
-      if (made) return made;
-      const { bytes } = promising(await randomizer.randomize(record, { id }));
-      return waiting(() => ({ taskDigest, guarantee, url: target, bytes }));
+    const booked = await this.#book(randomizer, absolute(url).href);
+    return reportIn(await this.#make(booked, false, async () => randomizer.randomize(record, { id: await id })));
+  }
+
+  async send(randomizer, record, options = {}) {
+    const { url } = checked(options);
+    const entry = await this.#book(randomizer, url.href);
+    const { taskDigest, id: known } = entry;
+    // It counted before this call.
+    if (stateOf(entry) === "sent") return { taskDigest, id: known, status: "duplicate" };
+    return this.#deliver(entry, options, async (limits) => {
+      const id = "id" in options ? options.id : issuedId({ digest: taskDigest }, limits);
+      return randomizer.randomize(record, { id: await id });
     });
   }
 
-  flush(options) {
-    const send = async () => {
-      const outcomes = [];
-      for (const { url, bytes, ...sent } of await this.#change((entries) => entries.filter(isPending))) {
-        const { taskDigest, guarantee } = sent;
-        try {
-          const { status } = await submit(reportOf(bytes, taskDigest, guarantee), { ...options, url });
-          await this.#change((entries, write) => void write.put(sent));
-          outcomes.push({ taskDigest, status });
-        } catch (error) {
-          if (!(error instanceof SubmitError)) throw error;
-          outcomes.push({ taskDigest, error });
-        }
-      }
-      return outcomes;
-    };
-    return this.#alone("flush", send, options?.signal);
+  async flush(options) {
+    const waiting = await this.#change((entries) => entries.filter((entry) => stateOf(entry) === "pending"));
+    return Promise.all(waiting.map((entry) => this.#deliver(entry, options)));
+  }
+
+  async withdraw(taskDigest) {
+    for (const [stop, task] of this.#stops) if (task === taskDigest) stop.abort(spent({ taskDigest, withdrawn: true }));
+    const entry = await this.#edit(taskDigest, (found) => {
+      if (!found || isSettled(found)) return found;
+      const { guarantee, bytes, attempted } = found;
+      const left = bytes && attempted !== false ? "unknown" : false;
+      return { taskDigest, guarantee, id: bytes && reportIn(found).id, withdrawn: true, left };
+    });
+    return { taskDigest, id: entry?.id, sent: entry ? (entry.left ?? true) : false };
   }
 
   status() {
     return this.#change((entries) => ({
       ...total(entries),
-      reports: entries.map(({ url, bytes, booked = false, ...report }) => ({ ...report, booked, pending: isPending({ bytes }) })),
+      reports: entries.map((entry) => {
+        const { taskDigest, guarantee, refused } = entry;
+        return { taskDigest, guarantee, state: stateOf(entry), error: refused && refusal(refused) };
+      }),
     }));
   }
 
@@ -97,15 +94,134 @@ export class PrivacyLedger {
     this.#close();
   }
 
+  /**
+   * The task's entry, whose budget is spent: on the disk, before a value of the record is looked at, and nothing gives it
+   * back. What waits, or was refused, goes to the new address.
+   */
+  #book(randomizer, url) {
+    if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
+    const { taskDigest, guarantee } = randomizer;
+    return this.#edit(taskDigest, (found, entries) => {
+      if (!found) allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
+      else if (isSettled(found)) return found;
+      const { bytes, attempted } = found ?? {};
+      return { taskDigest, guarantee, url, ...(bytes ? { bytes, attempted } : { booked: true }) };
+    });
+  }
+
+  /** The entry with the task's one report: that of whoever was first. */
+  async #make(booked, attempted, make) {
+    if (booked.bytes) return booked;
+    const { taskDigest, guarantee, url } = booked;
+    unsettled(booked);
+    const { bytes } = promising(await make());
+    return this.#edit(taskDigest, (found) =>
+      unsettled(found ?? booked).bytes ? found : { taskDigest, guarantee, url, bytes, attempted },
+    );
+  }
+
+  /** Sends the report of an entry, which `make` makes where there is none, and tells what became of it. */
+  async #deliver(entry, options = {}, make) {
+    const { taskDigest, guarantee } = entry;
+    const { deadline } = checked({ deadline: DELIVERY, ...options, url: entry.url ?? options.url });
+    const end = performance.now() + deadline;
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, options.signal ?? stop.signal]);
+    const late = AbortSignal.timeout(deadline);
+    const wait = AbortSignal.any([signal, late]);
+    const limits = () => ({ ...options, signal, deadline: Math.max(0, end - performance.now()) });
+    /** The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins. */
+    const claim = async () => {
+      entry = await this.#edit(taskDigest, (found = entry) => {
+        if (found.withdrawn) throw spent(found);
+        if (found.refused) throw refusal(found.refused);
+        return found.bytes && !found.attempted ? { ...found, attempted: true } : found;
+      });
+      return entry.bytes ? undefined : (entry.status ?? "duplicate");
+    };
+    this.#stops.set(stop, taskDigest);
+    const outcome = (status, more) => ({ taskDigest, id: entry.bytes ? reportIn(entry).id : entry.id, status, ...more });
+    try {
+      const made = async () => {
+        const report = await make(limits());
+        // Nobody waits for it any more, or it was withdrawn.
+        wait.throwIfAborted();
+        return report;
+      };
+      entry = await Promise.race([this.#make(entry, true, made), aborted(wait)]);
+      const send = async () => {
+        const known = await claim();
+        return known ?? (await deliver(reportIn(entry), { ...limits(), url: entry.url }, claim)).status;
+      };
+      const counted = outcome(await this.#alone(taskDigest, wait, send));
+      // What cannot be noted is sent once more, and counted once.
+      await this.#edit(taskDigest, () => ({ ...counted, guarantee })).catch(() => {});
+      return counted;
+    } catch (cause) {
+      const error = cause === late.reason ? failure("network", `nothing was sent within ${deadline} ms`, { cause }) : cause;
+      if (error?.code === "spent") return outcome("refused", { error });
+      if (!(error instanceof SubmitError && entry.bytes)) throw error;
+      if (!isFinal(error)) return outcome("pending", { error, retryAfter: error.retryAfter, retryOn: this.#retryOn });
+      const { code, message, status, type } = error;
+      await this.#edit(taskDigest, (found) => found?.bytes ? { ...found, refused: { code, message, status, type } } : found).catch(() => {});
+      return outcome("refused", { error });
+    } finally {
+      this.#stops.delete(stop);
+    }
+  }
+
+  /**
+   * Changes the task's entry to what `change(entry, entries)` gives, which is on the disk when the promise resolves to it.
+   */
+  #edit(taskDigest, change) {
+    return this.#change((entries, write) => {
+      const found = entries.find((entry) => entry.taskDigest === taskDigest);
+      const entry = change(found, entries);
+      if (entry !== found) write.put(entry);
+      return entry;
+    });
+  }
+
   /** Runs `work` in one tab at a time, where the browser has locks; without them it is only done in vain. */
-  #alone(what, work, signal) {
+  #alone(what, signal, work) {
     const locks = this.persistent && globalThis.navigator?.locks;
     return locks ? locks.request(`${this.#name}/${what}`, { signal }, work) : work();
   }
 }
 
-function isPending({ bytes }) {
-  return bytes !== undefined;
+function stateOf({ booked, bytes, refused, withdrawn }) {
+  return withdrawn ? "withdrawn" : refused ? "refused" : bytes ? "pending" : booked ? "booked" : "sent";
+}
+
+function reportIn({ bytes, guarantee, taskDigest }) {
+  return reportOf(bytes, taskDigest, guarantee);
+}
+
+function refusal({ code, message, ...details }) {
+  return failure(code, message, details);
+}
+
+function spent({ taskDigest, withdrawn }) {
+  const why = withdrawn ? "was withdrawn, and its budget stays spent" : "was sent";
+  return failure("spent", `this device's one report of task ${taskDigest} ${why}`);
+}
+
+function isSettled(entry) {
+  return ["sent", "withdrawn"].includes(stateOf(entry));
+}
+
+/** The entry, if its report is still to be made or to be sent. */
+function unsettled(entry) {
+  if (isSettled(entry)) throw spent(entry);
+  return entry;
+}
+
+/** Rejects when the signal aborts. */
+function aborted(signal) {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
 }
 
 /** Basic composition: the sums, never below the real ones. */
@@ -128,7 +244,8 @@ function sumUp(a, b) {
 
 function denied(cause) {
   if (cause instanceof LdpPcaError) return cause;
-  return failure("storage", `the ledger has no storage: ${cause?.message}`, { cause });
+  // The message of a full disk may be empty; its name is not.
+  return failure("storage", `the ledger has no storage: ${cause ?? "the browser gave it up"}`, { cause });
 }
 
 const STORE = "reports";
@@ -136,9 +253,12 @@ const STORE = "reports";
 function openDatabase(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
+    const late = () => reject(new Error(`no answer within ${OPENING} ms (is a tab of the site busy with it?)`));
+    const timer = setTimeout(late, OPENING);
     request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: "taskDigest" });
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {
+      clearTimeout(timer);
       const database = request.result;
       // Whoever deletes the data, or a later version of this library, is not kept waiting.
       database.onversionchange = () => database.close();

@@ -21,6 +21,8 @@ export class Report {
    */
   static fromBytes(bytes: Uint8Array, task: Pick<Task, "digest" | "guarantee" | "reportBytes">): Report;
 
+  /** The report's id, 32 hexadecimal digits: what an aggregator knows it by. */
+  readonly id: string;
   /** A copy of the bytes; {@link Task.reportBytes} of them. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The digest of the task that it answers. */

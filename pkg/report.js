@@ -28,6 +28,10 @@ export class Report {
     return reportOf(bytes.slice(), digest, guarantee);
   }
 
+  get id() {
+    return hex(this.#bytes.subarray(13, 29));
+  }
+
   get bytes() {
     return this.#bytes.slice();
   }

@@ -17,6 +17,8 @@ export interface SubmitOptions {
   readonly delay?: number;
   /** The longest wait, in milliseconds; 60,000 by default. A longer `Retry-After` ends the attempts. */
   readonly maxDelay?: number;
+  /** The longest that all attempts and waits may take together, in milliseconds; without end by default. */
+  readonly deadline?: number;
 }
 
 /** What became of a report. */
@@ -29,7 +31,8 @@ export interface Submission {
 
 /**
  * Sends a report to its task's aggregator, with the same bytes on every attempt, so that it counts once. Sends neither
- * cookies nor a referrer.
+ * cookies nor a referrer, and no header for which a browser would ask the server beforehand. A report below 60 kB arrives
+ * although the page is left while it is on its way (`keepalive`).
  *
  * It tries again when there is no answer, and after the answers 408, 429 and 500 to 599.
  *

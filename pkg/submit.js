@@ -1,6 +1,7 @@
 // Sends a report: the same bytes however often it takes, so that it counts once. Before it is made, asks for its id.
 
 import { failure } from "./errors.js";
+import { reach } from "./reach.js";
 import { promising } from "./report.js";
 
 const CODES = {
@@ -11,80 +12,108 @@ const CODES = {
   422: "rejected",
   429: "rate-limit",
 };
-const REPORTS = "application/vnd.ldp-pca.reports";
+const TYPES = { reports: "application/vnd.ldp-pca.reports", seeds: "application/json" };
 const PASSING = ["network", "rate-limit", "unavailable"];
+const PROBLEM = "urn:ldp-pca:problem:";
 
-export async function submit(report, options) {
+export function submit(report, options) {
+  return deliver(report, options);
+}
+
+/** The same; `between` is asked before it tries again, and a status that it gives is the result. */
+export async function deliver(report, options, between) {
   promising(report);
   const status = ({ accepted, duplicate }) => accepted + duplicate === 1 && (accepted ? "accepted" : "duplicate");
-  const [found, attempts] = await send(report.taskDigest, "reports", report.bytes, REPORTS, options, status);
+  const [found, attempts] = await send(report.taskDigest, "reports", report.bytes, options, status, between);
   return { status: found, attempts };
 }
 
 export async function issuedId(task, options) {
   try {
     const first = ({ ids }) => ids?.[0];
-    return (await send(task.digest, "seeds", '{"count":1}', "application/json", options, first))[0];
+    return (await send(task.digest, "seeds", new TextEncoder().encode('{"count":1}'), options, first))[0];
   } catch (error) {
     // Reports of this task make their own.
     if (error.status !== 409) throw error;
   }
 }
 
-/** What `read` makes of the answer, and how many attempts it took. */
-async function send(task, what, body, type, options = {}, read) {
-  const { url, signal, retries = 4, timeout = 30_000, delay = 500, maxDelay = 60_000 } = options;
-  for (const value of [retries, timeout, delay, maxDelay]) {
+/** Whether an aggregator, and not something in between, has said for good that the report does not count. */
+export function isFinal({ code, type }) {
+  return type !== undefined && type !== "task-not-started" && !PASSING.includes(code);
+}
+
+/** The options, if they make sense, with their defaults; `url` is absolute. */
+export function checked({ url, signal, retries = 4, timeout = 30_000, delay = 500, maxDelay = 60_000, deadline = 2 ** 31 - 1 }) {
+  for (const value of [retries, timeout, delay, maxDelay, deadline]) {
     // Timers count no further.
     if (typeof value !== "number" || !(value >= 0 && value < 2 ** 31)) {
       throw failure("argument", `${value} is no number of retries or milliseconds`);
     }
   }
-  const target = absolute(url);
+  return { url: absolute(url), signal, retries, timeout, delay, maxDelay, deadline };
+}
+
+/** What `read` makes of the answer, and how many attempts it took. */
+async function send(task, what, body, options = {}, read, between) {
+  const { url: target, signal, retries, timeout, delay, maxDelay, deadline } = checked(options);
+  const end = performance.now() + deadline;
   target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${task}/${what}`;
+  // Without a type, browsers send it without asking beforehand, and with keepalive even when the page is left meanwhile.
+  // They limit that to 64 KiB of all requests together, and refuse others as if there were no network.
+  let type;
+  let keepalive = body.length < 60_000;
   for (let attempts = 1; ; attempts += 1) {
     try {
-      return [await post(target, body, type, signal, timeout, read), attempts];
+      const left = Math.max(0, Math.ceil(end - performance.now()));
+      return [await post(target, body, { type, keepalive, signal }, Math.min(timeout, left), read), attempts];
     } catch (error) {
+      if (error.code === "media-type" && !type) {
+        // An earlier version, or a page that the task does not know: browsers have to ask.
+        type = TYPES[what];
+        continue;
+      }
+      keepalive &&= error.code !== "network";
       // An order to wait longer than we would is one to give up for now.
       const ordered = (error.retryAfter ?? 0) * 1000;
-      if (!PASSING.includes(error.code) || attempts > retries || ordered > maxDelay) throw error;
       // Spread, so that many devices that were refused together do not come back together.
-      await pause(ordered + Math.random() * Math.min(maxDelay, delay * 2 ** attempts), signal);
+      const wait = ordered + Math.random() * Math.min(maxDelay, delay * 2 ** attempts);
+      const late = performance.now() + wait >= end;
+      if (!PASSING.includes(error.code) || attempts > retries || ordered > maxDelay || late) throw error;
+      await pause(wait, signal);
+      signal?.throwIfAborted();
+      const known = await between?.();
+      if (known) return [known, attempts];
     }
   }
 }
 
 /** The aggregator's URL; a relative one is relative to the page, if there is one. */
 export function absolute(url) {
+  let found;
   try {
-    return new URL(url.href ?? url.trim(), globalThis.document?.baseURI);
+    found = new URL(url.href ?? url.trim(), globalThis.document?.baseURI);
   } catch (cause) {
     throw failure("argument", `url is ${url}: give the aggregator's URL`, { cause });
   }
+  if (/^https?:/.test(found)) return found;
+  throw failure("argument", `url is ${url}: give http:// or https:// before it`);
 }
 
 /** One attempt: what `read` makes of the answer, or an error. */
-async function post(target, body, type, signal, timeout, read) {
-  let response;
-  let text;
-  try {
-    const limit = AbortSignal.timeout(timeout);
-    response = await fetch(target, {
-      method: "POST",
-      headers: { "content-type": type },
-      body,
-      cache: "no-store",
-      // Nothing beside the report says who sent it.
-      credentials: "omit",
-      referrerPolicy: "no-referrer",
-      signal: signal ? AbortSignal.any([signal, limit]) : limit,
-    });
-    text = await response.text();
-  } catch (cause) {
-    signal?.throwIfAborted();
-    throw failure("network", `no answer from ${target} (connection, CORS, connect-src?): ${cause.message}`, { cause });
-  }
+async function post(target, body, { type, keepalive, signal }, timeout, read) {
+  const request = {
+    method: "POST",
+    headers: type ? { "content-type": type } : {},
+    body,
+    keepalive,
+    cache: "no-store",
+    // Nothing beside the report says who sent it.
+    credentials: "omit",
+    referrerPolicy: "no-referrer",
+    signal,
+  };
+  const [response, text] = await reach("network", target, request, timeout, async (response) => [response, await response.text()]);
   const { headers, ok, status, statusText } = response;
   let answer;
   try {
@@ -93,10 +122,15 @@ async function post(target, body, type, signal, timeout, read) {
     // Whatever stands between us and the aggregator answers in other forms.
   }
   if (!ok) {
+    const problem = answer?.rejections?.[0]?.type ?? answer?.type;
     throw failure(
       CODES[status] ?? (status >= 500 ? "unavailable" : "refused"),
       `${target} answers ${status}: ${answer?.detail ?? statusText}`,
-      { status, retryAfter: seconds(headers.get("retry-after")) },
+      {
+        status,
+        type: `${problem}`.startsWith(PROBLEM) ? problem.slice(PROBLEM.length) : undefined,
+        retryAfter: seconds(headers.get("retry-after"), answer?.starts),
+      },
     );
   }
   const found = headers.get("content-type")?.startsWith("application/json") && read(answer ?? {});
@@ -104,10 +138,9 @@ async function post(target, body, type, signal, timeout, read) {
   return found;
 }
 
-/** The seconds that a Retry-After header asks for, as a number or as a date. */
-function seconds(header) {
-  if (!header) return undefined;
-  const found = /^\d+$/.test(header) ? Number(header) : Math.max(0, (Date.parse(header) - Date.now()) / 1000);
+/** The seconds that a Retry-After header asks for, as a number or as a date; or those until the task starts. */
+function seconds(header, starts) {
+  const found = /^\d+$/.test(header) ? Number(header) : Math.max(0, (header ? Date.parse(header) : starts * 1000) - Date.now()) / 1000;
   return Number.isNaN(found) ? undefined : found;
 }
 

@@ -6,9 +6,14 @@ import { failure } from "./errors.js";
 const NO_LIMITS = { maxEpsilon: Infinity, maxDelta: 1, maxReportBytes: Infinity, maxDraws: Infinity };
 
 const objects = new Map();
+let ready;
 
 const methods = {
-  init,
+  init(input) {
+    ready = init(input);
+    return ready;
+  },
+
   version,
 
   parse(handle, json) {
@@ -20,6 +25,13 @@ const methods = {
   randomizer(handle, task) {
     // The page has compared what the task asks for with its limits.
     objects.set(handle, new Randomizer(held(task), NO_LIMITS));
+  },
+
+  /** The randomizer that an earlier worker had. */
+  revive(handle, json) {
+    const task = Task.parse(json);
+    objects.set(handle, new Randomizer(task, NO_LIMITS));
+    task.free();
   },
 
   randomize(handle, record, options) {
@@ -40,10 +52,15 @@ function held(handle) {
 
 onmessage = async ({ data: { id, method, parameters } }) => {
   try {
+    // The page does not wait for the module before it asks for more.
+    if (method !== "init") await ready;
     const value = await methods[method](...parameters);
     // The bytes of a report move, they are not copied.
     postMessage({ id, value }, value instanceof Uint8Array ? [value.buffer] : []);
   } catch (error) {
-    postMessage({ id, error: error instanceof LdpPcaError ? { code: error.code, message: error.message } : error });
+    const { code, message } = error;
+    // What is unforeseen may have words of a record in its message.
+    const told = error instanceof LdpPcaError ? { code, message } : { code: "init", message: `the worker failed: ${error.name}`, fatal: true };
+    postMessage({ id, error: told });
   }
 };

@@ -7,48 +7,85 @@ import { reportOf } from "./report.js";
 
 export * from "./common.js";
 
+/** How often a worker that owes answers is looked at before it counts as dead: a device that slept is no reason. */
+const CHECKS = 6;
+
 let worker;
 let started;
+/** What the worker was started with last: one that died has a successor at the next call. */
+let beginning;
+let ended = "none is started yet: `await init()` first";
+let patience;
+let watch;
+let silence;
 /** The number that a call or an object had last: no two have the same, in whatever worker. */
 let last = 0;
 const calls = new Map();
+/** The calls that make the objects of a dead worker again in the next one, by handle. */
+const recipes = new Map();
+const used = new WeakSet();
 
-export function init(input) {
+export function init(input, options) {
   if (started) return started;
-  const attempt = start(input).catch((cause) => {
+  const attempt = start(input, options).catch((cause) => {
     // Unless another attempt is under way.
-    if (started === attempt) terminate();
+    if (started === attempt) stop("it did not start: `await init()` tries again");
     throw cause.code === "init" ? cause : failure("init", `the worker did not start: ${cause.message}`, { cause });
   });
   started = attempt;
   return attempt;
 }
 
-async function start(input) {
-  // In this form bundlers recognize it.
-  worker = new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
+async function start(input, { worker: source, timeout = 30_000 } = {}) {
+  worker = made(source);
+  patience = timeout;
+  beginning = [input, { worker: source, timeout }];
   worker.onmessage = ({ data: { id, value, error } }) => {
+    silence = 0;
     const { resolve, reject } = calls.get(id);
     calls.delete(id);
-    if (error) reject(error instanceof Error ? error : failure(error.code, error.message));
-    else resolve(value);
+    if (calls.size === 0) watch = clearInterval(watch);
+    if (!error) return resolve(value);
+    reject(failure(error.code, error.message));
+    // After what it does not foresee, such as a lack of memory, a module is not to be used any more.
+    if (error.fatal) died(error.message);
   };
   // Errors of calls come as messages: this is a script that did not load.
-  worker.onerror = ({ message }) => stop(`its script did not load (${message ?? "does worker-src forbid it?"})`);
+  worker.onerror = ({ message }) => died(`its script failed (${message ?? "does worker-src forbid it?"})`);
   // A relative URL is meant from the page, not from the worker's script.
   const located = typeof input === "string" || input instanceof URL ? new URL(input, document.baseURI).href : input;
-  await call("init", located);
+  const ready = call("init", located);
+  for (const recipe of recipes.values()) call(...recipe).catch(() => {});
+  await ready;
+}
+
+function made(source) {
+  // In this form bundlers recognize it.
+  if (!source) return new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
+  if (typeof source === "function") return source();
+  if (!(source instanceof Worker)) return new Worker(source, { type: "module" });
+  if (used.has(source)) throw failure("init", "the Worker that was given has ended: give a function that makes one");
+  used.add(source);
+  return source;
 }
 
 /** Ends the worker, and whatever waits for it; `init` starts another one. */
 export function terminate() {
-  stop("it was terminated");
+  recipes.clear();
+  beginning = undefined;
+  stop("it was terminated: `await init()` starts another");
+}
+
+function died(why) {
+  stop(`${why}: the next call starts another`);
 }
 
 function stop(why) {
   worker?.terminate();
   worker = undefined;
   started = undefined;
+  watch = clearInterval(watch);
+  ended = why;
   for (const { reject } of calls.values()) reject(failure("init", `no worker: ${why}`));
   calls.clear();
 }
@@ -76,6 +113,7 @@ export class Task {
     this.#handle = handle;
     this.#text = text;
     Object.assign(this, facts);
+    recipes.set(handle, ["parse", handle, text]);
     dropped.register(this, handle, this);
   }
 
@@ -84,8 +122,8 @@ export class Task {
     return new Task(PARSE, handle, await call("parse", handle, json));
   }
 
-  static async fetch(url, { digest, signal } = {}) {
-    return expectDigest(await Task.parse(await fetchTask(url, signal)), digest);
+  static async fetch(url, options = {}) {
+    return expectDigest(await Task.parse(await fetchTask(url, options)), options.digest);
   }
 
   toJSON() {
@@ -110,6 +148,7 @@ export class Randomizer {
     this.guarantee = allowed({ ...task.guarantee }, limits);
     affordable(task, limits);
     this.taskDigest = task.digest;
+    recipes.set(this.#handle, ["revive", this.#handle, String(task)]);
     // If this fails, so does what is asked of the randomizer.
     call("randomizer", this.#handle, from).catch(() => {});
     dropped.register(this, this.#handle, this);
@@ -143,18 +182,28 @@ const dropped = new FinalizationRegistry((handle) => release(undefined, handle))
 
 function release(object, handle) {
   if (object) dropped.unregister(object);
+  recipes.delete(handle);
   if (worker && handle !== undefined) call("free", handle).catch(() => {});
 }
 
-function call(method, ...parameters) {
-  return new Promise((resolve, reject) => {
-    if (!worker) throw failure("init", "no worker is started yet: `await init()` first");
-    const id = ++last;
-    try {
-      worker.postMessage({ id, method, parameters });
-    } catch (cause) {
-      throw failure("argument", `what is given cannot be sent to the worker: ${cause.message}`, { cause });
-    }
-    calls.set(id, { resolve, reject });
-  });
+async function call(method, ...parameters) {
+  if (!worker && beginning) {
+    const again = init(...beginning);
+    again.catch(() => {});
+    // Unless not even a worker is there.
+    if (!worker) await again;
+  }
+  if (!worker) throw failure("init", `no worker: ${ended}`);
+  const id = ++last;
+  try {
+    worker.postMessage({ id, method, parameters });
+  } catch (cause) {
+    throw failure("argument", `what is given cannot be sent to the worker: ${cause.message}`, { cause });
+  }
+  silence = 0;
+  watch ??= setInterval(() => {
+    silence += 1;
+    if (silence > CHECKS) died(`it did not answer within ${patience} ms`);
+  }, patience / CHECKS);
+  return new Promise((resolve, reject) => calls.set(id, { resolve, reject }));
 }

@@ -2,12 +2,13 @@
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, ORIGIN, VARY,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::app::App;
+use super::store::TaskSettings;
 use crate::task::TaskDigest;
 
 /// An origin as browsers write it: scheme, host and port, in lower case, and nothing behind them.
@@ -26,18 +27,27 @@ impl Origin {
 pub(super) fn allowance<B>(app: &App, request: &Request<B>) -> Option<HeaderValue> {
     let origin = request.headers().get(ORIGIN)?;
     let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| TaskDigest::from_hex(rest.get(..64)?));
-    let reports = task.and_then(|task| app.store.task(task));
-    let allowed = match reports.as_ref().map(|reports| reports.settings()) {
-        Some(settings) => match &settings.origins {
-            Some(origins) => {
-                let known = origins.iter().any(|known| known.as_bytes() == origin.as_bytes());
-                return known.then(|| origin.clone());
-            }
-            None => HeaderValue::from_static("*"),
-        },
-        None => HeaderValue::from_static("*"),
+    let settings = task.and_then(|task| app.store.task(task)).map(|reports| reports.settings());
+    match settings.as_ref().and_then(|settings| settings.origins.as_ref()) {
+        Some(origins) => is_listed(origins, origin).then(|| origin.clone()),
+        None => Some(HeaderValue::from_static("*")),
+    }
+}
+
+fn is_listed(origins: &[String], origin: &HeaderValue) -> bool {
+    origins.iter().any(|known| known.as_bytes() == origin.as_bytes())
+}
+
+/// Takes a body without a media type for the one that goes there. That is what a page can send without asking beforehand, in
+/// the moment in which it is left; so pages that may not use the task still have to name the type, and to ask.
+pub(super) fn supply_type(headers: &mut HeaderMap, settings: &TaskSettings, media_type: &'static str) {
+    let welcome = match (&settings.origins, headers.get(ORIGIN)) {
+        (Some(origins), Some(origin)) => is_listed(origins, origin),
+        _ => true,
     };
-    Some(allowed)
+    if welcome && !headers.contains_key(CONTENT_TYPE) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    }
 }
 
 /// Whether a browser asks beforehand.

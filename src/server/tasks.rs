@@ -17,7 +17,7 @@ use super::app::{App, Status};
 use super::issuing::{MOST, OPEN_COUNT};
 use super::object;
 use super::observe::{Admission, RequestId};
-use super::origins::Origin;
+use super::origins::{Origin, supply_type};
 use super::problem::{Kind, Problem, excerpt};
 use super::retention;
 use super::store::{Erase, Put, StoreError, TaskSettings, date_of};
@@ -160,7 +160,7 @@ pub(super) async fn issue(
     State(app): State<Arc<App>>,
     Extension(Admission { client, .. }): Extension<Admission>,
     id: Result<UrlPath<String>, PathRejection>,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let reports = app.find(id)?;
@@ -171,6 +171,7 @@ pub(super) async fn issue(
             "reports of this task make their own ids: ask for none, or ask the operator to set issued_ids",
         ));
     }
+    supply_type(&mut headers, &reports.settings(), "application/json");
     let WantedIds { count } = read_json(&app, &headers, body, 1024).await?;
     let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
     if !(1..=most).contains(&count) {

@@ -16,6 +16,7 @@ use super::app::{App, Period};
 use super::issuing::Issuer;
 use super::limits::{Upload, busy};
 use super::observe::Admission;
+use super::origins::supply_type;
 use super::problem::{Kind, Problem, Rejected, excerpt, urn};
 use super::store::{Batch, CommitError, Committed, TaskReports};
 use crate::mechanism::RangeCheck;
@@ -58,12 +59,13 @@ pub(super) async fn take(
     State(app): State<Arc<App>>,
     Extension(Admission { client, .. }): Extension<Admission>,
     id: Result<UrlPath<String>, PathRejection>,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Verdict>, Problem> {
     let start = Instant::now();
     let checked = app.find(id).and_then(|reports| {
         let expired = check_period(&app, &*reports)?;
+        supply_type(&mut headers, &reports.settings(), REPORTS);
         check_media_type(&headers)?;
         let closed = expired.map(CommitError::Expired).or_else(|| full(&app, &*reports));
         Ok((reports, closed))

@@ -40,7 +40,7 @@ test("a task comes from the real aggregator, as the one that was meant", async (
   await refuses(Task.fetch(`${aggregator.url}/tasks/${"0".repeat(64)}`), "fetch", 404, /404/);
   await refuses(Task.fetch(`${aggregator.url}/tasks`), "task", undefined, /version/);
   await aggregator.stop();
-  await refuses(Task.fetch(url), "fetch", undefined, /no task at/);
+  await refuses(Task.fetch(url), "fetch", undefined, /no answer from/);
 });
 
 test("what is not JSON by its media type, its status or its bytes is not read", async (t) => {

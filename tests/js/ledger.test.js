@@ -40,7 +40,7 @@ test("without storage there is no ledger, unless the page agrees to one that for
   assert.equal(new Set(reports.map((report) => JSON.stringify(report))).size, 1);
   assert.equal(ledger.persistent, false);
   const outcomes = [await ledger.flush(), await ledger.flush()];
-  assert.deepEqual(outcomes, [[{ taskDigest: one.taskDigest, status: "accepted" }], []]);
+  assert.deepEqual(outcomes, [[{ taskDigest: one.taskDigest, id: reports[0].id, status: "accepted" }], []]);
   await refuses(ledger.report(one, RECORD, { url }), "spent", new RegExp(one.taskDigest));
   ledger.close();
 });
@@ -55,15 +55,16 @@ test("a report is made with the id that the aggregator issued, which takes no ot
   const id = await issuedId(task, { url: aggregator.url });
   const report = await ledger.report(one, RECORD, { url: aggregator.url, id });
   assert.equal(Buffer.from(report.bytes.subarray(13, 29)).toString("hex"), id);
+  assert.equal(report.id, id);
   const other = await issuedId(task, { url: aggregator.url });
   const again = await ledger.report(one, RECORD, { url: aggregator.url, id: other });
   assert.deepEqual(again.bytes, report.bytes, "the report that waits is the one, whatever id comes later");
-  assert.deepEqual(await ledger.flush(), [{ taskDigest: one.taskDigest, status: "accepted" }]);
+  assert.deepEqual(await ledger.flush(), [{ taskDigest: one.taskDigest, id, status: "accepted" }]);
   ledger.close();
   const own = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
   await own.report(one, RECORD, { url: aggregator.url });
-  const [{ error }] = await own.flush();
-  assert.deepEqual([error.code, error.status], ["rejected", 422]);
+  const [{ error, status }] = await own.flush();
+  assert.deepEqual([status, error.code, error.status, error.type], ["refused", "rejected", 422, "report-not-issued"]);
   assert.match(error.message, /not issued/);
   own.close();
 });
@@ -110,14 +111,14 @@ test("the budget is spent before the record is looked at, and stays spent", asyn
     },
   };
   await assert.rejects(ledger.report(watching, { plan: "free" }, { url }), { code: "schema" });
-  const entry = { taskDigest, guarantee, booked: true, pending: false };
+  const entry = { taskDigest, guarantee, state: "booked", error: undefined };
   assert.deepEqual(booked, { epsilon: 2, delta: 0, reports: [entry] });
   assert.deepEqual(await ledger.status(), booked, "what failed gives nothing back");
   await refuses(ledger.report(randomizer(2, 1), RECORD, { url }), "budget", /epsilon 3/);
   // The task's one report can still be made, at no further cost, and is then the only one.
   const report = await ledger.report(watching, RECORD, { url });
   assert.deepEqual(await ledger.report(watching, { plan: "free" }, { url }), report);
-  assert.deepEqual(await ledger.status(), { epsilon: 2, delta: 0, reports: [{ ...entry, booked: false, pending: true }] });
+  assert.deepEqual(await ledger.status(), { epsilon: 2, delta: 0, reports: [{ ...entry, state: "pending" }] });
 });
 
 /** Whether the browser would send a report is all that the author of these tasks sees. */

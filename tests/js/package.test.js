@@ -59,6 +59,7 @@ test("the package holds its entries, its types, the module and the licences, and
     "ledger.d.ts",
     "ledger.js",
     "node.js",
+    "reach.js",
     "package.json",
     "report.d.ts",
     "report.js",

@@ -63,8 +63,7 @@ test("when the answer is lost, what is sent again is the same bytes and counts o
   const forward = async (request, response) => {
     const [, path] = request.url.match(/^(\/tasks\/[0-9a-f]{64}\/reports)$/);
     const body = server.requests.at(-1).body;
-    const { "content-type": type } = request.headers;
-    const answer = await fetch(aggregator.url + path, { method: "POST", headers: { "content-type": type }, body });
+    const answer = await fetch(aggregator.url + path, { method: "POST", body });
     if (server.requests.length < 3) return response.destroy();
     response.writeHead(answer.status, JSON_TYPE).end(await answer.text());
   };
@@ -105,7 +104,8 @@ for (const [status, code, attempts] of [
   [404, "not-found", 1],
   [408, "unavailable", 3],
   [413, "too-large", 1],
-  [415, "media-type", 1],
+  // Once more with the type, which servers want that do not know to do without.
+  [415, "media-type", 2],
   [422, "rejected", 1],
   [429, "rate-limit", 3],
   [500, "unavailable", 3],
@@ -149,7 +149,7 @@ test("an id is asked for as reports are sent: again when it may come, and not fr
   assert.equal(await issuedId(task, { url: late.url, ...QUICK }), "00112233445566778899aabbccddeeff");
   const [{ method, url, headers, body }] = late.requests;
   assert.deepEqual([late.requests.length, method, url], [3, "POST", `/tasks/${task.digest}/seeds`]);
-  assert.deepEqual([headers["content-type"], body.toString()], ["application/json", '{"count":1}']);
+  assert.deepEqual([headers["content-type"], body.toString()], [undefined, '{"count":1}']);
   assert.ok(!("cookie" in headers) && !("referer" in headers));
   for (const answer of [{ headers: JSON_TYPE, body: "{}" }, { headers: JSON_TYPE, body: '{"ids": []}' }, { body: ids.body }]) {
     const server = await answering(t, answer);
@@ -181,7 +181,8 @@ test("requests say what they carry and not who sends them", async (t) => {
   await submit(report, { url: server.url });
   const [{ method, url, headers }] = server.requests;
   assert.deepEqual([method, url], ["POST", `/tasks/${task.digest}/reports`]);
-  assert.equal(headers["content-type"], "application/vnd.ldp-pca.reports");
+  // Browsers ask the server beforehand when there is one.
+  assert.equal(headers["content-type"], undefined);
   assert.deepEqual([headers.cookie, headers.referer], [undefined, undefined]);
 });
 

@@ -67,15 +67,39 @@ await PrivacyLedger.open({ name: "mine" });
 const ledger = await PrivacyLedger.open({
   maxEpsilon: 4,
   onStorageDenied: async (error) => error.code === "storage",
+  flushOnline: true,
   onFlush: (outcomes) => outcomes.length satisfies number,
 });
 await ledger.report(randomizer, { x: 1 }, { url: "/" });
 await ledger.report(randomizer, { x: 1 }, { url: "/", id: await issuedId(task, { url: "/" }) });
 // @ts-expect-error where to?
 await ledger.report(randomizer, { x: 1 });
-const [outcome] = await ledger.flush({ retries: 0 });
-if (outcome?.error) outcome.error.retryAfter satisfies number | undefined;
-else outcome?.status satisfies "accepted" | "duplicate" | undefined;
+await ledger.report(randomizer, { x: 1 }, { url: "/", id: issuedId(task, { url: "/" }) });
+const outcome = await ledger.send(randomizer, { x: 1 }, { url: "/", id: issuedId(task, { url: "/" }), deadline: 1000 });
+outcome.id satisfies string;
+switch (outcome.status) {
+  case "accepted":
+  case "duplicate":
+    outcome.error satisfies undefined;
+    break;
+  case "pending":
+    outcome.error.type satisfies string | undefined;
+    outcome.retryAfter satisfies number | undefined;
+    outcome.retryOn satisfies "online" | "flush";
+    break;
+  case "refused":
+    if (outcome.error instanceof SubmitError) outcome.error.status satisfies number | undefined;
+    else outcome.error.code satisfies "spent";
+    break;
+  default:
+    outcome satisfies never;
+}
+// @ts-expect-error where to?
+await ledger.send(randomizer, { x: 1 }, {});
+(await ledger.flush({ retries: 0, deadline: 1000 })) satisfies (typeof outcome)[];
+(await ledger.withdraw(task.digest)).sent satisfies boolean | "unknown";
+(await ledger.status()).reports[0]?.state satisfies "booked" | "pending" | "sent" | "refused" | "withdrawn" | undefined;
+await inWorker.init(undefined, { worker: () => new Worker("/worker-thread.js", { type: "module" }), timeout: 1000 });
 // @ts-expect-error every report has its own
 await ledger.flush({ url: "/" });
 
@@ -91,6 +115,9 @@ const typed = new Randomizer(Task.parse(x), { maxEpsilon: 2 });
 const elsewhere = new inWorker.Randomizer(await inWorker.Task.parse(x), { maxEpsilon: 2 });
 await ledger.report(typed, { x: 1 }, { url: "/" });
 await ledger.report(elsewhere, { x: 1 }, { url: "/" });
+await ledger.send(elsewhere, { x: 1 }, { url: "/" });
+// @ts-expect-error an unknown column
+await ledger.send(typed, { y: 1 }, { url: "/" });
 // @ts-expect-error an unknown column
 await ledger.report(typed, { y: 1 }, { url: "/" });
 // @ts-expect-error an unknown column

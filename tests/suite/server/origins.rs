@@ -54,3 +54,29 @@ fn a_task_with_origins_is_for_their_pages_alone() {
     assert_eq!((sent.status, allowed(&sent)), (200, HERE.1));
     assert_eq!(allowed(&server.request("GET", &path(&other_task(), ""), &[ELSEWHERE], b"")), "*");
 }
+
+/// What a browser sends without asking beforehand has no media type; only then does it arrive when the page is left.
+#[test]
+fn a_body_without_a_media_type_is_what_goes_there() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[other_task()]);
+    let settings = TaskSettings { issued_ids: Some(true), ..TaskSettings::default() };
+    server.put(&task(), &settings);
+    for headers in [&[][..], &[ELSEWHERE]] {
+        let issued = server.request("POST", &path(&task(), "/seeds"), headers, br#"{"count": 1}"#);
+        assert_eq!(issued.status, 200);
+        let body = bytes_of(&reports(&other_task(), headers.len() as u64, 1));
+        let sent = server.request("POST", &path(&other_task(), "/reports"), headers, &body);
+        assert_eq!((sent.status, allowed(&sent)), (200, if headers.is_empty() { "" } else { "*" }));
+        assert_eq!(sent.json()["accepted"], 1);
+    }
+    // Pages that may not use the task have to ask beforehand, as with any other type, and are told no.
+    server.put(&task(), &TaskSettings { origins: Some(vec![HERE.1.into()]), ..settings });
+    let body = bytes_of(&reports(&task(), 1, 1));
+    for (rest, body) in [("/seeds", &br#"{"count": 1}"#[..]), ("/reports", &body)] {
+        let of = |headers| server.request("POST", &path(&task(), rest), headers, body).status;
+        // The report makes its own id, which is refused later.
+        let read = if rest == "/seeds" { 200 } else { 422 };
+        assert_eq!((of(&[]), of(&[HERE]), of(&[ELSEWHERE])), (read, read, 415), "{rest}");
+    }
+}

@@ -1,0 +1,40 @@
+// `fetch` with an end, and with words for its failures, of which a page can tell little: a server that is down, one that
+// does not allow the page, and the page's own policy look alike.
+
+import { failure } from "./errors.js";
+
+/** What `read` makes of the answer. What it throws of this code itself is passed on; all else fails with the code. */
+export async function reach(code, url, options, timeout, read) {
+  const { signal } = options;
+  const limit = AbortSignal.timeout(timeout);
+  const address = url.url ?? url;
+  let forbidden;
+  const violation = ({ blockedURI, effectiveDirective }) => {
+    forbidden ||= effectiveDirective === "connect-src" && `${address}`.startsWith(blockedURI);
+  };
+  globalThis.addEventListener?.("securitypolicyviolation", violation);
+  let response;
+  try {
+    response = await fetch(url, { ...options, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+    return await read(response);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    if (cause.code === code) throw cause;
+    // The event has a task of its own.
+    await new Promise((resolve) => setTimeout(resolve));
+    const why = limit.aborted
+      ? `it took over ${timeout} ms`
+      : forbidden
+        ? "the page's policy forbids it: add the URL's origin to connect-src"
+        : globalThis.navigator?.onLine === false
+          ? "the device is offline"
+          : /^[\w.-]+:\d+(\/|$)/.test(address)
+            ? "give http:// or https:// before it"
+            : response
+              ? cause.message
+              : `the server is down, or does not allow this page (CORS), or the page's policy does not (connect-src): ${cause.message}`;
+    throw failure(code, `no answer from ${address}: ${why}`, { cause, status: response?.status });
+  } finally {
+    globalThis.removeEventListener?.("securitypolicyviolation", violation);
+  }
+}
