@@ -74,10 +74,9 @@ export class PrivacyLedger {
     const entry = await this.#edit(taskDigest, (found) => {
       if (!found || isSettled(found)) return found;
       const { guarantee, bytes, attempted } = found;
-      const left = bytes && attempted !== false ? "unknown" : false;
-      return { taskDigest, guarantee, id: bytes && reportIn(found).id, withdrawn: true, left };
+      return { taskDigest, guarantee, id: bytes && reportIn(found).id, withdrawn: true, left: attempted && "unknown" };
     });
-    return { taskDigest, id: entry?.id, sent: entry ? (entry.left ?? true) : false };
+    return { taskDigest, id: entry?.id, sent: !entry || entry.withdrawn ? (entry?.left ?? false) : true };
   }
 
   status() {
@@ -109,15 +108,12 @@ export class PrivacyLedger {
     });
   }
 
-  /** The entry with the task's one report: that of whoever was first. */
-  async #make(booked, attempted, make) {
-    if (booked.bytes) return booked;
-    const { taskDigest, guarantee, url } = booked;
-    unsettled(booked);
+  /** The entry with the task's one report, which is that of whoever was first, unless there is none any more. */
+  async #make(entry, attempted, make) {
+    if (!entry.booked) return entry;
+    const { taskDigest, guarantee, url } = entry;
     const { bytes } = promising(await make());
-    return this.#edit(taskDigest, (found) =>
-      unsettled(found ?? booked).bytes ? found : { taskDigest, guarantee, url, bytes, attempted },
-    );
+    return this.#edit(taskDigest, (found = entry) => (found.booked ? { taskDigest, guarantee, url, bytes, attempted } : found));
   }
 
   /** Sends the report of an entry, which `make` makes where there is none, and tells what became of it. */
@@ -129,42 +125,50 @@ export class PrivacyLedger {
     const signal = AbortSignal.any([stop.signal, options.signal ?? stop.signal]);
     const late = AbortSignal.timeout(deadline);
     const wait = AbortSignal.any([signal, late]);
-    const limits = () => ({ ...options, signal, deadline: Math.max(0, end - performance.now()) });
+    const limits = () => ({ ...options, url: entry.url, signal, deadline: Math.max(0, end - performance.now()) });
+    const outcome = (status, more) => ({ taskDigest, id: entry.bytes ? reportIn(entry).id : entry.id, status, ...more });
+    // What cannot be noted is sent once more, and counted once.
+    const note = (change) => this.#edit(taskDigest, change).catch(() => {});
     /** The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins. */
     const claim = async () => {
       entry = await this.#edit(taskDigest, (found = entry) => {
-        if (found.withdrawn) throw spent(found);
         if (found.refused) throw refusal(found.refused);
         return found.bytes && !found.attempted ? { ...found, attempted: true } : found;
       });
+      if (entry.withdrawn) throw spent(entry);
       return entry.bytes ? undefined : (entry.status ?? "duplicate");
     };
+    const made = async () => {
+      const report = await make(limits());
+      // Nobody waits for it any more, or it was withdrawn.
+      wait.throwIfAborted();
+      return report;
+    };
+    const send = async () => {
+      const known = await claim();
+      if (known) return outcome(known);
+      try {
+        const { status } = await deliver(reportIn(entry), limits(), claim);
+        const counted = outcome(status);
+        await note(() => ({ ...counted, guarantee }));
+        return counted;
+      } catch (error) {
+        if (isFinal(error)) {
+          const { code, message, status, type } = error;
+          await note((found) => (found?.bytes ? { ...found, refused: { code, message, status, type } } : found));
+        }
+        throw error;
+      }
+    };
     this.#stops.set(stop, taskDigest);
-    const outcome = (status, more) => ({ taskDigest, id: entry.bytes ? reportIn(entry).id : entry.id, status, ...more });
     try {
-      const made = async () => {
-        const report = await make(limits());
-        // Nobody waits for it any more, or it was withdrawn.
-        wait.throwIfAborted();
-        return report;
-      };
       entry = await Promise.race([this.#make(entry, true, made), aborted(wait)]);
-      const send = async () => {
-        const known = await claim();
-        return known ?? (await deliver(reportIn(entry), { ...limits(), url: entry.url }, claim)).status;
-      };
-      const counted = outcome(await this.#alone(taskDigest, wait, send));
-      // What cannot be noted is sent once more, and counted once.
-      await this.#edit(taskDigest, () => ({ ...counted, guarantee })).catch(() => {});
-      return counted;
+      return await this.#alone(taskDigest, wait, send);
     } catch (cause) {
       const error = cause === late.reason ? failure("network", `nothing was sent within ${deadline} ms`, { cause }) : cause;
-      if (error?.code === "spent") return outcome("refused", { error });
+      if (error?.code === "spent" || isFinal(error)) return outcome("refused", { error });
       if (!(error instanceof SubmitError && entry.bytes)) throw error;
-      if (!isFinal(error)) return outcome("pending", { error, retryAfter: error.retryAfter, retryOn: this.#retryOn });
-      const { code, message, status, type } = error;
-      await this.#edit(taskDigest, (found) => found?.bytes ? { ...found, refused: { code, message, status, type } } : found).catch(() => {});
-      return outcome("refused", { error });
+      return outcome("pending", { error, retryAfter: error.retryAfter, retryOn: this.#retryOn });
     } finally {
       this.#stops.delete(stop);
     }
@@ -193,8 +197,9 @@ function stateOf({ booked, bytes, refused, withdrawn }) {
   return withdrawn ? "withdrawn" : refused ? "refused" : bytes ? "pending" : booked ? "booked" : "sent";
 }
 
-function reportIn({ bytes, guarantee, taskDigest }) {
-  return reportOf(bytes, taskDigest, guarantee);
+function reportIn(entry) {
+  if (isSettled(entry)) throw spent(entry);
+  return reportOf(entry.bytes, entry.taskDigest, entry.guarantee);
 }
 
 function refusal({ code, message, ...details }) {
@@ -206,14 +211,8 @@ function spent({ taskDigest, withdrawn }) {
   return failure("spent", `this device's one report of task ${taskDigest} ${why}`);
 }
 
-function isSettled(entry) {
-  return ["sent", "withdrawn"].includes(stateOf(entry));
-}
-
-/** The entry, if its report is still to be made or to be sent. */
-function unsettled(entry) {
-  if (isSettled(entry)) throw spent(entry);
-  return entry;
+function isSettled({ booked, bytes }) {
+  return !booked && !bytes;
 }
 
 /** Rejects when the signal aborts. */

@@ -1,6 +1,6 @@
 // Sends a report: the same bytes however often it takes, so that it counts once. Before it is made, asks for its id.
 
-import { failure } from "./errors.js";
+import { failure, SubmitError } from "./errors.js";
 import { reach } from "./reach.js";
 import { promising } from "./report.js";
 
@@ -39,8 +39,9 @@ export async function issuedId(task, options) {
 }
 
 /** Whether an aggregator, and not something in between, has said for good that the report does not count. */
-export function isFinal({ code, type }) {
-  return type !== undefined && type !== "task-not-started" && !PASSING.includes(code);
+export function isFinal(error) {
+  const { code, type } = error ?? {};
+  return error instanceof SubmitError && type !== undefined && type !== "task-not-started" && !PASSING.includes(code);
 }
 
 /** The options, if they make sense, with their defaults; `url` is absolute. */

@@ -10,12 +10,11 @@ async function start() {
   await init();
   const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
   const randomizer = new Randomizer(task, { maxEpsilon: 2 });
-  // The aggregator takes reports with ids that it issued. Asked for now, while there is a connection; it says nothing of a record.
-  const id = await issuedId(task, { url });
-
-  // One report per device. What an earlier visit could not send goes out now.
+  // The aggregator takes reports with ids that it issued. It comes while the visitor reads, and says nothing of a record.
+  const id = issuedId(task, { url });
+  // `send` hears of it.
+  id.catch(() => {});
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
-  await ledger.flush();
 
   form.querySelector("#consent").textContent = consent(task).text;
   form.querySelector("button").disabled = false;
@@ -23,6 +22,8 @@ async function start() {
     event.preventDefault();
     participate(ledger, randomizer, id).catch(show);
   });
+  // What an earlier visit could not send goes out behind the form.
+  ledger.flush().catch(show);
 }
 
 async function participate(ledger, randomizer, id) {
@@ -30,16 +31,21 @@ async function participate(ledger, randomizer, id) {
   const record = { running: Number(running), cycling: Number(cycling), reading: Number(reading), plan };
 
   // The report is kept before it is sent: a reload or a second click sends the same one, which counts once.
-  await ledger.report(randomizer, record, { url, id });
   status.textContent = "Sending …";
-  const [outcome] = await ledger.flush();
-  status.textContent = outcome?.error ? "Your report is kept, and sent when there is a connection." : "Counted. Thank you!";
+  const outcome = await ledger.send(randomizer, record, { url, id });
+  status.textContent = SAID[outcome.status];
 }
 
+const SAID = {
+  accepted: "Counted. Thank you!",
+  duplicate: "You took part already. Thank you!",
+  pending: "Your report is kept, and sent at your next visit.",
+  refused: "Your report was not taken. The survey may be over.",
+};
+
 function show(error) {
-  const known = error instanceof LdpPcaError;
-  status.textContent = known && error.code === "spent" ? "You took part already. Thank you!" : error.message;
-  if (!known) throw error;
+  status.textContent = error.message;
+  if (!(error instanceof LdpPcaError)) throw error;
 }
 
 start().catch(show);

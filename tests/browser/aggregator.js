@@ -73,7 +73,17 @@ export class Aggregator {
 
   /** Gives the task other settings. */
   async configure(digest, settings) {
-    await this.#administer("PUT", `/tasks/${digest}`, { task: await this.get(`/tasks/${digest}`), settings });
+    await this.put(digest, await this.get(`/tasks/${digest}`), settings);
+  }
+
+  /** Adds a task, or gives it other settings. */
+  async put(digest, task, settings) {
+    await this.#administer("PUT", `/tasks/${digest}`, { task, settings });
+  }
+
+  /** Deletes a task and its reports. */
+  async delete(digest) {
+    await this.#administer("DELETE", `/tasks/${digest}?now=true`);
   }
 
   /** Ids for so many reports of the task. */
@@ -88,8 +98,8 @@ export class Aggregator {
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(document),
     });
-    if (response.status !== 200) throw new Error(`the aggregator answers ${response.status}`);
-    return response.json();
+    if (!response.ok) throw new Error(`the aggregator answers ${response.status}: ${await response.text()}`);
+    return response.status === 204 ? undefined : response.json();
   }
 
   async stop() {

@@ -51,8 +51,27 @@ function packageTests(name, launch) {
     });
     assert.equal(error.typed, true);
     assert.equal(error.code, "init");
-    // The browsers' own words.
-    assert.match(error.message, /Content Security Policy|CSP/i);
+    assert.match(error.message, /'wasm-unsafe-eval' to script-src/);
+  });
+
+  test("what a page can know of a request that failed is in the message", async (t) => {
+    const here = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
+    const [open, strict] = await Promise.all([here, `${here}; connect-src 'none'`].map((policy) => serve(ROOT, { "/": EMPTY }, policy)));
+    t.after(() => Promise.all([open.close(), strict.close()]));
+    const messages = async ({ url }) => {
+      const { page } = await openPage(url);
+      return page.evaluate(async () => {
+        const { init, Task } = await import("/pkg/index.js");
+        const message = (promise) => promise.then(String, ({ code, message }) => `${code}: ${message}`);
+        // Nothing listens on either.
+        return [await message(init("/")), await message(init()), await message(Task.fetch("http://127.0.0.1:9/tasks/1"))];
+      });
+    };
+    const [html, , blocked] = await messages(open);
+    assert.match(html, /^init: .*http:.* is text\/html.*"<!doctype html.*and no WebAssembly/);
+    assert.match(blocked, /^fetch: no answer from http:\/\/127\.0\.0\.1:9\/tasks\/1: the page's policy.*connect-src/);
+    const [, forbidden] = await messages(strict);
+    assert.match(forbidden, /^init: .*ldp_pca_bg\.wasm: the page's policy forbids it.*connect-src/);
   });
 
   test("a browser without wasm is an error with a code", async () => {

@@ -122,13 +122,76 @@ function workerTests(name, launch) {
       freed: /^ArgumentError argument: .*freed/,
       "freed too": /^ArgumentError argument: .*freed/,
       terminated: /^InitError init: .*terminated/,
-      ended: /^InitError init: .*await init\(\)/,
+      ended: /^InitError init: .*terminated.*await init\(\)/,
       "of another worker": /^ArgumentError argument: .*has ended/,
     };
     assert.deepEqual(Object.keys(found.failures), Object.keys(expected));
     for (const [name, pattern] of Object.entries(expected)) assert.match(found.failures[name], pattern, name);
     assert.equal(found.outlives, 35);
     assert.equal(found.version, "string");
+  });
+
+  test("a worker that dies fails what waits for it, and has a successor in which everything lives on", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(
+      async ([document, record, limits]) => {
+        const workers = [];
+        window.Worker = class extends Worker {
+          constructor(...parameters) {
+            super(...parameters);
+            workers.push(this);
+          }
+        };
+        const { init, Randomizer, Task } = await import("/pkg/worker.js");
+        const failure = (promise) => promise.then(() => "none", ({ name, message }) => `${name}: ${message}`);
+        const failures = [];
+        failures.push(await failure(init(undefined, { worker: "/pkg/nowhere.js" })));
+        await init(undefined, { timeout: 1200 });
+        const task = await Task.parse(document);
+        const randomizer = new Randomizer(task, limits);
+        const freed = await Task.parse(document);
+        const survivor = new Randomizer(freed, limits);
+        freed.free();
+        workers.at(-1).terminate();
+        failures.push(...(await Promise.all([failure(randomizer.randomize(record)), failure(Task.parse(document))])));
+        // Nobody has called init.
+        const reports = await Promise.all([randomizer, survivor, new Randomizer(task, limits)].map((one) => one.randomize(record)));
+        return { failures, lengths: reports.map(({ bytes }) => bytes.length), started: workers.length };
+      },
+      [TASK, RECORD, LIMITS],
+    );
+    const [script, ...silent] = found.failures;
+    assert.match(script, /^InitError: no worker: its script failed/);
+    assert.deepEqual(silent, Array(2).fill("InitError: no worker: it did not answer within 1200 ms: the next call starts another"));
+    assert.deepEqual([found.lengths, found.started], [[35, 35, 35], 3]);
+  });
+
+  test("the page can give the worker, its URL, or what makes one", async (t) => {
+    const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; require-trusted-types-for 'script'";
+    const strict = await serve(ROOT, { "/": EMPTY }, policy);
+    t.after(() => strict.close());
+    for (const url of [server.url, strict.url]) {
+      const { page } = await openPage(url);
+      const found = await page.evaluate(async () => {
+        const { init, terminate, version } = await import("/pkg/worker.js");
+        const script = "/pkg/worker-thread.js";
+        const trusted = window.trustedTypes?.createPolicy("workers", { createScriptURL: (url) => url }).createScriptURL(script) ?? script;
+        const make = () => new Worker(trusted, { type: "module" });
+        const versions = [];
+        for (const worker of [trusted, make, make()]) {
+          await init(undefined, { worker });
+          versions.push(typeof (await version()));
+          terminate();
+        }
+        const used = make();
+        await init(undefined, { worker: used });
+        terminate();
+        const again = await init(undefined, { worker: used }).catch(({ name, message }) => `${name}: ${message}`);
+        return { versions, again };
+      });
+      assert.deepEqual(found.versions, ["string", "string", "string"]);
+      assert.match(found.again, /^InitError: .*has ended: give a function/);
+    }
   });
 
   test("a policy that forbids workers, or wasm in them, is an error with a code", async (t) => {
@@ -148,6 +211,36 @@ function workerTests(name, launch) {
     }
   });
 }
+
+test("Chromium: a trap ends the worker, and tells no word of the record", async (t) => {
+  const browser = await launchChromium();
+  t.after(() => browser.close());
+  const page = await browser.newPage();
+  await page.route("**/pkg/worker-thread.js", async (route) => {
+    const response = await route.fetch();
+    // As a lack of memory would, of one record.
+    const trap = `const { randomize } = methods;
+      methods.randomize = (handle, record, options) => {
+        if (record.height === 1) throw new WebAssembly.RuntimeError("unreachable at " + record.plan);
+        return randomize(handle, record, options);
+      };`;
+    await route.fulfill({ response, body: `${await response.text()}\n${trap}` });
+  });
+  await page.goto(`${server.url}/`);
+  const found = await page.evaluate(
+    async ([document, record, limits]) => {
+      const { init, Randomizer, Task } = await import("/pkg/worker.js");
+      await init();
+      const randomizer = new Randomizer(await Task.parse(document), limits);
+      const outcomes = await Promise.allSettled([randomizer.randomize({ ...record, height: 1 }), randomizer.randomize(record)]);
+      const failed = outcomes.map(({ reason }) => reason && `${reason.name}: ${reason.message}`);
+      return { failed, length: (await randomizer.randomize(record)).bytes.length };
+    },
+    [TASK, RECORD, LIMITS],
+  );
+  assert.equal(found.failed[0], "InitError: the worker failed: RuntimeError");
+  assert.equal(found.length, 35);
+});
 
 test("Chromium: without randomness there is an error and no report", async (t) => {
   const browser = await launchChromium();

@@ -61,6 +61,26 @@ test("what is not JSON by its media type, its status or its bytes is not read", 
   }
 });
 
+test("a digest that is named and not there is an error, and not any task", async (t) => {
+  const server = await answering(t, GOOD);
+  for (const digest of [undefined, null, 5]) {
+    await assert.rejects(Task.fetch(server.url, { digest }), { name: "ArgumentError", code: "argument" });
+  }
+  assert.equal(server.requests.length, 0);
+});
+
+test("a server that does not answer, or does not finish, is given up", async (t) => {
+  const halfway = (request, response) => response.writeHead(200, JSON_TYPE).write("{");
+  for (const [answer, status] of [[() => {}], [halfway, 200]]) {
+    const server = await answering(t, answer);
+    await refuses(Task.fetch(server.url, { timeout: 60 }), "fetch", status, /no answer from .*: it took over 60 ms/);
+  }
+});
+
+test("a URL without a scheme is an error that says so", async () => {
+  await refuses(Task.fetch("localhost:8099/tasks/1"), "fetch", undefined, /give http:\/\/ or https:\/\//);
+});
+
 test("documents that are no tasks have the same errors as from a text", async (t) => {
   for (const [document, part] of [
     [{ ...TASK, note: 1 }, /note/],

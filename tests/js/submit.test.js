@@ -249,6 +249,38 @@ test("an attempt without an answer ends in time, and is repeated", async (t) => 
   assert.deepEqual(submission, { status: "accepted", attempts: 2 });
 });
 
+test("the deadline is for all attempts and waits together, and the last error is told", async (t) => {
+  const silent = await answering(t, () => {});
+  await refuses(submit(report, { url: silent.url, deadline: 60, ...QUICK }), "network", undefined);
+  assert.equal(silent.requests.length, 1);
+  const server = await answering(t, { status: 503 });
+  await refuses(submit(report, { url: server.url, deadline: 2000, delay: 1_000_000, maxDelay: 2 ** 31 - 1 }), "unavailable", 503);
+});
+
+test("the aggregator's own name of a refusal is passed on, and the seconds until a task starts", async (t) => {
+  const headers = { "content-type": "application/problem+json" };
+  const starts = Math.floor(Date.now() / 1000) + 100;
+  for (const [problem, type] of [
+    [{ type: "urn:ldp-pca:problem:task-not-started", starts }, "task-not-started"],
+    [{ type: "urn:ldp-pca:problem:reports-rejected", rejections: [{ type: "urn:ldp-pca:problem:report-range" }] }, "report-range"],
+    [{ type: "about:blank" }, undefined],
+    [{ type: 5 }, undefined],
+    [null, undefined],
+  ]) {
+    const server = await answering(t, { status: 403, headers, body: JSON.stringify(problem) });
+    const error = await refuses(submit(report, { url: server.url, ...QUICK }), "refused", 403);
+    assert.equal(error.type, type);
+    assert.ok(problem?.starts ? error.retryAfter > 90 && error.retryAfter <= 100 : error.retryAfter === undefined);
+  }
+});
+
+test("a server that wants the type gets it", async (t) => {
+  const server = await answering(t, { status: 415 }, COUNTED);
+  assert.deepEqual(await submit(report, { url: server.url, retries: 0 }), { status: "accepted", attempts: 2 });
+  const types = server.requests.map(({ headers }) => headers["content-type"]);
+  assert.deepEqual(types, [undefined, "application/vnd.ldp-pca.reports"]);
+});
+
 test("arguments that make no sense are errors, and nothing is sent", async () => {
   const url = aggregator.url;
   for (const [what, options] of [
@@ -257,7 +289,9 @@ test("arguments that make no sense are errors, and nothing is sent", async () =>
     [report, undefined],
     [report, { url: undefined }],
     [report, { url: 5 }],
-    ...["retries", "timeout", "delay", "maxDelay"].flatMap((name) =>
+    [report, { url: "localhost:8099" }],
+    [report, { url: "ftp://example.org" }],
+    ...["retries", "timeout", "delay", "maxDelay", "deadline"].flatMap((name) =>
       [Number.NaN, -1, "5", Infinity].map((value) => [report, { url, [name]: value }]),
     ),
   ]) {

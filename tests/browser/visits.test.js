@@ -1,0 +1,576 @@
+// Visits from "agree" to "counted" in real browsers, with everything that can go wrong: what the page was told of its report is
+// what becomes of it, and it is counted once, never, or later, as was said. The table that it prints is that of docs/visits.md.
+
+import assert from "node:assert/strict";
+import { request as send } from "node:http";
+import { after, before, describe, test } from "node:test";
+
+import { init, issuedId, Randomizer, submit, Task } from "../../pkg/node.js";
+import { serveAnswers } from "../js/answers.js";
+import { RECORD, TASK } from "../js/task.js";
+import { Aggregator } from "./aggregator.js";
+import { launchChromium } from "./chromium.js";
+import { launchFirefox } from "./firefox.js";
+import { ROOT } from "./pages.js";
+import { serve } from "./serve.js";
+
+const LATENCY = 1500;
+const FORM = '<!doctype html><link rel="icon" href="data:,"><title>survey</title><button disabled>I agree</button>';
+const SURVEY = `${FORM}<script type="module" src="/tests/browser/visit.js"></script>`;
+/** Quick attempts, where a visit is about something else. */
+const QUICK = { retries: 1, delay: 1 };
+const LARGE = {
+  columns: Array.from({ length: 400 }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 })),
+};
+const BROWSERS = {
+  Chromium: { launch: launchChromium, newProfile: (browser) => browser.newContext() },
+  Firefox: { launch: launchFirefox, newProfile: (browser) => browser.createBrowserContext() },
+};
+
+let aggregator;
+let relay;
+let site;
+let elsewhere;
+/** What the network does with requests of a task, by its digest: gets the request, and `forward`, which answers it. */
+const networks = new Map();
+/** What came, by task: methods and paths in their order. */
+const came = new Map();
+let numbers = 0;
+
+before(async () => {
+  await init();
+  aggregator = new Aggregator(TASK);
+  await aggregator.start();
+  relay = await serveAnswers([pass]);
+  const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; connect-src 'self' ${relay.url} http://127.0.0.1:9`;
+  [site, elsewhere] = await Promise.all([1, 2].map(() => serve(ROOT, { "/": SURVEY, "/elsewhere": FORM }, policy)));
+});
+
+after(async () => {
+  await Promise.all([site, elsewhere, relay].map((server) => server?.close()));
+  await aggregator?.remove();
+});
+
+function pass(request, response) {
+  const { body } = relay.requests.at(-1);
+  const [, digest, what] = request.url.match(/^\/tasks\/([0-9a-f]{64})\/(\w+)$/);
+  came.set(digest, [...(came.get(digest) ?? []), `${request.method} ${what}`]);
+  const forward = (answer = (from) => from.pipe(response.writeHead(from.statusCode, from.headers))) => {
+    const { method, url, headers } = request;
+    send(aggregator.url + url, { method, headers }, answer).end(body);
+  };
+  (networks.get(digest) ?? good)({ what, request, response, forward });
+}
+
+const good = ({ forward }) => forward();
+const slow = ({ forward }) => setTimeout(forward, LATENCY);
+const hung = () => {};
+const broken = ({ response }) => response.destroy();
+/** Of reports alone: ids come as they should. */
+const only = (network) => (exchange) => (exchange.what === "reports" ? network : good)(exchange);
+const lost = only(({ response, forward }) => forward((from) => from.resume().on("end", () => response.destroy())));
+const answer = (status, headers, text) => only(({ response }) =>
+  response.writeHead(status, { "access-control-allow-origin": "*", ...headers }).end(text));
+const portal = answer(200, { "content-type": "text/html" }, "<h1>Welcome to this hotel</h1>");
+const busy = answer(503, {}, "");
+/** One network after the other, request by request. */
+function first(...several) {
+  return (exchange) => (several.length > 1 ? several.shift() : several[0])(exchange);
+}
+const firstReport = (...several) => only(first(...several));
+
+/** Waits until `look` gives something true. */
+async function until(look) {
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+const milliseconds = (time) => new Promise((resolve) => setTimeout(resolve, time));
+const now = () => Math.floor(Date.now() / 1000);
+
+/** A visitor with a browser profile and a task of their own. */
+class Visitor {
+  usable = [];
+  #context;
+
+  static async of(browser, newProfile, { settings = {}, schema = TASK.schema, ...about }) {
+    const visitor = new Visitor();
+    visitor.#context = await newProfile(browser);
+    numbers += 1;
+    const mechanism = schema === LARGE ? { type: "gaussian", epsilon: 1, delta: 1e-6, calibration: "analytic" } : { ...TASK.mechanism, epsilon: 2 - numbers / 1e6 };
+    visitor.task = { ...TASK, schema, mechanism, folds: schema === LARGE ? 1 + (numbers % 64) : 1 };
+    visitor.digest = Task.parse(visitor.task).digest;
+    await aggregator.put(visitor.digest, visitor.task, settings);
+    visitor.about = { entry: "/pkg/index.js", url: relay.url, record: schema === LARGE ? Array(400).fill(1) : RECORD, options: {}, ...about };
+    return visitor;
+  }
+
+  get offline() {
+    return (offline) => this.#context.setOffline(offline);
+  }
+
+  set network(network) {
+    networks.set(this.digest, network);
+  }
+
+  get came() {
+    return came.get(this.digest) ?? [];
+  }
+
+  /** A tab in which the form can be used. */
+  async open(more = {}, from = site) {
+    const tab = await this.#context.newPage();
+    const about = { task: this.task, ...this.about, ...more };
+    await tab.goto(`${from.url}/#${encodeURIComponent(JSON.stringify(about))}`);
+    await this.form(tab);
+    return tab;
+  }
+
+  /** The form of a tab that begins anew. */
+  async form(tab) {
+    const usable = await until(() => tab.evaluate(() => window.usable).catch(() => undefined));
+    this.usable.push(usable);
+    const [[begun]] = await tab.evaluate(() => window.events);
+    assert.equal(begun, "usable", "the form does not wait for what is sent");
+    return tab;
+  }
+
+  agree = (tab, more = {}) => tab.evaluate((more) => agree(more), more);
+  /** Agrees, and does not wait. */
+  begin = (tab, more = {}) => tab.evaluate((more) => void (window.outcome = agree(more)), more);
+  outcome = (tab) => tab.evaluate(() => window.outcome);
+  states = (tab) => tab.evaluate(() => states());
+  withdraw = (tab) => tab.evaluate(async () => (await ledger.withdraw(digest)).sent);
+  records = async () => (await aggregator.get(`/tasks/${this.digest}/status`)).records;
+
+  /** Another visit, later: what it sends behind the form. */
+  async later() {
+    const tab = await this.open();
+    const outcomes = await tab.evaluate(() => window.flushed);
+    return { tab, statuses: outcomes.map(({ status }) => status), states: await this.states(tab) };
+  }
+
+  close = () => this.#context.close();
+}
+
+const of = ({ status, error }) => (error ? `${status} (${error})` : status);
+const leave = (tab) => tab.goto(`${site.url}/elsewhere`);
+
+/** That a later visit finds and sends what it should: what is known of the report is what became of it. */
+async function sentLater(visitor, statuses = ["accepted"]) {
+  const later = await visitor.later();
+  assert.deepEqual([later.statuses, later.states, await visitor.records()], [statuses, ["sent"], 1]);
+  return `counted at the next visit: ${statuses}`;
+}
+
+/** What became of a report of which the page heard nothing: it counts now, or the next visit sends it or says that there is none. */
+async function whatever(visitor) {
+  const { statuses, states } = await visitor.later();
+  const counted = await visitor.records();
+  if (states[0] === "sent") {
+    assert.equal(counted, 1);
+    return `counted at the next visit: ${statuses}`;
+  }
+  assert.deepEqual([statuses, counted], [[], 0]);
+  assert.ok(states.length === 0 || states[0] === "booked", `${states}`);
+  return states.length === 0 ? "nothing was begun" : "booked: the form says so, and takes the answers again";
+}
+
+/**
+ * The visits: their names, what is special about them, and what happens, which ends with what the page was told, how often the
+ * report counts then, and what comes afterwards.
+ */
+const VISITS = [
+  ["stays", {}, async (visitor) => {
+    const tab = await visitor.open();
+    const outcome = await visitor.agree(tab);
+    assert.match(outcome.id, /^[0-9a-f]{32}$/);
+    return [outcome, 1];
+  }],
+  ["stays, with the worker", { entry: "/pkg/worker.js" }, async (visitor) => [await visitor.agree(await visitor.open()), 1]],
+  ...[0, 100, 400].map((time) => [`left ${time} ms after "agree", latency 1.5 s`, {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = slow;
+    if (time === 0) {
+      // In the same breath.
+      await tab.evaluate((url) => { void agree(); location.href = url; }, `${site.url}/elsewhere`).catch(() => {});
+    } else {
+      await visitor.begin(tab);
+      await milliseconds(time);
+      await leave(tab);
+    }
+    if (time > 0) await until(async () => (await visitor.records()) === 1);
+    await milliseconds(LATENCY);
+    return [{ status: "nothing" }, await visitor.records(), await whatever(visitor)];
+  }]),
+  ["tab closed 100 ms after \"agree\", latency 1.5 s", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = slow;
+    await visitor.begin(tab);
+    await milliseconds(100);
+    await tab.close();
+    await until(async () => (await visitor.records()) === 1);
+    return [{ status: "nothing" }, 1, await sentLater(visitor, ["duplicate"])];
+  }],
+  ["reloaded 100 ms after \"agree\", latency 1.5 s", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = slow;
+    await visitor.begin(tab);
+    await milliseconds(100);
+    await tab.reload();
+    await visitor.form(tab);
+    const [outcome] = await tab.evaluate(() => window.flushed);
+    return [outcome, 1];
+  }],
+  ["agrees again after a reload", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await visitor.agree(tab);
+    await tab.reload();
+    await visitor.form(tab);
+    return [await visitor.agree(tab), 1];
+  }],
+  ["offline at \"agree\"", { options: QUICK }, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = broken;
+    const outcome = await visitor.agree(tab);
+    assert.equal(outcome.retryOn, "flush");
+    visitor.network = good;
+    return [outcome, 0, await sentLater(visitor)];
+  }],
+  ["offline, back online, page sends then", { options: QUICK, open: { flushOnline: true } }, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    if (visitor.offline) await visitor.offline(true);
+    const outcome = await visitor.agree(tab);
+    assert.equal(outcome.retryOn, "online");
+    const counted = await visitor.records();
+    await visitor.offline(false);
+    const found = await until(() => tab.evaluate(() => events.find(([name]) => name === "online")));
+    return [outcome, counted, `counted when it is back: ${found[1][0].status}`];
+  }, ["Chromium"]],
+  ["hung server, deadline 1 s", { options: { deadline: 1000 } }, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = hung;
+    const outcome = await visitor.agree(tab);
+    visitor.network = good;
+    return [outcome, 0, await sentLater(visitor)];
+  }],
+  ["hung server, left and back while it hangs", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = hung;
+    await visitor.begin(tab);
+    await until(() => visitor.came.includes("POST reports"));
+    await leave(tab);
+    // The form does not wait.
+    await (await visitor.open({ options: { deadline: 500 } })).close();
+    visitor.network = good;
+    return [{ status: "nothing" }, 0, await sentLater(visitor)];
+  }],
+  ["server down (refused)", { options: QUICK }, async (visitor) => {
+    const tab = await visitor.open();
+    const id = await tab.evaluate(() => id);
+    const outcome = await visitor.agree(tab, { url: "http://127.0.0.1:9", id });
+    const again = await visitor.agree(await visitor.open());
+    assert.deepEqual([again.status, again.id, await visitor.records()], ["accepted", id, 1]);
+    return [outcome, 0, "counted at the next visit, which knows the server: accepted"];
+  }],
+  ["busy server (503), then not", { options: { delay: 1 } }, async (visitor) => {
+    visitor.network = firstReport(busy, busy, good);
+    return [await visitor.agree(await visitor.open()), 1];
+  }],
+  ["busy server (503)", { options: QUICK }, async (visitor) => {
+    visitor.network = busy;
+    const outcome = await visitor.agree(await visitor.open());
+    visitor.network = good;
+    return [outcome, 0, await sentLater(visitor)];
+  }],
+  ["two tabs at once", {}, async (visitor) => {
+    const tabs = [await visitor.open(), await visitor.open()];
+    const outcomes = await Promise.all(tabs.map((tab) => visitor.agree(tab)));
+    assert.equal(outcomes[0].id, outcomes[1].id);
+    const told = outcomes.map(({ status }) => status).sort();
+    assert.ok(["accepted,accepted", "accepted,duplicate"].includes(`${told}`), `${told}`);
+    return [{ status: `${told.join(" and ")}` }, 1];
+  }],
+  ["two tabs, the first one hangs", { options: { deadline: 1500 } }, async (visitor) => {
+    const tabs = [await visitor.open(), await visitor.open()];
+    await tabs[0].evaluate(() => id);
+    visitor.network = hung;
+    await visitor.begin(tabs[0], { deadline: 600_000 });
+    await until(() => visitor.came.includes("POST reports"));
+    const outcome = await visitor.agree(tabs[1]);
+    visitor.network = good;
+    await tabs[0].close();
+    return [outcome, 0, await sentLater(visitor)];
+  }],
+  ["three calls at once", {}, async (visitor) => {
+    const tab = await visitor.open();
+    const outcomes = await tab.evaluate(() => Promise.all([agree(), agree(), agree()]));
+    assert.deepEqual(new Set(outcomes.map(({ id }) => id)).size, 1);
+    assert.deepEqual(outcomes.map(({ status }) => status), ["accepted", "accepted", "accepted"]);
+    return [{ status: "accepted, to all three" }, 1];
+  }],
+  ["StrictMode: begun, aborted, begun again", {}, async (visitor) => {
+    const tab = await visitor.open();
+    const outcomes = await tab.evaluate(() => {
+      const controller = new AbortController();
+      const aborted = agree({ signal: controller.signal });
+      controller.abort("unmounted");
+      return Promise.all([aborted, agree()]);
+    });
+    assert.equal(outcomes[0].status, "unmounted");
+    return [outcomes[1], 1];
+  }],
+  ["worker dead at \"agree\"", { entry: "/pkg/worker.js", init: { timeout: 1200 } }, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => workers[0].terminate());
+    const outcome = await visitor.agree(tab);
+    // Nothing of it keeps another tab waiting.
+    const other = await visitor.open();
+    assert.deepEqual(await visitor.states(other), ["booked"]);
+    const again = await visitor.agree(tab);
+    assert.deepEqual([again.status, await visitor.records()], ["accepted", 1]);
+    return [outcome, 0, "\"agree\" again, in the same page: accepted"];
+  }],
+  ["worker dead, agrees in a second tab", { entry: "/pkg/worker.js", init: { timeout: 30_000 } }, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => workers[0].terminate());
+    await visitor.begin(tab);
+    return [await visitor.agree(await visitor.open()), 1];
+  }],
+  ["no room on the disk", {}, async (visitor) => {
+    const tab = await visitor.open();
+    const session = await tab.context().newCDPSession(tab);
+    await session.send("Storage.overrideQuotaForOrigin", { origin: site.url, quotaSize: 1 });
+    const outcome = await visitor.agree(tab);
+    await session.send("Storage.overrideQuotaForOrigin", { origin: site.url });
+    return [outcome, 0, await whatever(visitor)];
+  }, ["Chromium"]],
+  ["site's data deleted while the form is open", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => new Promise((resolve) => (indexedDB.deleteDatabase("ldp-pca").onsuccess = resolve)));
+    return [await visitor.agree(tab), 0, await whatever(visitor)];
+  }],
+  ["site's data deleted while the report waits", { options: QUICK }, async (visitor) => {
+    visitor.network = busy;
+    const tab = await visitor.open();
+    const outcome = await visitor.agree(tab);
+    await tab.evaluate(() => new Promise((resolve) => (indexedDB.deleteDatabase("ldp-pca").onsuccess = resolve)));
+    visitor.network = good;
+    return [outcome, 0, await whatever(visitor)];
+  }],
+  ["left and back by the history (bfcache, where the browser has it)", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = slow;
+    await visitor.begin(tab);
+    await until(() => visitor.came.includes("POST reports"));
+    await leave(tab);
+    await tab.goBack();
+    await visitor.form(tab);
+    return [await visitor.agree(tab), 1];
+  }],
+  ["withdraws before it is sent", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(async () => void (await ledger.report(randomizer, record, { url, id })));
+    assert.equal(await visitor.withdraw(tab), false);
+    assert.deepEqual(await tab.evaluate(() => flush()), []);
+    assert.deepEqual(await visitor.states(tab), ["withdrawn"]);
+    return [{ status: "withdrawn, sent: false" }, 0, await never(visitor)];
+  }],
+  ["withdraws while the id is on its way", {}, async (visitor) => {
+    visitor.network = slow;
+    const tab = await visitor.open();
+    await visitor.begin(tab);
+    await until(async () => (await visitor.states(tab))[0] === "booked");
+    assert.equal(await visitor.withdraw(tab), false);
+    return [await visitor.outcome(tab), 0, await never(visitor)];
+  }],
+  ["withdraws while it is on its way, latency 1.5 s", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = slow;
+    await visitor.begin(tab);
+    await until(() => visitor.came.includes("POST reports"));
+    assert.equal(await visitor.withdraw(tab), "unknown");
+    const outcome = await visitor.outcome(tab);
+    await until(async () => (await visitor.records()) === 1);
+    const later = await visitor.later();
+    assert.deepEqual([later.statuses, later.states], [[], ["withdrawn"]]);
+    return [{ ...outcome, status: `${outcome.status}; withdrawn, sent: "unknown"` }, 1, "nothing is sent any more"];
+  }],
+  ["withdraws after it was sent", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await visitor.agree(tab);
+    assert.equal(await visitor.withdraw(tab), true);
+    return [{ status: "withdrawn, sent: true" }, 1];
+  }],
+  ["withdraws in another tab, between attempts", { options: { delay: 1 } }, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    let release;
+    visitor.network = firstReport((exchange) => (release = () => busy(exchange)), good);
+    await visitor.begin(tab);
+    await until(() => release);
+    assert.equal(await visitor.withdraw(await visitor.open()), "unknown");
+    release();
+    return [await visitor.outcome(tab), 0, await never(visitor)];
+  }],
+  ["withdraws offline, then agrees again", { options: QUICK }, async (visitor) => {
+    visitor.network = only(broken);
+    const tab = await visitor.open();
+    await visitor.agree(tab);
+    assert.equal(await visitor.withdraw(tab), "unknown");
+    visitor.network = good;
+    return [await visitor.agree(tab), 0, await never(visitor)];
+  }],
+  ["task expired", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    await aggregator.put(visitor.digest, visitor.task, { expires: now() });
+    return [await visitor.agree(tab), 0, await never(visitor)];
+  }],
+  ["task not started", { settings: { starts: now() + 86_400 } }, async (visitor) => {
+    const outcome = await visitor.agree(await visitor.open());
+    assert.ok(outcome.retryAfter > 80_000 && outcome.retryAfter <= 86_400, `${outcome.retryAfter}`);
+    await aggregator.put(visitor.digest, visitor.task, { starts: null });
+    return [outcome, 0, await sentLater(visitor)];
+  }],
+  ["task full", { settings: { max_records: 1 } }, async (visitor) => {
+    const task = Task.parse(visitor.task);
+    const id = await issuedId(task, { url: aggregator.url });
+    await submit(new Randomizer(task, { maxEpsilon: 4 }).randomize(RECORD, { id }), { url: aggregator.url });
+    const outcome = await visitor.agree(await visitor.open());
+    const later = await visitor.later();
+    assert.deepEqual([later.statuses, later.states, await visitor.records()], [[], ["refused"], 1]);
+    return [outcome, "0 (the other one 1)", "nothing is sent by itself"];
+  }],
+  ["task deleted (closed)", {}, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    await aggregator.delete(visitor.digest);
+    const outcome = await visitor.agree(tab);
+    const later = await visitor.later();
+    assert.deepEqual([later.statuses, later.states], [[], ["refused"]]);
+    return [outcome, 0, "nothing is sent by itself"];
+  }],
+  ["id that was not issued", {}, async (visitor) => {
+    const tab = await visitor.open();
+    return [await visitor.agree(tab, { id: "0".repeat(32) }), 0, await never(visitor)];
+  }],
+  ["page of an origin that the task does not know", { options: QUICK }, async (visitor) => {
+    const tab = await visitor.open();
+    const id = await tab.evaluate(() => id);
+    await aggregator.put(visitor.digest, visitor.task, { origins: [site.url] });
+    const outcome = await visitor.agree(await visitor.open({}, elsewhere), { id });
+    return [outcome, 0, "nothing is taken from there"];
+  }],
+  ["large report (80 kB)", { schema: LARGE }, async (visitor) => [await visitor.agree(await visitor.open()), 1]],
+  ["large report (80 kB), left 100 ms after \"agree\", latency 1.5 s", { schema: LARGE }, async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = slow;
+    await visitor.begin(tab);
+    await milliseconds(100);
+    await leave(tab);
+    await milliseconds(LATENCY);
+    visitor.network = good;
+    return [{ status: "nothing" }, await visitor.records(), await whatever(visitor)];
+  }],
+  ["answer lost", { options: { delay: 1 } }, async (visitor) => {
+    visitor.network = firstReport(lost, good);
+    return [await visitor.agree(await visitor.open()), 1];
+  }],
+  ["answer lost, on every attempt", { options: QUICK }, async (visitor) => {
+    visitor.network = lost;
+    const outcome = await visitor.agree(await visitor.open());
+    visitor.network = good;
+    return [outcome, 1, await sentLater(visitor, ["duplicate"])];
+  }],
+  ["a portal answers in place of the server", {}, async (visitor) => {
+    visitor.network = portal;
+    const outcome = await visitor.agree(await visitor.open());
+    visitor.network = good;
+    return [outcome, 0, await sentLater(visitor)];
+  }],
+  ["slow id (1.5 s)", {}, async (visitor) => {
+    visitor.network = first(slow, good);
+    return [await visitor.agree(await visitor.open()), 1];
+  }],
+  ["id that never comes, deadline 1 s", { options: { deadline: 1000 } }, async (visitor) => {
+    visitor.network = hung;
+    const outcome = await visitor.agree(await visitor.open());
+    visitor.network = good;
+    const again = await visitor.agree(await visitor.open());
+    assert.deepEqual([again.status, await visitor.records()], ["accepted", 1]);
+    return [outcome, 0, "\"agree\" again, at the next visit: accepted"];
+  }],
+];
+
+/** That neither this page nor a later visit sends anything more. */
+async function never(visitor) {
+  const sent = visitor.came.filter((request) => request === "POST reports").length;
+  const { statuses } = await visitor.later();
+  assert.deepEqual([statuses, await visitor.records()], [[], 0]);
+  assert.equal(visitor.came.filter((request) => request === "POST reports").length, sent);
+  return "nothing is sent by itself";
+}
+
+const table = new Map(VISITS.map(([name]) => [name, {}]));
+
+for (const [name, { launch, newProfile }] of Object.entries(BROWSERS)) {
+  describe(name, { concurrency: 2 }, () => {
+    let browser;
+    before(async () => (browser = await launch()));
+    after(() => browser?.close());
+
+    for (const [visit, about, go, browsers] of VISITS) {
+      if (browsers && !browsers.includes(name)) continue;
+      test(visit, async () => {
+        const visitor = await Visitor.of(browser, newProfile, about);
+        try {
+          const [told, counted, afterwards = ""] = await go(visitor);
+          if (typeof counted === "number" && !afterwards) assert.equal(await visitor.records(), counted);
+          assert.ok(!visitor.came.some((request) => request.startsWith("OPTIONS")), "no browser asked beforehand");
+          table.get(visit)[name] = { told: of(told), counted: `${counted}`, afterwards, usable: Math.max(...visitor.usable) };
+        } finally {
+          await visitor.close();
+        }
+      });
+    }
+
+    test("left right after \"agree\", latency 1.5 s: 20 of 20 arrive", async () => {
+      const visitor = await Visitor.of(browser, newProfile, {});
+      for (let number = 0; number < 20; number += 1) {
+        const own = await Visitor.of(browser, newProfile, {});
+        const tab = await own.open({ task: visitor.task });
+        await tab.evaluate(() => id);
+        networks.set(visitor.digest, slow);
+        await visitor.begin(tab);
+        await leave(tab);
+        networks.set(visitor.digest, good);
+        await own.close();
+      }
+      await until(async () => (await visitor.records()) === 20);
+      console.log(`${name}: ${await visitor.records()} of 20 that were left right after "agree" arrived`);
+    });
+  });
+}
+
+after(() => {
+  const names = Object.keys(BROWSERS);
+  console.log(`| visit | the page was told | counted | afterwards | form usable after (${names.join(", ")}) |\n|---|---|---|---|---|`);
+  for (const [visit, found] of table) {
+    const each = (key) => [...new Set(names.flatMap((name) => (found[name] ? [found[name][key]] : [])))].join("; ");
+    const usable = names.map((name) => (found[name] ? `${Math.round(found[name].usable)} ms` : "–")).join(", ");
+    console.log(`| ${visit} | ${each("told")} | ${each("counted")} | ${each("afterwards")} | ${usable} |`);
+  }
+});
