@@ -154,8 +154,7 @@ export class PrivacyLedger {
         return counted;
       } catch (error) {
         if (isFinal(error)) {
-          const { code, message, status, type } = error;
-          await note((found) => (found?.bytes ? { ...found, refused: { code, message, status, type } } : found));
+          await note((found) => (found?.bytes ? { ...found, refused: { ...error, message: error.message } } : found));
         }
         throw error;
       }
@@ -202,8 +201,8 @@ function reportIn(entry) {
   return reportOf(entry.bytes, entry.taskDigest, entry.guarantee);
 }
 
-function refusal({ code, message, ...details }) {
-  return failure(code, message, details);
+function refusal(refused) {
+  return failure(refused.code, refused.message, refused);
 }
 
 function spent({ taskDigest, withdrawn }) {
