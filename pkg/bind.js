@@ -1,13 +1,18 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { idBytes, recordParts, taskText } from "./boundary.js";
+import { idBytes, readRecord, recordParts, taskText } from "./boundary.js";
 import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import { reportOf } from "./report.js";
 
 const PARSE = Symbol("Task.parse");
+
+/** The columns of a task, as its JSON states them. */
+export function columnsOf(task) {
+  return task.toJSON().schema.columns;
+}
 
 /** The classes of `wasm`, what starts it, and what looks inside. */
 export function bind(wasm) {
@@ -44,6 +49,10 @@ export function bind(wasm) {
       return expectDigest(Task.parse(await fetchTask(url, options)), options.digest);
     }
 
+    check(record) {
+      return readRecord(columnsOf(this), record)[1];
+    }
+
     toJSON() {
       return JSON.parse(this.toString());
     }
@@ -59,6 +68,7 @@ export function bind(wasm) {
   }
 
   class Randomizer {
+    #columns;
     #task;
 
     constructor(task, limits) {
@@ -66,12 +76,13 @@ export function bind(wasm) {
       this.guarantee = allowed(task.guarantee, limits);
       affordable(task, limits);
       this.taskDigest = task.digest;
+      this.#columns = columnsOf(task);
       this.#task = inner.share();
     }
 
     randomize(record, { id } = {}) {
       const issued = id === undefined ? id : idBytes(id);
-      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(record), issued));
+      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(this.#columns, record), issued));
       return reportOf(bytes, this.taskDigest, this.guarantee);
     }
 

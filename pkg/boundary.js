@@ -34,33 +34,89 @@ function missing(value) {
   return value === null || value === undefined;
 }
 
-/** A record as the module takes it, `[names, numbers]`: without names the numbers are in the order of the columns. */
-export function recordParts(record) {
-  if (record instanceof Float64Array) return [undefined, record];
-  if (Array.isArray(record)) {
-    const numbers = Float64Array.from(record, (value, index) => {
-      if (missing(value)) return NaN;
+/** What columns hold in a record by name. */
+const TYPES = { numeric: "number", categorical: "string" };
+
+/**
+ * A copy of the record that is plain data, `[copy, problems]`, and all that keeps it from having a report. Both depend on
+ * names and types alone. No problem has a value, or a name that the task does not have: that can be an answer, too.
+ */
+export function readRecord(columns, record) {
+  const problems = [];
+  const refuse = (reason, message, column) =>
+    void problems.push(failure(reason === "shape" ? "record" : "schema", message, { column, reason }));
+  let copy;
+  try {
+    copy = read(columns, record, refuse);
+  } catch {
+    // The words are those of the app's own getters.
+    refuse("shape", "the record cannot be read: a part of it throws");
+  }
+  return [copy, problems];
+}
+
+function read(columns, record, refuse) {
+  const { length } = columns;
+  if (Array.isArray(record) || record instanceof Float64Array) {
+    if (record.length !== length) {
+      const found = record.length;
+      return refuse("length", `the record has ${found} values where the task has ${length} columns (ignored ones included)`);
+    }
+    return Float64Array.from(record, (value, index) => {
       if (typeof value === "number") return value;
-      throw failure("schema", `position ${index + 1} of the record holds ${kind(value)}: give a number`);
+      const { name, type } = columns[index];
+      if (!missing(value) && type in TYPES) {
+        refuse("type", `position ${index + 1} of the record holds ${kind(value)}: give a number`, name);
+      }
+      return NaN;
     });
-    return [undefined, numbers];
   }
   if (typeof record !== "object" || record === null || ArrayBuffer.isView(record)) {
-    const message = `the record is ${kind(record)}: give an object by column name, or a Float64Array`;
-    throw failure("record", message);
+    return refuse("shape", `the record is ${kind(record)}: give an object by column name, or a Float64Array`);
   }
-  const numbers = [];
   // Own enumerable properties only: what an object inherits is not part of the record.
-  const names = Object.entries(record).map(([name, value]) => {
-    if (missing(value)) return [name];
-    if (typeof value === "string") return [name, value];
-    if (typeof value !== "number") {
-      throw failure("schema", `column '${name}' holds ${kind(value)}: give a number or a text`);
+  const given = new Map(Object.entries(record));
+  if (given.size === 0 && {}.toString.call(record) !== "[object Object]") {
+    const message = "the record has no properties (is it a Map, a FormData or a Promise?): give an object by column name";
+    return refuse("shape", message);
+  }
+  const copy = columns.map(({ name, type }) => {
+    const value = given.get(name);
+    const found = given.delete(name);
+    const wanted = TYPES[type];
+    if (!wanted) return [name];
+    if (!found) refuse("missing", `column '${name}' is missing: give it a value`, name);
+    else if (!missing(value) && typeof value !== wanted) {
+      refuse("type", `column '${name}' is ${type} but holds ${kind(value)}: give a ${wanted}`, name);
     }
-    numbers.push(value);
-    return name;
+    return [name, value];
   });
-  return [JSON.stringify(names), Float64Array.from(numbers)];
+  if (given.size > 0) {
+    const known = columns.slice(0, 12).map(({ name }) => name);
+    if (length > 12) known.push("…");
+    refuse("unknown", `the record has ${given.size} unknown columns: the task has ${known.join(", ")}`);
+  }
+  return Object.fromEntries(copy);
+}
+
+/** The copy, if nothing is wrong with the record. */
+export function checkedRecord(columns, record) {
+  const [copy, [problem]] = readRecord(columns, record);
+  if (problem) throw problem;
+  return copy;
+}
+
+/**
+ * A record as the module takes it, `[texts, numbers]`, both in the order of the columns; without texts it came by
+ * position.
+ */
+export function recordParts(columns, record) {
+  const copy = checkedRecord(columns, record);
+  if (copy instanceof Float64Array) return [undefined, copy];
+  const values = columns.map(({ name }) => copy[name]);
+  // Half of a surrogate pair is a character that no column lists.
+  const texts = values.map((value) => (typeof value === "string" ? value.replace(/\p{Cs}/gu, "\ufffd") : null));
+  return [JSON.stringify(texts), Float64Array.from(values, (value) => (typeof value === "number" ? value : NaN))];
 }
 
 /** The 16 bytes that 32 hexadecimal digits spell. */

@@ -2,7 +2,7 @@
 // simulation.
 
 import { recordParts } from "./boundary.js";
-import { bind } from "./bind.js";
+import { bind, columnsOf } from "./bind.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import * as wasm from "./wasm/lab/ldp_pca.js";
@@ -18,7 +18,7 @@ export const { Randomizer, start, Task, version } = bound;
 export const startMethods = methods.load;
 
 export function encode(task, record) {
-  const numbers = call(() => generated(task).encode(...recordParts(record)));
+  const numbers = call(() => generated(task).encode(...recordParts(columnsOf(task), record)));
   const { dimension } = task;
   return {
     features: numbers.slice(0, dimension),

@@ -1,6 +1,7 @@
 // The client with its work in a worker: the same API, with promises where there is something to compute, and the
 // page's own thread stays free.
 
+import { checkedRecord, readRecord } from "./boundary.js";
 import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { reportOf } from "./report.js";
@@ -126,6 +127,10 @@ export class Task {
     return expectDigest(await Task.parse(await fetchTask(url, options)), options.digest);
   }
 
+  async check(record) {
+    return readRecord(this.toJSON().schema.columns, record)[1];
+  }
+
   toJSON() {
     return JSON.parse(this.#text);
   }
@@ -142,6 +147,7 @@ export class Task {
 
 export class Randomizer {
   #handle = ++last;
+  #columns;
 
   constructor(task, limits) {
     const from = handleOf(task);
@@ -149,13 +155,16 @@ export class Randomizer {
     affordable(task, limits);
     this.taskDigest = task.digest;
     recipes.set(this.#handle, ["revive", this.#handle, String(task)]);
+    this.#columns = task.toJSON().schema.columns;
     // If this fails, so does what is asked of the randomizer.
     call("randomizer", this.#handle, from).catch(() => {});
     dropped.register(this, this.#handle, this);
   }
 
   async randomize(record, { id } = {}) {
-    const bytes = await call("randomize", alive(this.#handle, "randomizer"), record, { id });
+    const handle = alive(this.#handle, "randomizer");
+    // Plain data in place of what is given: a framework's proxy cannot be sent to the worker, and stays the page's.
+    const bytes = await call("randomize", handle, checkedRecord(this.#columns, record), { id });
     return reportOf(bytes, this.taskDigest, this.guarantee);
   }
 

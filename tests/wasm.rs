@@ -53,28 +53,24 @@ fn stringified(object: &JsValue) -> String {
     JSON::stringify(object).unwrap().into()
 }
 
-/// A record by name, as JSON, in the two parts in which it crosses the boundary.
-fn parts(record: &JsValue) -> (Option<String>, Vec<f64>) {
+/// A record as JSON in the two parts in which it crosses the boundary.
+fn parts(task: &ldp_pca::task::Task, record: &JsValue) -> (Option<String>, Vec<f64>) {
     if Array::is_array(record) {
         return (None, record.unchecked_ref::<Array>().iter().map(|value| value.as_f64().unwrap()).collect());
     }
-    let (names, numbers) = (Array::new(), &mut vec![]);
-    for entry in js_sys::Object::entries(record.unchecked_ref()).iter() {
-        match entry.unchecked_ref::<Array>().get(1).as_f64() {
-            Some(number) => {
-                numbers.push(number);
-                names.push(&entry.unchecked_ref::<Array>().get(0));
-            }
-            None => drop(names.push(&entry)),
-        }
+    let (texts, mut numbers) = (Array::new(), vec![]);
+    for column in task.schema().columns() {
+        let value = get(record, &column.name);
+        numbers.push(value.as_f64().unwrap_or(f64::NAN));
+        texts.push(&if value.is_string() { value } else { JsValue::NULL });
     }
-    (Some(stringified(&names)), numbers.clone())
+    (Some(stringified(&texts)), numbers)
 }
 
 /// The features of a record of a vector.
 fn features(task: &ldp_pca::task::Task, record: &JsValue) -> Vec<f64> {
     if Array::is_array(record) {
-        return task.schema().encode_numbers(&parts(record).1).unwrap();
+        return task.schema().encode_numbers(&parts(task, record).1).unwrap();
     }
     let entries = js_sys::Object::entries(record.unchecked_ref());
     let fields = entries.iter().map(|entry| {
@@ -95,8 +91,9 @@ fn features(task: &ldp_pca::task::Task, record: &JsValue) -> Vec<f64> {
 }
 
 fn randomize(task: &Task, record: &str) -> Result<Vec<u8>, JsValue> {
-    let (names, numbers) = parts(&json(record));
-    task.randomize(names, &numbers, None)
+    let parameters = ldp_pca::task::Task::from_json(&task.canonical_json()).unwrap();
+    let (texts, numbers) = parts(&parameters, &json(record));
+    task.randomize(texts, &numbers, None)
 }
 
 /// The code of what was thrown, after looking at the rest of it.
@@ -203,34 +200,29 @@ fn bad_tasks_are_refused() {
 fn every_record_of_the_tasks_shape_has_a_report() {
     let task = task();
     for value in [0.0, -0.0, 5e-324, f64::MAX, -f64::MAX, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        for names in [r#"["height", ["plan", "free"]]"#, r#"["height", ["plan", "gratis"]]"#, r#"["height", ["plan"]]"#]
-        {
-            assert_eq!(task.randomize(Some(names.to_owned()), &[value], None).unwrap().len(), 35, "{value} {names}");
+        for plan in ["\"free\"", "\"gratis\"", "\"\"", "null"] {
+            let texts = format!("[null, null, {plan}]");
+            let report = task.randomize(Some(texts), &[value, f64::NAN, f64::NAN], None).unwrap();
+            assert_eq!(report.len(), 35, "{value} {plan}");
         }
         assert_eq!(task.randomize(None, &[value; 3], None).unwrap().len(), 35, "{value}");
     }
-    assert_eq!(task.randomize(Some(r#"[["height"], ["plan"]]"#.to_owned()), &[], None).unwrap().len(), 35);
 }
 
 /// What the package never sends is refused all the same.
 #[wasm_bindgen_test]
 fn bad_records_are_refused() {
     let task = task();
-    let refused = |names: Option<&str>, numbers: &[f64], part: &str| {
-        assert_eq!(code(task.randomize(names.map(str::to_owned), numbers, None), part), "schema", "{part}");
+    let refused = |texts: Option<&str>, numbers: &[f64], part: &str| {
+        assert_eq!(code(task.randomize(texts.map(str::to_owned), numbers, None), part), "schema", "{part}");
     };
-    refused(Some(r#"["height", "wieght", ["plan", "free"]]"#), &[1.0, 2.0], "'wieght'");
-    refused(Some(r#"["height", "height", ["plan", "free"]]"#), &[1.0, 2.0], "'height' is there twice");
-    refused(Some(r#"[["plan", "free"]]"#), &[], "'height' is missing");
-    refused(Some(r#"[["height", "181"], ["plan", "free"]]"#), &[], "holds a text");
-    refused(Some(r#"["height", "plan"]"#), &[1.0, 1.0], "'plan' is categorical");
-    refused(Some(r#"["height", ["plan", "free"]]"#), &[], "missing field 'number'");
-    refused(Some(r#"["height", ["plan", "free"]]"#), &[1.0, 2.0], "no name");
-    refused(Some(r#"["height", []]"#), &[1.0], "missing field 'name'");
-    refused(Some(r#"["height", ["plan", "free", "paid"]]"#), &[1.0], "duplicate");
-    refused(Some(r#"["height", ["plan", 1]]"#), &[1.0], "expected a text");
-    refused(Some(r#"{"height": 1}"#), &[], "expected an array");
-    refused(Some(""), &[1.0, 2.0, 3.0], "expected an array");
+    refused(Some(r#"["181", null, "free"]"#), &[f64::NAN; 3], "'height' is numeric but holds a text");
+    refused(Some("[null, null, null]"), &[1.0, f64::NAN, 1.0], "'plan' is categorical");
+    refused(Some(r#"[null, "free"]"#), &[1.0, f64::NAN], "2 fields");
+    refused(Some(r#"[null, null, "free"]"#), &[1.0], "1 fields");
+    for none in [r#"[null, "s3cret"#, r#"["\ud800", null, null]"#, r#"{"height": "s3cret"}"#, ""] {
+        refused(Some(none), &[1.0, 2.0, 3.0], "the record's texts are not valid");
+    }
     refused(None, &[1.0, 2.0], "2 fields");
 }
 

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from .errors import RecordError, SchemaError
+from .errors import LdpPcaError, RecordError, SchemaError
 
 _FORMS = "a two-dimensional array of numbers, a table (pandas, polars, Arrow) or a sequence of mappings"
 
 
 def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
     """Float64 array (NaN for what is missing), Arrow table, or iterable of mappings.
+
+    What the caller's own objects raise does not go on: it may quote what they hold.
 
     The columns of a pandas frame that are ``ignored`` are not looked at.
 
@@ -27,6 +29,17 @@ def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
     RecordError
         For anything else, with the ``row`` where there is one.
     """
+    try:
+        return _records_of(records, ignored)
+    except (LdpPcaError, ImportError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    # Outside the handler: what was caught would be this one's context.
+    raise RecordError(f"the records cannot be read: they raise {kind}")
+
+
+def _records_of(records: Any, ignored: Iterable[str]) -> Any:
     if isinstance(records, np.ndarray):
         return _numbers(records)
     if is_pandas_frame(records):
@@ -107,7 +120,7 @@ def plain(value: Any) -> float | str | None:
     except (ArithmeticError, ValueError):
         # Too large, or a decimal that is a signalling NaN.
         return float("nan")
-    except (RuntimeError, TypeError):
+    except Exception:
         return None
 
 

@@ -1,9 +1,9 @@
 //! Records as they come from Python: numbers by position, tables and mappings by name.
 //!
 //! Whether a record is taken depends on its names, its length and the types of its values. It never depends on a value,
-//! and no message has one: both would tell the caller's environment something about the record.
+//! and no message has one, or a name that the schema does not have: both would tell the caller's environment something about the
+//! record. So nothing that an object of the caller's raises goes on, either.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -18,7 +18,7 @@ use arrow_schema::DataType;
 use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::types::{PyFloat, PyMapping, PyString};
 use pyo3::{intern, prelude::*};
 
@@ -46,11 +46,12 @@ impl<'py> Records<'py> {
         if stream || records.hasattr(intern!(py, "__arrow_c_array__"))? {
             return Ok(Self::Tables(Tables::new(&batches(records, stream)?, schema)?));
         }
-        let ignored = ignored(schema).collect();
         let rows = records.try_iter()?.enumerate().map(|(row, record)| {
-            encode_mapping(&record?, schema, &ignored).map_err(|problem| match problem {
-                Unusable::Refused(problem) => in_row(py, row, RecordError::new_err, problem),
-                Unusable::Python(error) => error,
+            record.map_err(Unusable::from).and_then(|record| encode_mapping(&record, schema)).map_err(|problem| {
+                match problem {
+                    Unusable::Refused(problem) => in_row(py, row, RecordError::new_err, problem),
+                    Unusable::Python(error) => error,
+                }
             })
         });
         Ok(Self::Encoded(rows.collect::<PyResult<_>>()?))
@@ -249,10 +250,15 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
 
 /// The batches of what is a table to Arrow.
 pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<RecordBatch>> {
+    // Its words may quote names, and those of the caller's own objects anything.
+    let unreadable = |error: PyErr| match Unusable::from(error) {
+        Unusable::Refused(_) => RecordError::new_err("the table cannot be read: it is none that Arrow knows"),
+        Unusable::Python(error) => error,
+    };
     if stream {
-        return Ok(Table::from_pyarrow_bound(table)?.into_inner().0);
+        return Ok(Table::from_pyarrow_bound(table).map_err(unreadable)?.into_inner().0);
     }
-    let array = make_array(ArrayData::from_pyarrow_bound(table)?);
+    let array = make_array(ArrayData::from_pyarrow_bound(table).map_err(unreadable)?);
     match array.as_struct_opt() {
         Some(batch) if batch.null_count() > 0 => Err(null_row(batch, RecordError::new_err)),
         Some(batch) => Ok(vec![batch.into()]),
@@ -270,8 +276,21 @@ enum Unusable {
 }
 
 impl From<PyErr> for Unusable {
+    /// An exception of the caller's objects may quote what they hold; one that ends the program is no business of ours.
     fn from(error: PyErr) -> Self {
-        Self::Python(error)
+        Python::attach(|py| {
+            if !error.is_instance_of::<PyException>(py) {
+                return Self::Python(error);
+            }
+            let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+            Self::Refused(format!("the record cannot be read: it raises {kind}"))
+        })
+    }
+}
+
+impl From<Refusal> for Unusable {
+    fn from(error: Refusal) -> Self {
+        Self::Refused(error.to_string())
     }
 }
 
@@ -301,32 +320,41 @@ impl Cell {
     }
 }
 
-/// A record by name: numbers for numeric columns, texts for categorical ones. The values of `ignored` columns are not
+/// A record by name: numbers for numeric columns, texts for categorical ones. The values of ignored columns are not
 /// looked at.
-fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema, ignored: &BTreeSet<&str>) -> Result<Vec<f64>, Unusable> {
-    let mapping = record.cast::<PyMapping>().map_err(|_| {
+fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>, Unusable> {
+    let Ok(mapping) = record.cast::<PyMapping>() else {
         let name = type_name(record);
-        PyTypeError::new_err(format!(
+        return Err(Unusable::Python(PyTypeError::new_err(format!(
             "records come as a two-dimensional array of numbers, a table (pandas, polars, Arrow) or a sequence of \
              mappings, not of {name}"
-        ))
-    })?;
-    let mut cells = Vec::with_capacity(schema.columns().len());
+        ))));
+    };
+    let (mut names, mut given) = (Vec::new(), Vec::new());
     for item in mapping.items()? {
-        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
-        let cell = if ignored.contains(name.as_str()) { Some(Cell::Missing) } else { Cell::of(&value)? };
-        let Some(cell) = cell else {
-            let kind = type_name(&value);
-            return Err(Unusable::Refused(format!("column '{name}' holds {kind}: give a number, a text or None")));
-        };
-        cells.push((name, cell));
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        // What is no text is no name of a column.
+        names.push(name.cast::<PyString>().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned()));
+        given.push(value);
     }
-    let values = cells.iter().map(|(name, cell)| match cell {
-        Cell::Missing => (name.as_str(), Value::Missing),
-        Cell::Number(number) => (name.as_str(), Value::Number(*number)),
-        Cell::Text(text) => (name.as_str(), Value::Text(text)),
+    let places = schema.match_header(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let cells = schema.columns().iter().zip(places).map(|(column, place)| match place {
+        Some(place) if column.kind != ColumnKind::Ignored => match Cell::of(&given[place])? {
+            Some(cell) => Ok(cell),
+            None => {
+                let (name, kind) = (&column.name, type_name(&given[place]));
+                Err(Unusable::Refused(format!("column '{name}' holds {kind}: give a number, a text or None")))
+            }
+        },
+        _ => Ok(Cell::Missing),
     });
-    schema.encode_named(values).map_err(|error| Unusable::Refused(error.to_string()))
+    let cells = cells.collect::<Result<Vec<_>, Unusable>>()?;
+    let values = cells.iter().map(|cell| match cell {
+        Cell::Missing => Value::Missing,
+        Cell::Number(number) => Value::Number(*number),
+        Cell::Text(text) => Value::Text(text),
+    });
+    Ok(schema.encode_values(&values.collect::<Vec<_>>())?)
 }
 
 /// The name of a value's type.

@@ -24,7 +24,7 @@ use super::files::{self, ScratchFolder};
 use super::output::{bar, grouped};
 use super::parameters;
 use super::randomize::{BATCH, BatchRandomizer, IssuedIds};
-use super::records::{self, Header};
+use super::records::{self, Opening, Reading};
 use super::recover::{RecoverResult, Reference, leverages};
 use super::schema::infer;
 use super::serve::{runtime, stopped};
@@ -83,7 +83,7 @@ impl Demo {
         let schema = match &self.records {
             Some(path) => {
                 let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
-                infer(path, Header::Auto, &options)?.schema
+                infer(path, Opening::default(), &options)?.schema
             }
             None => LeisureSurvey::schema()?,
         };
@@ -146,7 +146,8 @@ impl Demo {
     fn collect(&self, collection: &mut Collection<'_>) -> Result<()> {
         if let Some(path) = &self.records {
             let task = collection.task;
-            records::bounded(path, task, Header::Auto, true, |record| collection.add(record))?;
+            let reading = Reading { skip_invalid: true, ..Reading::default() };
+            records::bounded(path, task, reading, |record| collection.add(record))?;
             return Ok(());
         }
         let progress = bar("collecting", self.population);

@@ -1,5 +1,6 @@
 //! Files: whole documents, matrices, and output that is there completely or not at all.
 
+use core::fmt::Display;
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -142,9 +143,10 @@ pub(super) struct NpyRows<'a> {
 
 impl<'a> NpyRows<'a> {
     pub(super) fn new(path: &Path, reader: impl Read + 'a) -> Result<Self> {
-        let file = checked(reader)
-            .and_then(NpyFile::new)
-            .map_err(|error| CliError::file(path, format!("not a readable NPY file: {error}")))?;
+        let unreadable = |problem: &dyn Display| CliError::file(path, format!("not a readable NPY file: {problem}"));
+        // The parser's own words quote the header, where names of fields are.
+        let file = NpyFile::new(checked(reader).map_err(|error| unreadable(&error))?)
+            .map_err(|_| unreadable(&"its header makes no sense; save the matrix with numpy.save"))?;
         let &[rows, columns] = file.shape() else {
             let shape = file.shape().to_vec();
             return Err(CliError::file(
@@ -264,7 +266,8 @@ fn numbers<'a, R: Read + 'a>(
 ) -> core::result::Result<Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>, String> {
     let dtype = match file.dtype() {
         DType::Plain(dtype) => dtype.to_string(),
-        other => other.descr(),
+        // Without the fields' names.
+        _ => "records of fields".to_owned(),
     };
     macro_rules! elements {
         ($($code:literal => $type:ty),* $(,)?) => {

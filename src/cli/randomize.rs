@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{CliError, Result};
 use super::files::{self, Output};
 use super::output::{Format, grouped, note};
-use super::records::{self, Counts, Header};
+use super::records::{self, Counts, Reading};
 
 #[derive(Args)]
 pub(super) struct Randomize {
@@ -29,12 +29,8 @@ pub(super) struct Randomize {
     /// Where to write the reports
     #[arg(short, long)]
     output: PathBuf,
-    /// Whether the first line of a CSV file names its columns
-    #[arg(long, value_enum, default_value_t)]
-    header: Header,
-    /// Leave out rows that are not valid records, and count them, instead of stopping at the first
-    #[arg(long)]
-    skip_invalid: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// Ids that an aggregator issued, one or more for each record: a file with what POST /tasks/{id}/seeds answers
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
@@ -156,14 +152,13 @@ fn randomize_part(
 pub(super) fn randomize_file(
     path: &Path,
     task: &Task,
-    header: Header,
-    skip_invalid: bool,
+    reading: Reading,
     mut randomizer: BatchRandomizer<'_>,
     mut visit: impl FnMut(Vec<Report>) -> Result<()>,
 ) -> Result<Counts> {
     let size = batch_size(task);
     let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
-    let counts = records::bounded(path, task, header, skip_invalid, |record| {
+    let counts = records::bounded(path, task, reading, |record| {
         batch.push(record);
         if batch.len() == size {
             visit(randomizer.randomize(&batch)?)?;
@@ -203,7 +198,7 @@ impl Randomize {
             }
             randomizer.add_ids(ids);
         }
-        let counts = randomize_file(&self.records, &task, self.header, self.skip_invalid, randomizer, |reports| {
+        let counts = randomize_file(&self.records, &task, self.reading, randomizer, |reports| {
             reports
                 .iter()
                 .try_for_each(|report| output.write_all(&report.to_bytes()))

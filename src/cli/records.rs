@@ -1,10 +1,14 @@
 //! Records from CSV (with or without header) and NPY files, gzip or not.
+//!
+//! What a command prints is often kept by others. So no message has a value of a record, or a name of a header that the schema does
+//! not have (the first line may be a record): the line and the column are enough to find it. `--show-values` shows the row, too.
 
+use core::fmt::{self, Debug, Display};
 use std::fs::File;
 use std::io::{BufRead, Chain, Read};
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::schema::{Schema, Value, positional_name};
@@ -26,6 +30,34 @@ pub(super) enum Header {
     No,
 }
 
+/// How a file of records is read, and told of.
+#[derive(Args, Clone, Copy, Default)]
+pub(super) struct Opening {
+    /// Whether the first line of a CSV file names its columns
+    #[arg(long, value_enum, default_value_t)]
+    header: Header,
+    /// Show in messages what a bad row holds, which otherwise have its line and the column alone
+    #[arg(long)]
+    show_values: bool,
+}
+
+/// The same where bad rows may be left out.
+#[derive(Args, Clone, Copy, Default)]
+pub(super) struct Reading {
+    #[command(flatten)]
+    pub(super) opening: Opening,
+    /// Leave out rows that are not valid records, and count them, instead of stopping at the first
+    #[arg(long)]
+    pub(super) skip_invalid: bool,
+}
+
+impl Opening {
+    /// What is wrong, with what the row or the header holds where that was asked for.
+    pub(super) fn told(self, problem: impl Display, held: impl Debug) -> String {
+        if self.show_values { format!("{problem}; it holds {held:?}") } else { problem.to_string() }
+    }
+}
+
 /// The rows of a file, one after the other, with their line numbers.
 pub(super) struct RecordFile {
     path: PathBuf,
@@ -38,11 +70,22 @@ enum Rows {
 }
 
 /// One row.
+#[derive(Clone, Copy)]
 pub(super) enum Row<'a> {
     Text(&'a StringRecord),
     Numbers(&'a [f64]),
     /// A row that cannot be read as text, and why.
-    Unreadable(String),
+    Unreadable(&'a str),
+}
+
+impl Debug for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(fields) => f.debug_list().entries(fields.iter()).finish(),
+            Self::Numbers(numbers) => numbers.fmt(f),
+            Self::Unreadable(_) => f.write_str("no text"),
+        }
+    }
 }
 
 /// A CSV record and the line it starts on.
@@ -99,10 +142,10 @@ impl CsvLines {
 
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
-    pub(super) fn open(path: &Path, header: Header, is_header: impl FnOnce(&[&str]) -> bool) -> Result<Self> {
+    pub(super) fn open(path: &Path, opening: Opening, is_header: impl FnOnce(&[&str]) -> bool) -> Result<Self> {
         let file = File::open(path).map_err(|error| CliError::file(path, error))?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        Self::new(path, reading("reading", length).wrap_read(file), header, is_header)
+        Self::new(path, reading("reading", length).wrap_read(file), opening.header, is_header)
     }
 
     /// The same of what `raw` reads; `path` is for messages.
@@ -163,7 +206,7 @@ impl RecordFile {
                             visit(line, Row::Text(&text))?;
                             record = text.into_byte_record();
                         }
-                        Err(error) => visit(line, Row::Unreadable(not_text(error.utf8_error().field())))?,
+                        Err(error) => visit(line, Row::Unreadable(&not_text(error.utf8_error().field())))?,
                     }
                     next = lines.read(&path, &mut record)?;
                 }
@@ -222,11 +265,10 @@ pub(super) struct Counts {
 pub(super) fn bounded(
     path: &Path,
     task: &Task,
-    header: Header,
-    skip_invalid: bool,
+    reading: Reading,
     visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
-    bounded_by(path, task.schema(), task.bounding(), header, skip_invalid, visit)
+    bounded_by(path, task.schema(), task.bounding(), reading, visit)
 }
 
 /// The same without a task.
@@ -234,16 +276,16 @@ pub(super) fn bounded_by(
     path: &Path,
     schema: &Schema,
     bounding: Bounding,
-    header: Header,
-    skip_invalid: bool,
+    Reading { opening, skip_invalid }: Reading,
     mut visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
-    let file = RecordFile::open(path, header, |fields| is_header_of(schema, fields))?;
+    let file = RecordFile::open(path, opening, |fields| is_header_of(schema, fields))?;
     let header = match file.names() {
         Some(names) => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let positions = schema.match_header(&names).map_err(|error| {
-                CliError::Failed(format!("{}, header: {error} (--header no reads it as a record)", path.display()))
+                let problem = opening.told(error, &names);
+                CliError::Failed(format!("{}, header: {problem} (--header no reads it as a record)", path.display()))
             })?;
             Some(MatchedHeader { fields: names.len(), positions })
         }
@@ -254,11 +296,12 @@ pub(super) fn bounded_by(
         let features = match row {
             Row::Text(fields) => encode_text(schema, fields, header.as_ref()),
             Row::Numbers(numbers) => encode_numbers(schema, numbers),
-            Row::Unreadable(problem) => Err(problem),
+            Row::Unreadable(problem) => Err(problem.to_owned()),
         };
         let record = features.and_then(|(features, missing)| {
             BoundedRecord::new(features, bounding).map(|record| (record, missing)).map_err(|error| error.to_string())
         });
+        let record = record.map_err(|problem| opening.told(problem, row));
         match record {
             Ok((record, missing)) => {
                 counts.records += 1;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, note};
-use super::records::{Header, RecordFile, Row, looks_like_names, positional_names};
+use super::records::{Opening, RecordFile, Row, looks_like_names, positional_names};
 
 #[derive(Subcommand)]
 pub(super) enum SchemaCommand {
@@ -30,9 +30,8 @@ pub(super) struct Infer {
     /// Where to write the schema [default: standard output]
     #[arg(short, long)]
     output: Option<PathBuf>,
-    /// Whether the first line of a CSV file names its columns
-    #[arg(long, value_enum, default_value_t)]
-    header: Header,
+    #[command(flatten)]
+    opening: Opening,
     /// A column to leave out, by name (c1, c2, … in a file without header); may be repeated
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
@@ -110,7 +109,7 @@ impl Infer {
             categorical: self.categorical,
             max_values: self.max_values,
         };
-        let inferred = infer(&self.sample, self.header, &options)?;
+        let inferred = infer(&self.sample, self.opening, &options)?;
         let json =
             serde_json::to_string_pretty(&inferred.schema).map_err(|error| CliError::Failed(error.to_string()))?;
         if let Some(output) = &self.output {
@@ -144,9 +143,11 @@ impl Infer {
 }
 
 /// Reads a sample and infers its schema.
-pub(super) fn infer(path: &Path, header: Header, options: &InferenceOptions) -> Result<Inferred> {
-    let file = RecordFile::open(path, header, looks_like_names)?;
-    let start = |names: &[String]| Inference::new(names, options.clone()).map_err(|error| CliError::file(path, error));
+pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
+    let file = RecordFile::open(path, opening, looks_like_names)?;
+    let start = |names: &[String]| {
+        Inference::new(names, options.clone()).map_err(|error| CliError::file(path, opening.told(error, names)))
+    };
     let mut inference = file.names().map(start).transpose()?;
     file.for_each(|line, row| {
         let texts: Vec<String>;
@@ -163,7 +164,7 @@ pub(super) fn infer(path: &Path, header: Header, options: &InferenceOptions) -> 
             Some(inference) => inference,
             none => none.insert(start(&positional_names(fields.len()))?),
         };
-        inference.observe(&fields).map_err(|error| CliError::line(path, line, error))
+        inference.observe(&fields).map_err(|error| CliError::line(path, line, opening.told(error, row)))
     })?;
     inference.ok_or(SchemaError::EmptySample).and_then(Inference::finish).map_err(|error| CliError::file(path, error))
 }

@@ -87,14 +87,14 @@ impl Task {
 
     /// Randomizes a record into the bytes of a report.
     ///
-    /// The record is `numbers`, one for each column in their order; or it comes by name. Then `names` is the JSON of an
-    /// array with `name` for each of `numbers`, `[name, text]` for a text and `[name]` for a value that is missing, in any
-    /// order.
+    /// The record is `numbers`, one for each column in their order, NaN for a value that is missing. Of a host that has
+    /// types there are `texts`, too: the JSON of an array with a text for each column that holds one, and null for the
+    /// others. (Which name is of which column the package finds, which has to tell of all problems at once.)
     ///
     /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an `id`
     /// (16 bytes) the report has that one instead of one of its own.
-    pub fn randomize(&self, names: Option<String>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
-        let features = self.features(names.as_deref(), numbers)?;
+    pub fn randomize(&self, texts: Option<String>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
+        let features = self.features(texts.as_deref(), numbers)?;
         let record = self.task.bound(features).map_err(thrown)?;
         // What calls this gives 16 bytes or none.
         let id = id.and_then(|id| id.try_into().ok()).map(ReportId::new);
@@ -102,50 +102,25 @@ impl Task {
     }
 
     /// The d features of a record, which is given as to [`randomize`](Self::randomize).
-    pub(super) fn features(&self, names: Option<&str>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
+    pub(super) fn features(&self, texts: Option<&str>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
         let schema = self.task.schema();
-        let Some(names) = names else { return schema.encode_numbers(numbers).map_err(thrown) };
-        let fields = json::read(names, |reader| read_fields(reader, numbers))
-            .map_err(|error| failure("schema", &format!("the record's names and texts are not valid: {error}")))?;
-        let values = fields.iter().map(|(name, field)| match field {
-            Field::Number(number) => (name.as_str(), Value::Number(*number)),
-            Field::Text(text) => (name.as_str(), Value::Text(text)),
-            Field::Missing => (name.as_str(), Value::Missing),
-        });
-        schema.encode_named(values).map_err(thrown)
+        let Some(texts) = texts else { return schema.encode_numbers(numbers).map_err(thrown) };
+        // No detail: it would have some of the text.
+        let texts =
+            json::read(texts, read_texts).map_err(|_| failure("schema", &"the record's texts are not valid"))?;
+        let values = texts.iter().zip(numbers);
+        let values: Vec<_> =
+            values.map(|(text, number)| text.as_deref().map_or(Value::Number(*number), Value::Text)).collect();
+        schema.encode_values(&values).map_err(thrown)
     }
 }
 
-/// A value of a record by name.
-enum Field {
-    Number(f64),
-    Text(String),
-    Missing,
-}
-
-/// `["name", ["name", "text"], ["name"], …]`, the names that stand alone for `numbers` in their order.
-fn read_fields(reader: &mut Reader<'_>, numbers: &[f64]) -> Read<Vec<(String, Field)>> {
-    let (mut fields, mut numbers) = (Vec::new(), numbers.iter());
+/// `["text", null, …]`.
+fn read_texts(reader: &mut Reader<'_>) -> Read<Vec<Option<String>>> {
+    let mut texts = Vec::new();
     reader.array(&mut |reader| {
-        if reader.at_text() {
-            let name = reader.text()?;
-            let number = reader.required("number", numbers.next())?;
-            fields.push((name, Field::Number(*number)));
-            return Ok(());
-        }
-        let (mut name, mut text) = (None, None);
-        reader.array(&mut |reader| {
-            if name.is_none() {
-                reader.once("name", &mut name, Reader::text)
-            } else {
-                reader.once("text", &mut text, Reader::text)
-            }
-        })?;
-        fields.push((reader.required("name", name)?, text.map_or(Field::Missing, Field::Text)));
+        texts.push(if reader.at_text() { Some(reader.text()?) } else { reader.skip().map(|()| None)? });
         Ok(())
     })?;
-    match numbers.next() {
-        None => Ok(fields),
-        Some(_) => Err(reader.refused(&"a number has no name")),
-    }
+    Ok(texts)
 }

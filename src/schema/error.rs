@@ -3,7 +3,8 @@ use crate::decimal::Decimal;
 use crate::json::JsonError;
 
 /// What can be wrong with a schema, or with the shape of a record under a schema: its names and types. No error depends on
-/// a value of a record, or holds one.
+/// a value of a record, or holds one, or a name that the schema does not have: that can be an answer, too. Errors of
+/// inference have positions in place of names: the first line of a file need not be a header.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -45,11 +46,11 @@ pub enum SchemaError {
         /// What the row has.
         found: usize,
     },
-    /// A name that the schema does not have.
-    #[error("unknown column '{name}': the schema has {known}")]
-    UnknownColumn {
-        /// The name.
-        name: String,
+    /// Names that the schema does not have.
+    #[error("{count} of the columns are unknown: the schema has {known}")]
+    UnknownColumns {
+        /// How many.
+        count: usize,
         /// The first columns of the schema.
         known: String,
     },
@@ -70,14 +71,39 @@ pub enum SchemaError {
     /// Nothing to infer a schema from.
     #[error("the sample has no rows: give at least one record")]
     EmptySample,
+    /// A column that the options name and the sample does not have.
+    #[error("the sample has no column '{name}' among its {columns}")]
+    NotInSample {
+        /// The name in the options.
+        name: String,
+        /// How many columns the sample has.
+        columns: usize,
+    },
+    /// A name of the sample is there twice.
+    #[error("columns {first} and {second} of the sample have the same name: give every column its own")]
+    RepeatedInSample {
+        /// The first of them, from 1.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// A text in a column that had more different numbers than a categorical one may have.
+    #[error("column {0} of the sample holds a text among many numbers: give a number, or nothing where there is none")]
+    TextAmongNumbers(usize),
     /// A categorical column with too many different values.
     #[error(
-        "column '{column}' holds text with more than {limit} different values: ignore it, or raise the limit if each value shall be a feature"
+        "column {column} of the sample holds text with more than {limit} different values: ignore it, or raise the limit if each value shall be a feature"
     )]
     TooManyValues {
-        /// The column.
-        column: String,
+        /// The column, from 1.
+        column: usize,
         /// The limit.
         limit: usize,
     },
+    /// Numbers that no offset and scale bring to a common size.
+    #[error(
+        "column {0} of the sample holds numbers too large or too small to be scaled: their magnitudes must be at most \
+         1e100, and the largest at least 1e-100"
+    )]
+    Unscalable(usize),
 }

@@ -2,7 +2,7 @@
 //!
 //! Inference reads its input. What it finds becomes part of the public task, so the sample must be public.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Column, ColumnKind, OTHER, Schema, SchemaError, Unseen, stands_for_missing};
 
@@ -83,11 +83,18 @@ impl Inference {
     /// Starts for columns of these names.
     ///
     /// # Errors
-    /// [`SchemaError::UnknownColumn`] when the options name a column that is not there.
+    /// [`SchemaError::NotInSample`] when the options name a column that is not there, and
+    /// [`SchemaError::RepeatedInSample`] for a name that is there twice.
     pub fn new(names: &[String], options: InferenceOptions) -> Result<Self, SchemaError> {
         for name in options.ignore.iter().chain(&options.categorical) {
             if !names.contains(name) {
-                return Err(SchemaError::UnknownColumn { name: name.clone(), known: names.join(", ") });
+                return Err(SchemaError::NotInSample { name: name.clone(), columns: names.len() });
+            }
+        }
+        let mut places = BTreeMap::new();
+        for (place, name) in (1..).zip(names) {
+            if let Some(first) = places.insert(name, place) {
+                return Err(SchemaError::RepeatedInSample { first, second: place });
             }
         }
         let columns = names
@@ -117,9 +124,9 @@ impl Inference {
             return Err(SchemaError::FieldCount { expected: self.columns.len(), found: fields.len() });
         }
         self.rows += 1;
-        for (column, field) in self.columns.iter_mut().zip(fields) {
+        for (place, (column, field)) in (1..).zip(self.columns.iter_mut().zip(fields)) {
             if !column.ignored {
-                column.observe(field.trim(), self.options.max_values)?;
+                column.observe(field.trim(), place, self.options.max_values)?;
             }
         }
         Ok(())
@@ -163,13 +170,18 @@ impl Inference {
                 };
                 Column { name: column.name, kind }
             })
-            .collect();
+            .collect::<Vec<_>>();
+        let unscalable = |column: &Column| matches!(column.check(), Err(SchemaError::Scaling { .. }));
+        if let Some(place) = columns.iter().position(unscalable) {
+            return Err(SchemaError::Unscalable(place + 1));
+        }
         Ok(Inferred { schema: Schema::new(columns)?, always_zero, missing, rows: self.rows })
     }
 }
 
 impl Observed {
-    fn observe(&mut self, field: &str, max_values: usize) -> Result<(), SchemaError> {
+    /// Reads the field of one row; `place` is the column's, for errors.
+    fn observe(&mut self, field: &str, place: usize, max_values: usize) -> Result<(), SchemaError> {
         let number = field.parse::<f64>();
         if stands_for_missing(field) || number.as_ref().is_ok_and(|number| !number.is_finite()) {
             self.missing += 1;
@@ -185,7 +197,7 @@ impl Observed {
                 self.squares += deviation * (value - self.mean);
             } else if self.values.len() > max_values {
                 // Too many numbers to be categories: the text is more likely a mistake in a numeric column.
-                return Err(SchemaError::NotANumber(self.name.clone()));
+                return Err(SchemaError::TextAmongNumbers(place));
             } else {
                 self.numeric = false;
             }
@@ -195,7 +207,7 @@ impl Observed {
             self.values.insert(field.to_owned());
         }
         if !self.numeric && self.values.len() > max_values {
-            return Err(SchemaError::TooManyValues { column: self.name.clone(), limit: max_values });
+            return Err(SchemaError::TooManyValues { column: place, limit: max_values });
         }
         Ok(())
     }
@@ -258,5 +270,12 @@ mod tests {
         let none = Inference::new(&["a".into()], InferenceOptions::default()).unwrap().finish();
         assert_eq!(none, Err(SchemaError::EmptySample));
         assert!(infer(&[&["1", "2"], &["1"]], InferenceOptions::default()).is_err());
+        let twice = Inference::new(&["a", "b", "a"].map(String::from), InferenceOptions::default());
+        assert_eq!(twice.unwrap_err(), SchemaError::RepeatedInSample { first: 1, second: 3 });
+        let huge: [&[&str]; 2] = [&["1", "7e150"], &["1", "2"]];
+        assert_eq!(infer(&huge, InferenceOptions::default()), Err(SchemaError::Unscalable(2)));
+        let mixed: [&[&str]; 4] = [&["1"], &["2"], &["3"], &["s3cret"]];
+        let few = InferenceOptions { max_values: 2, ..Default::default() };
+        assert_eq!(infer(&mixed, few), Err(SchemaError::TextAmongNumbers(1)));
     }
 }

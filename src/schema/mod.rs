@@ -12,7 +12,6 @@ use std::collections::BinaryHeap;
 use serde::Serialize;
 
 use crate::decimal::Decimal;
-use crate::json::excerpt;
 
 pub use error::SchemaError;
 
@@ -250,17 +249,11 @@ impl Schema {
         &self,
         record: impl IntoIterator<Item = (&'a str, Value<'a>)>,
     ) -> Result<Vec<f64>, SchemaError> {
-        let mut values: Vec<Option<Value<'a>>> = vec![None; self.columns.len()];
-        for (name, value) in record {
-            let index = self.position(name)?;
-            self.columns[index].check_type(value)?;
-            if values[index].replace(value).is_some() {
-                return Err(SchemaError::RepeatedColumn(name.to_owned()));
-            }
-        }
-        self.encode(&mut |index| {
-            values[index].ok_or_else(|| SchemaError::MissingColumn(self.columns[index].name.clone()))
-        })
+        let (names, given): (Vec<&str>, Vec<Value<'a>>) = record.into_iter().unzip();
+        let places = self.match_header(&names)?;
+        let values: Vec<Value<'a>> =
+            places.into_iter().map(|place| place.map_or(Value::Missing, |place| given[place])).collect();
+        self.encode_values(&values)
     }
 
     /// Encodes one typed value per column, in the order of the columns: a row of a table whose columns were found by
@@ -285,11 +278,18 @@ impl Schema {
     /// [`SchemaError`] for a header with an unknown, repeated or missing name (ignored columns may be missing).
     pub fn match_header(&self, header: &[&str]) -> Result<Vec<Option<usize>>, SchemaError> {
         let mut positions = vec![None; self.columns.len()];
+        let mut unknown = 0;
         for (position, name) in header.iter().enumerate() {
-            let index = self.position(name)?;
-            if positions[index].replace(position).is_some() {
-                return Err(SchemaError::RepeatedColumn((*name).to_owned()));
+            match self.position(name) {
+                None => unknown += 1,
+                Some(index) if positions[index].replace(position).is_some() => {
+                    return Err(SchemaError::RepeatedColumn((*name).to_owned()));
+                }
+                Some(_) => {}
             }
+        }
+        if unknown > 0 {
+            return Err(SchemaError::UnknownColumns { count: unknown, known: self.listing() });
         }
         for (column, position) in self.columns.iter().zip(&positions) {
             if position.is_none() && column.kind != ColumnKind::Ignored {
@@ -312,10 +312,9 @@ impl Schema {
         Ok(features)
     }
 
-    fn position(&self, name: &str) -> Result<usize, SchemaError> {
+    fn position(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|&position| self.columns[position].name.as_str().cmp(name));
-        let unknown = |_| SchemaError::UnknownColumn { name: excerpt(name), known: self.listing() };
-        found.map(|index| self.by_name[index]).map_err(unknown)
+        found.ok().map(|index| self.by_name[index])
     }
 
     fn listing(&self) -> String {
@@ -510,7 +509,7 @@ mod tests {
         };
         refused(schema.encode_fields(&["1", "red"]), "2 fields");
         refused(schema.encode_fields(&["s3cret", "red", ""]), "'x' is numeric");
-        refused(schema.encode_named([("y", Value::Number(1.0))]), "unknown column 'y'");
+        refused(schema.encode_named([("s3cret", Value::Number(1.0)), ("x", Value::Missing)]), "1 of the columns");
         refused(schema.encode_named([("x", Value::Number(1.0))]), "'color' is missing");
         refused(schema.encode_named([("x", Value::Number(1.0)), ("x", Value::Number(1.0))]), "twice");
         refused(

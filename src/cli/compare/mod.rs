@@ -26,7 +26,7 @@ use super::output::{Format, bar, grouped, note, spinner};
 use super::parameters::{self, DEFAULT_DELTA};
 use super::plot::{self, MethodsFigure};
 use super::randomize::no_records;
-use super::records::{self, Counts, Header};
+use super::records::{self, Counts, Reading};
 use super::recover::check_plot;
 use super::schema::infer;
 use super::{files, solve};
@@ -63,12 +63,8 @@ pub(super) struct Compare {
     /// A column to leave out of an inferred schema, by name (c1, c2, … in a file without header); may be repeated
     #[arg(long, value_name = "COLUMN", conflicts_with = "schema")]
     ignore: Vec<String>,
-    /// Whether the first line of a CSV file names its columns
-    #[arg(long, value_enum, default_value_t)]
-    header: Header,
-    /// Leave out rows that are not valid records, and count them, instead of stopping at the first
-    #[arg(long)]
-    skip_invalid: bool,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     setting: Setting,
     /// Where to draw the errors (.svg)
@@ -78,7 +74,7 @@ pub(super) struct Compare {
     #[arg(
         long,
         value_name = "FOLDER",
-        conflicts_with_all = ["records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "skip_invalid", "plot"]
+        conflicts_with_all = ["records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "skip_invalid", "show_values", "plot"]
     )]
     standard: Option<PathBuf>,
     #[command(flatten)]
@@ -151,11 +147,11 @@ impl Compare {
             Some(schema) => Schema::from_json(&files::text(schema)?).map_err(|error| CliError::file(schema, error))?,
             None => {
                 let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
-                infer(path, self.header, &options)?.schema
+                infer(path, self.reading.opening, &options)?.schema
             }
         };
         let mut values = vec![];
-        let counts = records::bounded_by(path, &schema, self.bounding, self.header, self.skip_invalid, |record| {
+        let counts = records::bounded_by(path, &schema, self.bounding, self.reading, |record| {
             values.extend_from_slice(record.coordinates());
             Ok(())
         })?;

@@ -15,7 +15,7 @@ use super::memory::Memory;
 use super::{described, token, write_components};
 use crate::cli::error::{CliError, Result};
 use crate::cli::output::{Format, bar, grouped, note, wrote};
-use crate::cli::records::{Header, RecordFile, Row, looks_like_names};
+use crate::cli::records::{Opening, RecordFile, Row, looks_like_names};
 
 /// Take part in a session with records of one's own
 ///
@@ -46,9 +46,8 @@ pub(in crate::cli) struct Provide {
     /// Seconds to go on trying while the aggregator cannot be reached
     #[arg(long, default_value_t = 600)]
     patience: u64,
-    /// Whether the first line of a CSV file names its columns
-    #[arg(long, value_enum, default_value_t)]
-    header: Header,
+    #[command(flatten)]
+    opening: Opening,
     /// Where to write the components, as an NPY matrix of features times components
     #[arg(short, long)]
     output: Option<PathBuf>,
@@ -95,7 +94,7 @@ impl Provide {
         let session = aggregator.session(self.session)?;
         let guarantee = self.check_budget(&session)?;
         let mut memory = Memory::open(&self.memory, session.id(), number)?;
-        let own = read_records(&self.records, self.header, &session)?;
+        let own = read_records(&self.records, self.opening, &session)?;
         note(format!("provider {number} of {}: {} records", session.parameters().providers, grouped(own.records)));
         let last = self.answer_all(&aggregator, &session, &mut memory, &own.provider)?;
         write_components(self.output.as_deref(), &session, &last)?;
@@ -199,31 +198,31 @@ impl Provide {
 }
 
 /// Reads the records; every one has as many numbers as the session has features.
-fn read_records(path: &Path, header: Header, session: &Session) -> Result<Own> {
+fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own> {
     let (dimension, bound) = (session.parameters().dimension, session.parameters().norm_bound);
     let mut values = Vec::new();
     let (mut records, mut scaled) = (0, 0);
     let mut numbers = Vec::new();
-    RecordFile::open(path, header, looks_like_names)?.for_each(|line, row| {
+    RecordFile::open(path, opening, looks_like_names)?.for_each(|line, row| {
+        let refused = |problem: String| Err(CliError::line(path, line, opening.told(problem, row)));
         numbers.clear();
         match row {
             Row::Numbers(row) => numbers.extend_from_slice(row),
             Row::Text(fields) => {
-                for field in fields {
-                    let number = field.trim().parse().map_err(|_| {
-                        CliError::line(path, line, format!("'{field}' is no number: encode records as numbers first"))
-                    });
-                    numbers.push(number?);
+                for (place, field) in (1..).zip(fields) {
+                    let Ok(number) = field.trim().parse() else {
+                        return refused(format!("field {place} is no number: encode records as numbers first"));
+                    };
+                    numbers.push(number);
                 }
             }
             Row::Unreadable(problem) => return Err(CliError::line(path, line, problem)),
         }
         if numbers.len() != dimension {
-            let problem = format!("the record has {} numbers, and the session {dimension} features", numbers.len());
-            return Err(CliError::line(path, line, problem));
+            return refused(format!("the record has {} numbers, and the session {dimension} features", numbers.len()));
         }
-        if let Some(bad) = numbers.iter().find(|value: &&f64| !value.is_finite()) {
-            return Err(CliError::line(path, line, format!("{bad} is no finite number")));
+        if let Some(place) = numbers.iter().position(|value: &f64| !value.is_finite()) {
+            return refused(format!("field {} is no finite number", place + 1));
         }
         records += 1;
         scaled += u64::from(numbers.iter().map(|value| value * value).sum::<f64>().sqrt() > bound);

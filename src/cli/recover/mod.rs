@@ -28,7 +28,7 @@ use super::hostile::HostileArguments;
 use super::output::Format;
 use super::parameters;
 use super::plot::{self, Figure};
-use super::records::{self, Header};
+use super::records::{self, Reading};
 
 pub(super) use self::result::{RecoverResult, Reference, leverages};
 
@@ -52,12 +52,8 @@ pub(super) struct Recover {
     /// Compare with the components of these records, found without privacy
     #[arg(long, value_name = "RECORDS")]
     reference: Option<PathBuf>,
-    /// Whether the first line of a CSV reference names its columns
-    #[arg(long, value_enum, default_value_t)]
-    header: Header,
-    /// Leave out invalid rows of the reference
-    #[arg(long)]
-    skip_invalid: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// Where to write the components (d rows, one column each): .csv with feature names, .npy, or .json
     #[arg(short, long)]
     output: Option<PathBuf>,
@@ -118,7 +114,7 @@ impl Recover {
 
     fn reference(&self, path: &Path, task: &Task) -> Result<Reference> {
         let mut moment = SecondMoment::of_task(task);
-        let counts = records::bounded(path, task, self.header, self.skip_invalid, |record| {
+        let counts = records::bounded(path, task, self.reading, |record| {
             moment.add(&record);
             Ok(())
         })?;

@@ -1,6 +1,7 @@
-//! `task new`; `task put` is in `put`.
+//! `task new`; `task put` is in `put`, and `task types` in `types`.
 
 mod put;
+mod types;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,8 @@ pub(super) enum TaskCommand {
     New(New),
     /// Give a running aggregator a task to collect for
     Put(put::Put),
+    /// Print a TypeScript module with a task and the type of its records
+    Types(types::Types),
 }
 
 #[derive(Args)]
@@ -154,6 +157,7 @@ impl TaskCommand {
         match self {
             Self::New(new) => new.run(),
             Self::Put(put) => put.run(),
+            Self::Types(types) => types.run(),
         }
     }
 }
