@@ -1,5 +1,13 @@
+import type { RecordError } from "./errors.js";
 import type { Report } from "./report.js";
-import type { Detection, Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";
+import type { Detection, Guarantee, ImportedTask, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";
+
+// As TypeScript's own library has it from 5.2 on.
+declare global {
+  interface SymbolConstructor {
+    readonly dispose: unique symbol;
+  }
+}
 
 /** The version of the library, for instance `0.1.0`. */
 export function version(): string;
@@ -23,6 +31,8 @@ export interface TaskFetchOptions {
  * `S` is what TypeScript knows of the columns: everything when the document is a constant in the program.
  */
 export class Task<const S extends Schema = Schema> {
+  // Those of `ldp-pca/worker` are others.
+  #page: true;
   private constructor();
 
   /**
@@ -34,6 +44,11 @@ export class Task<const S extends Schema = Schema> {
    *   errors.
    */
   static parse<const S extends Schema>(json: TaskDocument<S>): Task<S>;
+  /**
+   * Reads a task out of an imported JSON file, of which TypeScript keeps no constants: it does not know the columns then.
+   * A module that `ldp-pca task types` prints keeps them.
+   */
+  static parse<V extends number>(json: ImportedTask<V>): Task;
   static parse(json: string): Task;
 
   /**
@@ -62,6 +77,15 @@ export class Task<const S extends Schema = Schema> {
   readonly reportBytes: number;
   /** How many random numbers a report takes: the same for every record, and what it costs in time. */
   readonly draws: number;
+
+  /**
+   * All that keeps a record from having a report, to mark inputs with: first the columns in their order, last what belongs to
+   * none. Empty when there is a report for it.
+   *
+   * That depends on names and JavaScript's types alone, never on a value, and neither do the errors tell one: a value
+   * that no column lists, or one that is missing, is no problem. To ask for an answer is the form's own business.
+   */
+  check(record: unknown): RecordError[];
 
   /** The task's JSON; `Task.parse` of it is the same task. */
   toJSON(): TaskDocument<S>;
@@ -101,6 +125,7 @@ export interface RandomizeOptions {
 
 /** Turns records into reports of one task. */
 export class Randomizer<const S extends Schema = Schema> {
+  #page: true;
   /**
    * @param task - May be freed as soon as the randomizer exists.
    * @throws {@link TaskError} with code `max-epsilon`, `max-delta`, `max-report-bytes` or `max-draws` when the task asks for
@@ -123,7 +148,8 @@ export class Randomizer<const S extends Schema = Schema> {
    * Every record of the task's names and types has a report: a missing value (`null`, `undefined`, NaN) contributes
    * nothing, and so does a text that its column does not list.
    *
-   * @throws {@link RecordError} with code `schema` or `record` for a record of other names or types; {@link EntropyError}
+   * @throws {@link RecordError} with code `schema` or `record` for a record of other names or types, the first that
+   *   {@link Task.check} tells of; {@link EntropyError}
    *   with code `entropy` without randomness; {@link ArgumentError} for an `id` that is none.
    */
   randomize(record: RecordOf<S>, options?: RandomizeOptions): Report;

@@ -11,7 +11,7 @@ export function translated(error) {
 
 /** What a value is, in the words of an error message. */
 function kind(value) {
-  if (missing(value)) return String(value);
+  if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
@@ -29,9 +29,9 @@ export function taskText(json) {
   }
 }
 
-/** Whether a question was skipped. (So it was where a number is NaN.) */
+/** Whether a question was skipped. */
 function missing(value) {
-  return value === null || value === undefined;
+  return value === null || value === undefined || (typeof value === "number" && !Number.isFinite(value));
 }
 
 /** What columns hold in a record by name. */
@@ -94,7 +94,7 @@ function read(columns, record, refuse) {
   if (given.size > 0) {
     const known = columns.slice(0, 12).map(({ name }) => name);
     if (length > 12) known.push("…");
-    refuse("unknown", `the record has ${given.size} unknown columns: the task has ${known.join(", ")}`);
+    refuse("unknown", `unknown columns: ${given.size}; the task has ${known.join(", ")}`);
   }
   return Object.fromEntries(copy);
 }

@@ -11,11 +11,11 @@ export {
   SubmitError,
   TaskError,
 } from "./errors.js";
-export type { LdpPcaErrorCode } from "./errors.js";
+export type { LdpPcaErrorCode, RecordReason } from "./errors.js";
 export { PrivacyLedger } from "./ledger.js";
 export type { LedgerOptions, LedgerStatus, Outcome, SendOptions, Withdrawal } from "./ledger.js";
 export { Report } from "./report.js";
 export type { ReportDocument } from "./report.js";
 export { issuedId, submit } from "./submit.js";
 export type { Submission, SubmitOptions } from "./submit.js";
-export type { Column, Guarantee, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";
+export type { Column, Guarantee, ImportedTask, RecordInput, RecordOf, Schema, TaskDocument } from "./task.js";

@@ -12,7 +12,7 @@
  * | `max-delta` | {@link TaskError} | the task asks for a larger delta than the page allows |
  * | `max-report-bytes` | {@link TaskError} | the task asks for longer reports than the page allows |
  * | `max-draws` | {@link TaskError} | the task asks for more work per report than the page allows |
- * | `schema` | {@link RecordError} | unknown or missing column, or a value of the wrong type; never what a value is |
+ * | `schema` | {@link RecordError} | unknown or missing column, a value of the wrong type, or too few or too many values |
  * | `record` | {@link RecordError} | there is no record |
  * | `entropy` | {@link EntropyError} | `crypto.getRandomValues` is missing or failed; there is no fallback |
  * | `report` | {@link ReportError} | the bytes are not a report of this task |
@@ -31,6 +31,7 @@
  * | `aggregate` | {@link LdpPcaError} | lab: bytes that are no aggregate of the task, or one that is empty or of another |
  * | `recovery` | {@link LdpPcaError} | lab: a rank, a penalty, a matrix or a spectrum that makes no sense |
  * | `simulation` | {@link LdpPcaError} | lab: a population that there is not |
+ * | `method` | {@link LdpPcaError} | lab: a method that cannot be compared so, or not on these records |
  * | `cancelled` | {@link LdpPcaError} | lab: `onProgress` asked to stop before there was a result |
  */
 export type LdpPcaErrorCode =
@@ -62,11 +63,13 @@ export type LdpPcaErrorCode =
   | "aggregate"
   | "recovery"
   | "simulation"
+  | "method"
   | "cancelled";
 
 /**
  * The only error that this package throws on purpose (what an `AbortSignal` was aborted with aside). Its message has
- * the value that was wrong, and the remedy.
+ * what was wrong, and the remedy. Nothing of it has a value of a record, or a name that its task does not have: errors may be
+ * logged and sent.
  */
 export class LdpPcaError extends Error {
   /** What was wrong, for programs. */
@@ -86,14 +89,37 @@ export class ArgumentError extends LdpPcaError {
 
 /** The task: how it came, what it says, what it asks for. */
 export class TaskError extends LdpPcaError {
-  readonly code: "task" | "fetch" | "digest" | "max-epsilon" | "max-delta";
+  readonly code:
+    | "task"
+    | "fetch"
+    | "digest"
+    | "max-epsilon"
+    | "max-delta"
+    | "max-report-bytes"
+    | "max-draws";
   /** Of code `fetch`: the status of the answer, if there was one. */
   readonly status?: number;
 }
 
-/** The record. */
+/**
+ * What is wrong with a record.
+ *
+ * | reason | code | what was wrong |
+ * |---|---|---|
+ * | `missing` | `schema` | the record does not have `column` (a question that was skipped is `null`) |
+ * | `type` | `schema` | the value in `column` is of another type than the column's |
+ * | `unknown` | `schema` | the record has columns that the task does not have; how many is in the message |
+ * | `length` | `schema` | the record came by position and has another number of values than the task has columns |
+ * | `shape` | `record` | it is no record: `null`, a `Map`, a promise, or an object whose properties throw |
+ */
+export type RecordReason = "missing" | "type" | "unknown" | "length" | "shape";
+
+/** The record. It never says what a value is, and never a name that the task does not have. */
 export class RecordError extends LdpPcaError {
   readonly code: "schema" | "record";
+  readonly reason: RecordReason;
+  /** The task's name of the column, where there is one. */
+  readonly column: string | undefined;
 }
 
 /** The source of randomness. */

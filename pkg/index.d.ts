@@ -1,5 +1,3 @@
-/// <reference lib="esnext.disposable" />
-
 export * from "./client.js";
 
 /**

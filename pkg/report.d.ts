@@ -24,7 +24,7 @@ export class Report {
   /** The report's id, 32 hexadecimal digits: what an aggregator knows it by. */
   readonly id: string;
   /** A copy of the bytes; {@link Task.reportBytes} of them. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: ReturnType<Uint8Array["slice"]>;
   /** The digest of the task that it answers. */
   readonly taskDigest: string;
   /** What it promises. */

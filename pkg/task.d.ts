@@ -61,6 +61,19 @@ export interface TaskDocument<S extends Schema = Schema> {
 }
 
 /**
+ * A task's JSON as TypeScript sees an imported file, with `string` and `number` in place of constants. (Where the constants
+ * are kept, the version above all, {@link TaskDocument} knows what they must be.)
+ */
+export interface ImportedTask<V extends number = number> {
+  readonly version: V & (number extends V ? unknown : never);
+  readonly schema: { readonly columns: readonly { readonly type: string; readonly name: string }[] };
+  readonly bounding: { readonly type: string };
+  readonly centring?: { readonly weight: number };
+  readonly mechanism: { readonly type: string; readonly epsilon: number };
+  readonly folds: number;
+}
+
+/**
  * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns,
  * strings for categorical ones), or one number per column in the order of the columns, ignored ones included.
  *
@@ -69,8 +82,14 @@ export interface TaskDocument<S extends Schema = Schema> {
  */
 export type RecordInput = Readonly<Record<string, number | string | null | undefined>> | RecordNumbers;
 
-/** One number per column, in the order of the columns, ignored ones included. */
-export type RecordNumbers = readonly (number | null | undefined)[] | Float64Array;
+/**
+ * One number per column, in the order of the columns, ignored ones included: an array or a `Float64Array`.
+ *
+ * (Said by what they have in common. Beside an array's own type, errors about a record by name would not name its column.)
+ */
+export interface RecordNumbers extends ArrayLike<number | null | undefined> {
+  readonly [Symbol.toStringTag]?: "Float64Array";
+}
 
 /**
  * The records of a task whose columns TypeScript knows: exactly the columns that are not ignored, each with its type.
@@ -81,15 +100,14 @@ export type RecordOf<S extends Schema> = string extends S["columns"][number]["na
   :
       | RecordNumbers
       | {
-          readonly [C in S["columns"][number] as C extends { type: "ignored" } ? never : C["name"]]: ValueOf<C>;
+          // Any other text of a column that gives unseen values nothing is most likely a mistake. (Without a name of its own, so
+          // that errors show what a column takes.)
+          readonly [C in S["columns"][number] as C extends { type: "ignored" } ? never : C["name"]]:
+            | (C extends { type: "categorical"; unseen: "zero" }
+                ? C["values"][number]
+                : C extends { type: "categorical" }
+                  ? string
+                  : number)
+            | null
+            | undefined;
         };
-
-// Any other text of a column that gives unseen values nothing is most likely a mistake.
-type ValueOf<C extends Column> =
-  | (C extends { type: "categorical"; unseen: "zero" }
-      ? C["values"][number]
-      : C extends { type: "categorical" }
-        ? string
-        : number)
-  | null
-  | undefined;

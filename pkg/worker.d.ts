@@ -1,8 +1,7 @@
-/// <reference lib="esnext.disposable" />
-
 import type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 import type { Report } from "./report.js";
-import type { Detection, Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
+import type { RecordError } from "./errors.js";
+import type { Detection, Guarantee, ImportedTask, RecordOf, Schema, TaskDocument } from "./task.js";
 
 export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 export * from "./common.js";
@@ -47,8 +46,10 @@ export function version(): Promise<string>;
 
 /** As the `Task` of `ldp-pca`; it is read in the worker. What it asks for is here as plain data. */
 export class Task<const S extends Schema = Schema> {
+  #worker: true;
   private constructor();
   static parse<const S extends Schema>(json: TaskDocument<S>): Promise<Task<S>>;
+  static parse<V extends number>(json: ImportedTask<V>): Promise<Task>;
   static parse(json: string): Promise<Task>;
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
   readonly digest: string;
@@ -58,6 +59,8 @@ export class Task<const S extends Schema = Schema> {
   readonly detection: Detection;
   readonly reportBytes: number;
   readonly draws: number;
+  /** As that of `ldp-pca`. The record stays on the page. */
+  check(record: unknown): Promise<RecordError[]>;
   toJSON(): TaskDocument<S>;
   toString(): string;
   free(): void;
@@ -65,11 +68,11 @@ export class Task<const S extends Schema = Schema> {
 }
 
 /**
- * As the `Randomizer` of `ldp-pca`, with promises: records are copied into the worker, reports move out of it. What
- * the other one throws, these promises reject with; a record that cannot be cloned (with a function in it, say) rejects
- * with code `argument`.
+ * As the `Randomizer` of `ldp-pca`, with promises: what the task asks of a record is copied into the worker (so the
+ * record may be a framework's proxy), reports move out of it. What the other one throws, these promises reject with.
  */
 export class Randomizer<const S extends Schema = Schema> {
+  #worker: true;
   constructor(task: Task<S>, options: RandomizerOptions);
   readonly taskDigest: string;
   readonly guarantee: Guarantee;

@@ -47,7 +47,7 @@ pub enum SchemaError {
         found: usize,
     },
     /// Names that the schema does not have.
-    #[error("{count} of the columns are unknown: the schema has {known}")]
+    #[error("unknown columns: {count}; the schema has {known}")]
     UnknownColumns {
         /// How many.
         count: usize,

@@ -509,7 +509,10 @@ mod tests {
         };
         refused(schema.encode_fields(&["1", "red"]), "2 fields");
         refused(schema.encode_fields(&["s3cret", "red", ""]), "'x' is numeric");
-        refused(schema.encode_named([("s3cret", Value::Number(1.0)), ("x", Value::Missing)]), "1 of the columns");
+        refused(
+            schema.encode_named([("s3cret", Value::Number(1.0)), ("x", Value::Missing)]),
+            "unknown columns: 1; the schema has x, color, id",
+        );
         refused(schema.encode_named([("x", Value::Number(1.0))]), "'color' is missing");
         refused(schema.encode_named([("x", Value::Number(1.0)), ("x", Value::Number(1.0))]), "twice");
         refused(

@@ -8,4 +8,5 @@ mod formats;
 mod plan;
 mod recover;
 mod refusals;
+mod secrets;
 mod streams;

@@ -7,6 +7,7 @@ import {
   LdpPcaError,
   PrivacyLedger,
   Randomizer,
+  RecordError,
   Report,
   submit,
   SubmitError,
@@ -137,4 +138,20 @@ if (error instanceof SubmitError) {
   // @ts-expect-error the code of another family
   error.code === "digest";
 }
-if (error instanceof TaskError) error.code satisfies "task" | "fetch" | "digest" | "max-epsilon" | "max-delta";
+if (error instanceof TaskError) error.code satisfies LdpPcaErrorCode;
+if (error instanceof RecordError) {
+  error.column satisfies string | undefined;
+  error.reason satisfies "missing" | "type" | "unknown" | "length" | "shape";
+}
+
+// What marks a form's inputs takes anything, since that is what it is for.
+for (const { column, reason, message } of task.check(new Map())) [column, reason, message] satisfies unknown[];
+(await (await inWorker.Task.parse(x)).check({ x: "1" })) satisfies RecordError[];
+
+// Objects of the one entry are none of the other.
+// @ts-expect-error a task of the worker
+new Randomizer(await inWorker.Task.parse(x), { maxEpsilon: 2 });
+// @ts-expect-error a task of the page
+new inWorker.Randomizer(Task.parse(x), { maxEpsilon: 2 });
+// @ts-expect-error a randomizer of the page
+typed satisfies inWorker.Randomizer<typeof x.schema>;

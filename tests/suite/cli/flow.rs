@@ -452,3 +452,14 @@ fn the_keys_of_audit_and_account_are_as_documented() {
     let (best, batch) = (&account["best"]["epsilon"], &account["anonymised_batch"]["epsilon"]);
     assert!(best.as_f64().unwrap() <= 3.0 * one * 1.000_001 && batch.as_f64().unwrap() < one);
 }
+
+/// What TypeScript makes of it, `npm run test:types` tells.
+#[test]
+fn a_task_is_printed_as_a_typescript_module() {
+    let types = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/types");
+    let folder = Folder::new();
+    let run = folder.run(&format!("task types {types}/survey.json")).ok();
+    assert_eq!(run.stdout, std::fs::read_to_string(format!("{types}/survey.ts")).unwrap());
+    folder.write("schema.json", "{}");
+    folder.run("task types schema.json").refused(1, &["schema.json", "not a valid task"]);
+}

@@ -96,17 +96,17 @@ fn tasks_that_could_tell_values_apart_by_refusals_are_refused() {
 fn headers_that_do_not_fit_are_refused_by_name() {
     let folder = Folder::with_task();
     for (header, part) in [
-        ("age,height,plan,points", "unknown column 'points'"),
+        ("age,height,plan,points", "unknown columns: 1; the schema has age, height, plan, score"),
         ("age,height,plan", "'score' is missing"),
         ("age,height,plan,plan", "'plan' is there twice"),
     ] {
         folder.write("bad.csv", format!("{header}\n31,1.80,free,-2\n"));
         folder.run("randomize bad.csv -t task.json -o out.ldpr").refused(1, &["bad.csv, header:", part, "--header no"]);
     }
-    folder.run("schema infer people.csv --ignore salary").refused(1, &["'salary'", "age, height, plan, score"]);
+    folder.run("schema infer people.csv --ignore salary").refused(1, &["no column 'salary' among its 4"]);
     folder.run("schema infer people.csv --categorical salary").refused(1, &["'salary'"]);
     folder.write("repeated.csv", "a,a\n1,2\n");
-    folder.run("schema infer repeated.csv").refused(1, &["'a' is there twice"]);
+    folder.run("schema infer repeated.csv").refused(1, &["columns 1 and 2", "the same name"]);
     folder.write("nameless.csv", "a,\n1,2\n");
     folder.run("schema infer nameless.csv --header yes").refused(1, &["empty name"]);
 }
@@ -118,7 +118,7 @@ fn samples_that_cannot_be_described_are_refused() {
     folder.write("names.csv", names);
     folder
         .run("schema infer names.csv --max-values 3 --header no")
-        .refused(1, &["line 4", "'c1'", "3 different", "ignore"]);
+        .refused(1, &["line 4", "column 1", "3 different", "ignore"]);
     folder.write("header.csv", "a,b\n");
     folder.run("schema infer header.csv").refused(1, &["header.csv", "no rows"]);
     folder.write("zeros.csv", "0,0\n0,0\n");

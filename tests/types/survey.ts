@@ -1,0 +1,25 @@
+// Made by `ldp-pca task types`. A task never changes: make this anew for another one.
+
+/** The task, for `Task.parse`. */
+export const task = {"version":2,"schema":{"columns":[
+  {"type":"numeric","name":"height","offset":170.0,"scale":0.1},
+  {"type":"ignored","name":"note"},
+  {"type":"categorical","name":"plan \"of\" today","values":["free","paid"],"unseen":"zero"},
+  {"type":"categorical","name":"device","values":["phone","other"],"unseen":"other"},
+]},"bounding":{"type":"clip","radius":1.5},"mechanism":{"type":"gaussian","epsilon":1.0,"delta":1e-6,"calibration":"analytic"},"folds":2} as const;
+
+/** Its digest, for `Task.fetch<typeof task.schema>(url, { digest })`. */
+export const digest = "61bb0c8ba5dd5ffa2c2656a81b508c3f6129e40b9390ea1288612bbe576193dd";
+
+/** A record: a value for every column, or none where a question was skipped. */
+export interface TaskRecord {
+  readonly "height": number | null | undefined;
+  readonly "plan \"of\" today": "free" | "paid" | null | undefined;
+  readonly "device": string | null | undefined;
+}
+
+/** The values that categorical columns list. */
+export const labels = {
+  "plan \"of\" today": ["free","paid"],
+  "device": ["phone","other"],
+} as const;
