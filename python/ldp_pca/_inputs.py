@@ -33,7 +33,7 @@ def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
         return _records_of(records, ignored)
     except (LdpPcaError, ImportError):
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         kind = type(error).__name__
     # Outside the handler: what was caught would be this one's context.
     raise RecordError(f"the records cannot be read: they raise {kind}")
@@ -120,7 +120,7 @@ def plain(value: Any) -> float | str | None:
     except (ArithmeticError, ValueError):
         # Too large, or a decimal that is a signalling NaN.
         return float("nan")
-    except Exception:
+    except Exception:  # noqa: BLE001
         return None
 
 

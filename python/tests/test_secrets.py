@@ -1,0 +1,175 @@
+"""Exceptions are logged, so no part of one is an answer: no value of a record, and no name that the task does not have."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldp_pca import LdpPcaError, Randomizer, SchemaError, Task, infer_schema
+
+# They are in every value, and in every name that the task does not have.
+TEXT, NUMBER = "s3cret-7f3a", 73155245.5
+MARKS = ("s3cret", "7f3a", "7315524")
+
+COLUMNS = [
+    {"name": "age", "type": "numeric", "offset": 40, "scale": 20},
+    {"name": "plan", "type": "categorical", "values": ["free", "paid"], "unseen": "zero"},
+    {"name": "note", "type": "ignored"},
+    {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
+]
+RANDOMIZER = Randomizer(Task(COLUMNS, epsilon=2.0))
+
+
+class Raising:
+    """What tells a value whatever is asked of it."""
+
+    def __init__(self, kind: type[Exception]) -> None:
+        object.__setattr__(self, "kind", kind)
+
+    def fail(self, *_: Any) -> Any:
+        raise object.__getattribute__(self, "kind")(TEXT) from ValueError(TEXT)
+
+    __getattr__ = __float__ = __index__ = __len__ = __iter__ = __getitem__ = __str__ = __repr__ = fail
+
+
+class RaisingMapping(Raising, Mapping[str, Any]):
+    __iter__ = __getitem__ = __len__ = Raising.fail
+
+
+class Speaking:
+    def __str__(self) -> str:
+        return TEXT
+
+    __repr__ = __str__
+
+
+class NoTable:
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        raise ValueError(TEXT)
+
+
+raising = st.sampled_from([ValueError, KeyError, TypeError, AttributeError, RuntimeError, ZeroDivisionError, OSError])
+numbers = st.sampled_from([NUMBER, -NUMBER, int(NUMBER), Decimal(str(NUMBER)), np.float64(NUMBER), None, float("nan")])
+texts = st.sampled_from([TEXT, TEXT + "\ud800", f"{TEXT}\0\n", None])
+odd = st.one_of(
+    st.sampled_from(
+        [TEXT.encode(), bytearray(b"73155245"), True, NUMBER + 1j, ValueError(TEXT), Speaking(), Speaking, object]
+    ),
+    st.sampled_from([[TEXT], (NUMBER,), {TEXT}, {TEXT: NUMBER}, pd.Timestamp(73155245, unit="s"), slice(TEXT)]),
+    st.sampled_from([pa.scalar(TEXT.encode()), np.array([NUMBER, 1.0]), np.datetime64(73155245, "s"), lambda: TEXT]),
+    raising.map(Raising),
+)
+anything = st.one_of(numbers, texts, odd)
+names = st.sampled_from(["age", "plan", "note", "height", TEXT, TEXT + "\ud800", "7315524"])
+keys = st.one_of(names, st.sampled_from([int(NUMBER), (TEXT,), TEXT.encode(), None]))
+
+good = st.fixed_dictionaries({"age": numbers, "plan": texts, "height": numbers}, optional={"note": anything})
+mappings = st.one_of(
+    good,
+    st.builds(lambda record, change: {**record, **change}, good, st.dictionaries(keys, anything, max_size=2)),
+    st.dictionaries(keys, anything, max_size=5),
+    good.map(MappingProxyType),
+    raising.map(RaisingMapping),
+)
+rows = st.lists(st.one_of(anything, st.lists(st.one_of(numbers, anything), min_size=3, max_size=5)), max_size=3)
+cells = st.one_of(
+    st.lists(st.sampled_from([NUMBER, None]), min_size=2, max_size=2),
+    st.lists(st.sampled_from([TEXT, None]), min_size=2, max_size=2),
+    st.lists(anything, min_size=2, max_size=2),
+)
+tables = st.dictionaries(names.filter(lambda name: "\ud800" not in name), cells, min_size=1, max_size=5)
+
+
+def frame(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+
+
+def generated(records: list[Any]) -> Iterator[Any]:
+    yield from records
+    raise ValueError(TEXT)
+
+
+def arrow(columns: dict[str, list[Any]]) -> Any:
+    try:
+        return pa.table(columns)
+    except Exception:  # noqa: BLE001
+        return NoTable()
+
+
+def polars(columns: dict[str, list[Any]]) -> Any:
+    try:
+        return pl.DataFrame(columns, strict=False)
+    except BaseException:  # noqa: BLE001
+        return NoTable()
+
+
+given_records = st.one_of(
+    st.lists(mappings, max_size=3),
+    st.lists(mappings, max_size=2).map(generated),
+    rows,
+    tables.map(frame),
+    tables.map(arrow),
+    tables.map(polars),
+    anything,
+)
+
+
+def said(error: BaseException | None, seen: list[BaseException]) -> Iterator[str]:
+    """All that an exception says, and all that it came from."""
+    if error is None or error in seen:
+        return
+    seen.append(error)
+    yield str(error)
+    yield repr(error)
+    yield repr(error.args)
+    yield repr(vars(error))
+    yield "".join(traceback.format_exception_only(error))
+    yield from said(error.__cause__, seen)
+    yield from said(error.__context__, seen)
+
+
+def silent(error: BaseException) -> None:
+    for words in said(error, []):
+        assert not any(mark in words.replace(",", "").replace("_", "") for mark in MARKS), words
+
+
+@settings(deadline=None, max_examples=600)
+@given(given_records)
+def test_no_exception_about_records_holds_an_answer(records: Any) -> None:
+    try:
+        RANDOMIZER.randomize(records, threads=1)
+    except (LdpPcaError, TypeError, ValueError) as error:
+        silent(error)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(good, max_size=3))
+def test_every_record_of_the_tasks_names_and_types_has_a_report(records: list[Any]) -> None:
+    assert len(RANDOMIZER.randomize(records, threads=1)) == len(records)
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        pa.table({"age": [NUMBER * 1e150, 1.0]}),
+        pa.table({"age": ["73155245", "1", "2", "3", TEXT]}),
+        pa.table({"age": [TEXT, TEXT + "a", TEXT + "b", TEXT + "c"]}),
+        np.array([[NUMBER, 7.3155245e150]]),
+    ],
+    ids=["huge", "a text among numbers", "many texts", "huge by position"],
+)
+def test_no_exception_about_a_sample_holds_a_value(sample: Any) -> None:
+    with pytest.raises(SchemaError, match=r"column [12] of the sample") as raised:
+        infer_schema(sample, max_values=2)
+    silent(raised.value)
