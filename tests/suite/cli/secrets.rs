@@ -62,7 +62,7 @@ fn matrix() -> impl Strategy<Value = Vec<u8>> {
     });
     let bytes = b"s3cret-7f3a-s3cret-7f3a".repeat(9);
     let odd = vec![
-        npy("[('s3cret', '<f8'), ('7f3a', '<f8')]", false, "(2, 2)", &bytes),
+        fields("[('s3cret', '<f8')]", &bytes),
         npy("s3cret", false, "(2, 2)", &bytes),
         npy("<f8', 's3cret': '7f3a", false, "(2, 2)", &bytes),
         npy("<f8", false, "(2, 2, s3cret)", &bytes),
@@ -71,6 +71,15 @@ fn matrix() -> impl Strategy<Value = Vec<u8>> {
         npy("<f8", false, "(9, 4)", &bytes[..40]),
     ];
     prop_oneof![numbers, select(odd)]
+}
+
+/// A matrix of what has fields: `npy` puts quotes around a type, and a list of fields has none.
+fn fields(list: &str, data: &[u8]) -> Vec<u8> {
+    let quoted = format!("'{}'", "x".repeat(list.len() - 2));
+    let mut bytes = npy(quoted.trim_matches('\''), false, "(2, 4)", data);
+    let place = bytes.windows(quoted.len()).position(|window| window == quoted.as_bytes()).unwrap();
+    bytes[place..place + list.len()].copy_from_slice(list.as_bytes());
+    bytes
 }
 
 /// Records as other programs write them: an object in every line.
@@ -121,7 +130,7 @@ fn values_are_shown_where_that_is_asked_for() {
     folder.write("bad.csv", format!("{PEOPLE}s3cret,1.7,free,1\n"));
     for (command, parts) in [
         ("randomize bad.csv -t task.json -o out.ldpr", ["bad.csv, line 12: column 'age'", shown]),
-        ("schema infer bad.csv --max-values 2", ["bad.csv, line 12: column 1 of the sample", shown]),
+        ("schema infer bad.csv --max-values 9", ["bad.csv, line 12: column 1 of the sample", shown]),
         ("compare --records bad.csv --schema schema.json --rank 1 --epsilon 2", ["bad.csv, line 12:", shown]),
     ] {
         let silent = folder.run(command);

@@ -1,0 +1,72 @@
+// What TypeScript says of a wrong program, with the oldest version that is supported and with a new one. (That right programs compile
+// and wrong ones do not, `npm run test:types` tells.)
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const TYPES = join(ROOT, "tests/types");
+
+/** A line of a program, and what must be in the error about it. */
+const LINES = {
+  'randomizer.randomize({ height: 1, "plan \\"of\\" today": null });': /Property 'device' is missing in type/,
+  'randomizer.randomize({ height: 1, device: "phone" });': /Property '"plan \\"of\\" today"' is missing in type/,
+  'randomizer.randomize({ height: 1, "plan \\"of\\" today": null, device: null, width: 1 });': /'width' does not exist in type/,
+  'randomizer.randomize({ ...record, "plan \\"of\\" today": "gold" });': /'"gold"' is not assignable to type '"free" \| "paid" \| null \| undefined'/,
+  'await ledger.report(randomizer, { height: 1, device: "phone" }, { url: "/" });': /Property '"plan \\"of\\" today"' is missing in type/,
+};
+
+const PROGRAM = `import { PrivacyLedger, Randomizer, Task } from "ldp-pca";
+import { task, type TaskRecord } from ${JSON.stringify(join(TYPES, "survey.js"))};
+const randomizer = new Randomizer(Task.parse(task), { maxEpsilon: 2 });
+const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
+declare const record: TaskRecord;
+`;
+
+for (const version of ["typescript", "typescript-5.0"]) {
+  test(`${version} names the column that is wrong`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "ldp-pca-types-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
+    for (const paths of Object.values(compilerOptions.paths)) paths[0] = join(TYPES, paths[0]);
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    writeFileSync(join(folder, "program.ts"), PROGRAM + Object.keys(LINES).join("\n"));
+    const compiler = join(ROOT, "node_modules", version, "bin/tsc");
+    const { stdout } = spawnSync(process.execPath, [compiler, "--project", folder, "--pretty", "false"], { encoding: "utf8" });
+    const errors = stdout.split(/^(?=\S*program\.ts\()/m);
+    const first = PROGRAM.split("\n").length;
+    for (const [index, [line, part]] of Object.entries(LINES).entries()) {
+      const error = errors.find((error) => error.includes(`program.ts(${first + index},`));
+      assert.match(error ?? "no error", part, line);
+    }
+  });
+}
+
+test("every code that is thrown is in the types, in the table, and in the type of its class", () => {
+  const read = (file) => readFileSync(join(ROOT, file), "utf8");
+  const texts = (folder, ending) =>
+    readdirSync(join(ROOT, folder), { recursive: true })
+      .filter((file) => file.endsWith(ending) && !file.startsWith("wasm"))
+      .map((file) => read(join(folder, file)));
+  const found = (text, pattern) => [...text.matchAll(pattern)].map(([, code]) => code);
+  const types = read("pkg/errors.d.ts");
+  const classes = read("pkg/errors.js");
+  const stated = found(types.match(/type LdpPcaErrorCode =([^;]*);/)[1], /"(.+?)"/g);
+  assert.deepEqual(found(types, /^ \* \| `([\w-]+)` \| \{@link \w+Error\}/gm).sort(), stated.toSorted());
+  const thrown = [
+    ...texts("pkg", ".js").flatMap((text) => found(text, /\bfailure\(\s*"([a-z-]+)"/g)),
+    ...texts("src/js", ".rs").flatMap((text) => found(text, /(?:=> |\bfailure\()"([a-z-]+)"/g)),
+  ];
+  const families = [...classes.matchAll(/family\(\s*"(\w+)",([^;]*)\);/g)].map(([, name, codes]) => [name, found(codes, /"(.+?)"/g)]);
+  assert.ok(thrown.length > 50 && families.length > 7);
+  for (const code of [...thrown, ...families.flatMap(([, codes]) => codes)]) assert.ok(stated.includes(code), code);
+  for (const [name, codes] of families) {
+    const [, declared] = types.match(new RegExp(`class ${name} [^}]*?readonly code:([^;]*);`));
+    assert.deepEqual(found(declared, /"(.+?)"/g).sort(), codes.toSorted(), name);
+  }
+});
