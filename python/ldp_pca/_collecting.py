@@ -163,7 +163,7 @@ def _parquet(path: Path, task: Task) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(path) as file:
             if "report" not in file.schema_arrow.names:
-                raise AggregateError(f"the file has no column 'report', but {file.schema_arrow.names}")
+                raise AggregateError(f"the file has no column 'report' among its {len(file.schema_arrow.names)}")
             size = min(max(_CHUNK // task.report_bytes, 1), _BATCH)
             yield from file.iter_batches(batch_size=size, columns=["report"])
     except (pa.ArrowException, OSError) as error:

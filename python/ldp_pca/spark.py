@@ -122,9 +122,10 @@ _lock = threading.Lock()
 def _column(df: DataFrame, column: str) -> DataFrame:
     types = dict(df.dtypes)
     if column not in types:
-        raise ReportError(f"the DataFrame has no column {column!r}, but {', '.join(map(repr, types)) or 'none at all'}")
+        # What it has instead may be records, whose names can be answers.
+        raise ReportError(f"the DataFrame has no column {column!r} among its {len(types)}")
     if types[column] != "binary":
-        raise ReportError(f"reports are binary, and the column {column!r} is {types[column]}")
+        raise ReportError(f"reports are binary, and the column {column!r} is {types[column].partition('<')[0]}")
     return df.select(df["`" + column.replace("`", "``") + "`"].alias("report"))
 
 

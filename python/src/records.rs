@@ -186,7 +186,7 @@ impl Cells {
 }
 
 /// What Arrow calls a type, without its parameters: names of fields and a precision can be read out of the values.
-fn name_of(kind: &DataType) -> String {
+pub(crate) fn name_of(kind: &DataType) -> String {
     let whole = kind.to_string();
     whole.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }

@@ -21,6 +21,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyString, PyType};
 use pyo3::{intern, prelude::*};
 
 use crate::error::{ReportError, ReportTypeError, in_row};
+use crate::records::name_of;
 use crate::task::Task;
 
 /// Reports of one task, one after the other, immutable.
@@ -221,8 +222,7 @@ const COLUMN: &str = "report";
 /// The columns of reports of the batches of a table.
 fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let (batches, schema) = Table::from_pyarrow_bound(table)?.into_inner();
-    let names = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
-    let place = schema.index_of(COLUMN).map_err(|_| missing(&names()))?;
+    let place = schema.index_of(COLUMN).map_err(|_| missing(schema.fields().len()))?;
     Ok(batches.iter().map(|batch| batch.column(place).clone()).collect())
 }
 
@@ -230,13 +230,14 @@ fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
 fn column(array: ArrayRef) -> PyResult<ArrayRef> {
     match array.as_struct_opt() {
         Some(batch) if batch.null_count() > 0 => Err(null_row(batch, ReportError::new_err)),
-        Some(batch) => batch.column_by_name(COLUMN).cloned().ok_or_else(|| missing(&batch.column_names())),
+        Some(batch) => batch.column_by_name(COLUMN).cloned().ok_or_else(|| missing(batch.num_columns())),
         None => Ok(array),
     }
 }
 
-fn missing(names: &[&str]) -> PyErr {
-    ReportError::new_err(format!("the table has no column '{COLUMN}', but {names:?}"))
+/// What the table has instead may be records, whose names can be answers.
+fn missing(columns: usize) -> PyErr {
+    ReportError::new_err(format!("the table has no column '{COLUMN}' among its {columns}"))
 }
 
 /// The arrays, if they are binary.
@@ -247,6 +248,7 @@ fn checked(arrays: Vec<ArrayRef>) -> PyResult<Vec<ArrayRef>> {
             kind,
             DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView
         ) {
+            let kind = name_of(kind);
             return Err(ReportTypeError::new_err(format!("reports are binary, and this Arrow array is {kind}")));
         }
     }

@@ -199,7 +199,7 @@ def test_a_bad_report_in_a_late_batch_adds_nothing(task: Task, reports: Reports)
         (range(10**13), ReportTypeError, r"not as int \(row 0\)"),
         (pa.array([1, 2]), ReportTypeError, "this Arrow array is Int64"),
         (pa.array(["a"]), ReportTypeError, "this Arrow array is Utf8"),
-        (pa.table({"reports": [b""]}), ReportError, "no column 'report', but .*reports"),
+        (pa.table({"reports": [b""]}), ReportError, "no column 'report' among its 1"),
         (pa.record_batch({"x": [b""]}), ReportError, "no column 'report'"),
         (pl.Series(["a"]), ReportTypeError, "this Arrow array is"),
         (np.zeros((2, 35), dtype=np.int64), ReportTypeError, "not as"),

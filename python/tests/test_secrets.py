@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_pca import LdpPcaError, Randomizer, SchemaError, Task, infer_schema
+from ldp_pca import Aggregate, LdpPcaError, Randomizer, SchemaError, Task, infer_schema
 
 # They are in every value, and in every name that the task does not have.
 TEXT, NUMBER = "s3cret-7f3a", 73155245.5
@@ -149,6 +149,15 @@ def silent(error: BaseException) -> None:
 def test_no_exception_about_records_holds_an_answer(records: Any) -> None:
     try:
         RANDOMIZER.randomize(records, threads=1)
+    except (LdpPcaError, TypeError, ValueError) as error:
+        silent(error)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.one_of(tables.map(frame), tables.map(arrow), tables.map(polars), rows, cells))
+def test_no_exception_about_records_that_are_taken_for_reports_holds_an_answer(records: Any) -> None:
+    try:
+        Aggregate(RANDOMIZER.task).update(records)
     except (LdpPcaError, TypeError, ValueError) as error:
         silent(error)
 

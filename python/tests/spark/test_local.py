@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable
@@ -13,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 import ldp_pca
-from ldp_pca import Aggregate, ClusterError, ReportError
+from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError
 from ldp_pca.spark import Counts, aggregate
 
 MASTER = "local[2]"
@@ -211,10 +212,34 @@ def test_columns(spark: Any, made: Make) -> None:
     reports, task = frame(spark, list(few(made)), 2), made("few").task
     named = reports.withColumnRenamed("report", "a `b`.c")
     assert aggregate(named.selectExpr("1 AS report", "*"), task, "a `b`.c").to_bytes() == made("few").state
-    with pytest.raises(ReportError, match=r"no column 'report', but 'a `b`\.c'"):
+    with pytest.raises(ReportError, match=r"no column 'report' among its 1$"):
         aggregate(named, task)
     with pytest.raises(ReportError, match="the column 'report' is string"):
         aggregate(reports.selectExpr("hex(report) AS report"), task)
+
+
+def test_no_failure_says_what_rows_hold(spark: Any, made: Make) -> None:
+    """Neither where records are taken for reports, nor where bytes that may be anything are none."""
+    text, task = "s3cret-7f3a", made("few").task
+    columns = {
+        "another column": f"'{text}' AS `{text}`",
+        "texts": f"'{text}' AS report",
+        "a record": f"named_struct('{text}', 73155245) AS report",
+        "records": f"array(map('{text}', '{text}')) AS report",
+        "bytes": f"CAST('{text}' AS binary) AS report",
+        "long bytes": f"CAST(repeat('LDPR{text}', 9) AS binary) AS report",
+    }
+    for name, column in columns.items():
+        rows = spark.range(4).selectExpr(column)
+        with pytest.raises(LdpPcaError) as raised:
+            aggregate(rows, task)
+        said = [str(raised.value), repr(vars(raised.value)), "".join(traceback.format_exception(raised.value))]
+        if "bytes" in name:
+            counts = aggregate(rows, task, skip_invalid=True, with_counts=True)[1]
+            assert counts.skipped == 4
+            said.append(repr(counts))
+        for words in said:
+            assert not any(mark in words for mark in ("s3cret", "7f3a", "7315524")), f"{name}: {words}"
 
 
 def test_settings_are_as_they_were(spark: Any, made: Make) -> None:
