@@ -250,15 +250,11 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
 
 /// The batches of what is a table to Arrow.
 pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<RecordBatch>> {
-    // Its words may quote names, and those of the caller's own objects anything.
-    let unreadable = |error: PyErr| match Unusable::from(error) {
-        Unusable::Refused(_) => RecordError::new_err("the table cannot be read: it is none that Arrow knows"),
-        Unusable::Python(error) => error,
-    };
+    let refused = |error| no_table(error, RecordError::new_err);
     if stream {
-        return Ok(Table::from_pyarrow_bound(table).map_err(unreadable)?.into_inner().0);
+        return Ok(Table::from_pyarrow_bound(table).map_err(refused)?.into_inner().0);
     }
-    let array = make_array(ArrayData::from_pyarrow_bound(table).map_err(unreadable)?);
+    let array = make_array(ArrayData::from_pyarrow_bound(table).map_err(refused)?);
     match array.as_struct_opt() {
         Some(batch) if batch.null_count() > 0 => Err(null_row(batch, RecordError::new_err)),
         Some(batch) => Ok(vec![batch.into()]),
@@ -266,6 +262,14 @@ pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<Re
             let kind = name_of(array.data_type());
             Err(PyTypeError::new_err(format!("records come as a table, not as an array of {kind}")))
         }
+    }
+}
+
+/// In place of Arrow's words, which may quote names and values, and those of the caller's own objects.
+pub(crate) fn no_table(error: PyErr, make: fn(&'static str) -> PyErr) -> PyErr {
+    match Unusable::from(error) {
+        Unusable::Refused(_) => make("the table or array cannot be read: it is none that Arrow knows"),
+        Unusable::Python(error) => error,
     }
 }
 

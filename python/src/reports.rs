@@ -21,7 +21,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyString, PyType};
 use pyo3::{intern, prelude::*};
 
 use crate::error::{ReportError, ReportTypeError, in_row};
-use crate::records::name_of;
+use crate::records::{name_of, no_table};
 use crate::task::Task;
 
 /// Reports of one task, one after the other, immutable.
@@ -139,13 +139,13 @@ impl<'py> Rows<'py> {
             return Ok(Self::NumPy(array));
         }
         if reports.hasattr(intern!(py, "__arrow_c_array__"))? {
-            let array = column(make_array(ArrayData::from_pyarrow_bound(reports)?))?;
+            let array = column(make_array(data(reports)?))?;
             return Ok(Self::Arrow(checked(vec![array])?));
         }
         // A chunked array of pyarrow: its stream is not one of tables, so each chunk is taken on its own.
         if reports.hasattr(intern!(py, "chunks"))? && !reports.hasattr(intern!(py, "columns"))? {
             let chunks = reports.getattr(intern!(py, "chunks"))?.try_iter()?;
-            let arrays = chunks.map(|chunk| column(make_array(ArrayData::from_pyarrow_bound(&chunk?)?)));
+            let arrays = chunks.map(|chunk| column(make_array(data(&chunk?)?)));
             return Ok(Self::Arrow(checked(arrays.collect::<PyResult<_>>()?)?));
         }
         // A series of pandas or polars, as a table of one column: what their streams of tables can carry.
@@ -219,9 +219,14 @@ fn nothing() -> PyErr {
 /// What a column of reports is called, in the files of the aggregator too.
 const COLUMN: &str = "report";
 
+fn data(array: &Bound<'_, PyAny>) -> PyResult<ArrayData> {
+    ArrayData::from_pyarrow_bound(array).map_err(|error| no_table(error, ReportTypeError::new_err))
+}
+
 /// The columns of reports of the batches of a table.
 fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
-    let (batches, schema) = Table::from_pyarrow_bound(table)?.into_inner();
+    let table = Table::from_pyarrow_bound(table).map_err(|error| no_table(error, ReportTypeError::new_err))?;
+    let (batches, schema) = table.into_inner();
     let place = schema.index_of(COLUMN).map_err(|_| missing(schema.fields().len()))?;
     Ok(batches.iter().map(|batch| batch.column(place).clone()).collect())
 }
