@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
-import { init, Randomizer, Task } from "../../pkg/node.js";
+import { init, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import {

@@ -3,12 +3,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
-import { init, LdpPcaError, PrivacyLedger, Randomizer, Report, submit, Task, version } from "../../pkg/node.js";
+import { init, LdpPcaError, PrivacyLedger, Randomizer, Report, submit, Task, version } from "../../pkg/inline.js";
 import { randomizeSeeded } from "../../pkg/testing.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
-const NODE_ENTRY = new URL("../../pkg/node.js", import.meta.url).href;
+const NODE_ENTRY = new URL("../../pkg/inline.js", import.meta.url).href;
 
 /** Runs a module in a Node of its own, where nothing is loaded yet, and returns what it prints. */
 function inNewNode(code) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { consent, init, LdpPcaError, Task } from "../../pkg/node.js";
+import { consent, init, LdpPcaError, Task } from "../../pkg/inline.js";
 import { TASK } from "./task.js";
 
 before(() => init());

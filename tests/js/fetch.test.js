@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { init, Task, TaskError } from "../../pkg/node.js";
+import { init, Task, TaskError } from "../../pkg/inline.js";
 import { Aggregator } from "../browser/aggregator.js";
 import { serveAnswers } from "./answers.js";
 import { TASK } from "./task.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { init, issuedId, LedgerError, PrivacyLedger, Randomizer, Task } from "../../pkg/node.js";
+import { init, issuedId, LedgerError, PrivacyLedger, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 

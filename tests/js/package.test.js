@@ -58,7 +58,6 @@ test("the package holds its entries, its types, the module and the licences, and
     "lab.js",
     "ledger.d.ts",
     "ledger.js",
-    "node.js",
     "reach.js",
     "package.json",
     "report.d.ts",
@@ -107,7 +106,7 @@ test("the package's licences are those of the repository", () => {
 
 test("all entries export what the types declare", async () => {
   const names = ["init", ...valuesOf("client.d.ts"), ...valuesOf("common.d.ts")].sort();
-  for (const entry of ["index.js", "inline.js", "node.js"]) {
+  for (const entry of ["index.js", "inline.js"]) {
     assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
   }
   const added = readFileSync(join(PACKAGE, "lab.d.ts"), "utf8").matchAll(/^export (?:function|class) (\w+)/gm);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { ArgumentError, init, issuedId, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/node.js";
+import { ArgumentError, init, issuedId, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
 import { serveAnswers } from "./answers.js";
 import { LIMITS, RECORD, TASK } from "./task.js";

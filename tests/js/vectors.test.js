@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { before, test } from "node:test";
 
-import * as api from "../../pkg/node.js";
+import * as api from "../../pkg/inline.js";
 import { differences } from "./vectors.js";
 
 const FOLDER = new URL("../vectors/v2/", import.meta.url);
