@@ -17,25 +17,28 @@ export class PrivacyLedger {
   #limits;
   #change;
   #close;
+  #parts;
   #retryOn;
   /** What stops the deliveries of this tab, and their tasks. */
   #stops = new Map();
 
-  static async open({ name = "ldp-pca", maxEpsilon, maxDelta, onStorageDenied, flushOnline = false, onFlush } = {}) {
-    const ledger = new PrivacyLedger();
+  /** `parts` are what `ldp-pca/testing` has its own of. */
+  static async open({ name = "ldp-pca", maxEpsilon, maxDelta, onStorageDenied, flushOnline = false, onFlush } = {}, parts = PARTS) {
+    const ledger = new this();
+    ledger.#parts = parts;
     ledger.#name = name;
     ledger.#limits = { maxEpsilon, maxDelta };
     // For the limits themselves.
     allowed(total([]), ledger.#limits);
     let database;
     try {
-      database = await openDatabase(name);
+      database = await parts.openDatabase(name);
     } catch (cause) {
       const error = denied(cause);
       if ((await onStorageDenied?.(error)) !== true) throw error;
     }
     ledger.persistent = database !== undefined;
-    ledger.#change = database ? transactions(database) : memory();
+    ledger.#change = database ? parts.transactions(database) : memory();
     ledger.#retryOn = flushOnline ? "online" : "flush";
     // What cannot be sent now, or fails in the storage, is still there for the next time.
     const online = () => ledger.flush().then(onFlush, () => {});
@@ -59,7 +62,7 @@ export class PrivacyLedger {
     // It counted before this call.
     if (stateOf(entry) === "sent") return { taskDigest, id: known, status: "duplicate" };
     return this.#deliver(entry, options, async (limits) => {
-      const id = "id" in options ? options.id : issuedId({ digest: taskDigest }, limits);
+      const id = "id" in options ? options.id : this.#parts.issuedId({ digest: taskDigest }, limits);
       return randomizer.randomize(record, { id: await id });
     });
   }
@@ -112,7 +115,7 @@ export class PrivacyLedger {
   async #make(entry, attempted, make) {
     if (!entry.booked) return entry;
     const { taskDigest, guarantee, url } = entry;
-    const { bytes } = promising(await make());
+    const { bytes } = this.#parts.promising(await make());
     return this.#edit(taskDigest, (found = entry) => (found.booked ? { taskDigest, guarantee, url, bytes, attempted } : found));
   }
 
@@ -148,7 +151,7 @@ export class PrivacyLedger {
       const known = await claim();
       if (known) return outcome(known);
       try {
-        const { status } = await deliver(reportIn(entry), limits(), claim);
+        const { status } = await this.#parts.deliver(reportIn(entry), limits(), claim);
         const counted = outcome(status);
         await note(() => ({ ...counted, guarantee }));
         return counted;
@@ -191,6 +194,8 @@ export class PrivacyLedger {
     return locks ? locks.request(`${this.#name}/${what}`, { signal }, work) : work();
   }
 }
+
+const PARTS = { deliver, issuedId, openDatabase, promising, transactions };
 
 function stateOf({ booked, bytes, refused, withdrawn }) {
   return withdrawn ? "withdrawn" : refused ? "refused" : bytes ? "pending" : booked ? "booked" : "sent";
@@ -289,7 +294,7 @@ function transactions(database) {
 }
 
 /** The same for as long as the page lives. */
-function memory() {
+export function memory() {
   const entries = new Map();
   const put = (entry) => entries.set(entry.taskDigest, entry);
   return async (change) => change([...entries.values()], { put });

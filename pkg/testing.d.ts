@@ -1,23 +1,46 @@
-import type { Randomizer, RandomizeOptions } from "./api.js";
-import type { Report } from "./report.js";
-import type { RecordOf, Schema } from "./task.js";
+/// <reference lib="esnext.disposable" />
 
-/** A report that promises nothing: whoever knows its seed can tell records apart. `submit` and the ledger refuse it. */
-export type SeededReport = Omit<Report, "guarantee" | "toJSON"> & { readonly guarantee: null };
+import type { TaskDocument } from "./task.js";
+
+// As the client of `ldp-pca`, with promises that are kept at once where `ldp-pca/worker` has some. Its reports promise
+// nothing: their `guarantee` is `null`.
+export * from "./index.js";
+
+/** A report that would have left the device. */
+export interface SentReport {
+  readonly taskDigest: string;
+  /** The report's id, 32 hexadecimal digits. */
+  readonly id: string;
+  /** The aggregator that it would have gone to. */
+  readonly url: string;
+  /** A copy of the record that it was made of, which no real report tells. */
+  readonly record: Readonly<Record<string, number | string | null | undefined>> | readonly (number | null | undefined)[];
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** The reports that would have left the device since the last {@link reset}, in their order. */
+export const sent: readonly SentReport[];
+
+/** How {@link reset} begins anew. */
+export interface ResetOptions {
+  /** A whole number that all randomness follows from; 0 by default. */
+  readonly seed?: number;
+  /** The JSON of the tasks that `Task.fetch` finds, at every URL: that of the expected `digest`, or the first. None by default. */
+  readonly tasks?: readonly (TaskDocument | string)[];
+}
 
 /**
- * For tests of what embeds the package, and for test vectors: a report that follows from the record and the seed.
+ * A device that has sent nothing yet, and an aggregator that accepts: call it before each test.
  *
- * While it is made, `crypto.getRandomValues` of this thread is the seed's ChaCha20 stream, so that what runs is the
- * module as it is shipped.
- *
- * @param randomizer - Of `ldp-pca`, `ldp-pca/inline` or `ldp-pca/lab`, not of a worker.
- * @param seed - 32 bytes.
- * @throws As {@link Randomizer.randomize}, and {@link ArgumentError} for a seed of another length.
+ * @throws {@link ArgumentError} for a seed that is no whole number.
  */
-export function randomizeSeeded<S extends Schema>(
-  randomizer: Randomizer<S>,
-  record: RecordOf<S>,
-  seed: Uint8Array,
-  options?: RandomizeOptions,
-): SeededReport;
+export function reset(options?: ResetOptions): void;
+
+/**
+ * How the aggregator answers reports until the next {@link reset}, by the status of `ledger.send`: `submit` rejects where that
+ * is `pending` (no answer) or `refused` (the task has expired).
+ */
+export function answers(status: "accepted" | "duplicate" | "pending" | "refused"): void;
+
+/** Does nothing; of the names of `ldp-pca/worker`. */
+export function terminate(): void;

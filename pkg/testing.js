@@ -1,63 +1,130 @@
-// For tests of what embeds the package: reports that follow from a seed. They are not private, so they promise nothing, and
-// nothing of the package sends or keeps them.
+// The client for tests of what embeds it: the same names, no network and no storage. Its reports follow from a seed, so they
+// are not private: they promise nothing, and the client's own `submit` and ledger refuse them.
 
+import { Randomizer as PrivateRandomizer, Task as FetchedTask } from "./api.js";
+import { expectDigest } from "./checks.js";
 import { failure } from "./errors.js";
-import { reportOf } from "./report.js";
+import { init as load } from "./inline.js";
+import { memory, PrivacyLedger as StoredLedger } from "./ledger.js";
+import { Report, reportOf } from "./report.js";
+import { seededBy } from "./seeded.js";
+import { checked } from "./submit.js";
 
-export function randomizeSeeded(randomizer, record, seed, options) {
-  if (!(seed instanceof Uint8Array && seed.length === 32)) {
-    throw failure("argument", "the seed must be a Uint8Array of 32 bytes");
-  }
-  // The module draws from `crypto.getRandomValues` alone, before `randomize` returns.
-  const { crypto } = globalThis;
-  const stream = keystream(seed);
-  Object.defineProperty(crypto, "getRandomValues", {
-    configurable: true,
-    value: (bytes) => {
-      for (let index = 0; index < bytes.length; index += 1) bytes[index] = stream.next().value;
-      return bytes;
-    },
-  });
-  let report;
-  try {
-    report = randomizer.randomize(record, options);
-  } finally {
-    // The one of the prototype is seen again.
-    delete crypto.getRandomValues;
-  }
-  if (report instanceof Promise) throw failure("argument", "a worker's randomizer has a source of its own: use the one of `ldp-pca`");
-  return reportOf(report.bytes, report.taskDigest, null);
+export * from "./inline.js";
+
+/** How the aggregator that is not there answers, by the status that the ledger's outcome has then. */
+const ANSWERS = {
+  accepted: () => undefined,
+  duplicate: () => undefined,
+  pending: () => failure("network", "no answer, as the test wants it"),
+  refused: () => failure("refused", "the task has expired, as the test wants it", { status: 403, type: "task-expired" }),
+};
+
+/** The reports that would have left the device, in their order. */
+export const sent = [];
+
+let answer;
+let device;
+let issued;
+let records;
+let run;
+let tasks;
+
+export function reset(options = {}) {
+  const { seed = 0 } = options;
+  if (!(Number.isSafeInteger(seed) && seed >= 0)) throw failure("argument", `seed is ${seed}: give a whole number`);
+  const key = new DataView(new ArrayBuffer(32));
+  key.setBigUint64(0, BigInt(seed), true);
+  run = seededBy(new Uint8Array(key.buffer));
+  tasks = options.tasks ?? [];
+  sent.length = 0;
+  issued = 0;
+  device = new Map();
+  records = new Map();
+  answers("accepted");
 }
 
-/** The bytes of ChaCha20 (RFC 8439, with a 64-bit counter and a nonce of zero) under a key. */
-function* keystream(key) {
-  const words = new DataView(key.buffer, key.byteOffset, 32);
-  const state = Uint32Array.of(0x61707865, 0x3320646e, 0x79622d32, 0x6b206574, ...Array(12).fill(0));
-  for (let word = 0; word < 8; word += 1) state[4 + word] = words.getUint32(4 * word, true);
-  for (; ; state[12] += 1) {
-    const block = state.slice();
-    for (let round = 0; round < 10; round += 1) {
-      for (let column = 0; column < 4; column += 1) quarter(block, column, 4 + column, 8 + column, 12 + column);
-      for (let column = 0; column < 4; column += 1) {
-        quarter(block, column, 4 + ((column + 1) % 4), 8 + ((column + 2) % 4), 12 + ((column + 3) % 4));
-      }
-    }
-    for (let word = 0; word < 16; word += 1) {
-      const sum = block[word] + state[word];
-      for (let shift = 0; shift < 32; shift += 8) yield (sum >>> shift) & 0xff;
-    }
+export function answers(status) {
+  if (!Object.hasOwn(ANSWERS, status)) {
+    throw failure("argument", `the status is ${status}: give one of ${Object.keys(ANSWERS).join(", ")}`);
+  }
+  answer = status;
+}
+
+/** It is within, so where the app says that it is does not matter. */
+export function init() {
+  return load();
+}
+
+export class Task extends FetchedTask {
+  static async fetch(url, { digest } = {}) {
+    const known = tasks.map((json) => FetchedTask.parse(json));
+    const found = known.find((task) => task.digest === digest) ?? known[0];
+    if (!found) throw failure("fetch", `no task at ${url}: tests give it beforehand, reset({ tasks: [document] })`);
+    return expectDigest(found, digest);
+  }
+
+  static [Symbol.hasInstance](object) {
+    return object instanceof FetchedTask;
   }
 }
 
-function quarter(words, a, b, c, d) {
-  for (const [x, y, z, bits] of [
-    [a, b, d, 16],
-    [c, d, b, 12],
-    [a, b, d, 8],
-    [c, d, b, 7],
-  ]) {
-    words[x] += words[y];
-    words[z] ^= words[x];
-    words[z] = (words[z] << bits) | (words[z] >>> (32 - bits));
+export class Randomizer extends PrivateRandomizer {
+  randomize(record, options) {
+    const { bytes, taskDigest, id } = run(() => super.randomize(record, options));
+    records.set(id, ArrayBuffer.isView(record) || Array.isArray(record) ? [...record] : { ...record });
+    return promisingNothing(bytes, taskDigest);
   }
 }
+
+export class PrivacyLedger extends StoredLedger {
+  static open(options) {
+    return super.open(options, { deliver, issuedId, openDatabase, promising, transactions: ({ change }) => change });
+  }
+
+  async report(...parameters) {
+    const { bytes, taskDigest } = await super.report(...parameters);
+    return promisingNothing(bytes, taskDigest);
+  }
+}
+
+export function submit(report, options) {
+  return deliver(report, options);
+}
+
+export async function issuedId(task, options) {
+  checked(options);
+  issued += 1;
+  return issued.toString(16).padStart(32, "0");
+}
+
+/** Ends the worker, where this stands for `ldp-pca/worker`. */
+export function terminate() {}
+
+async function deliver(report, options) {
+  const { url, signal } = checked(options);
+  const { bytes, id, taskDigest } = promising(report);
+  signal?.throwIfAborted();
+  const error = ANSWERS[answer]();
+  if (error) throw error;
+  const again = answer === "duplicate" || sent.some((other) => other.id === id);
+  if (!again) sent.push({ taskDigest, id, url: url.href, record: records.get(id), bytes });
+  return { status: again ? "duplicate" : "accepted", attempts: 1 };
+}
+
+function promising(report) {
+  if (report instanceof Report) return report;
+  throw failure("argument", "give a Report, made by a Randomizer");
+}
+
+function promisingNothing(bytes, taskDigest) {
+  return reportOf(bytes, taskDigest, null);
+}
+
+/** What the device keeps under a name, whoever opens it, until it is {@link reset}. */
+function openDatabase(name) {
+  if (!device.has(name)) device.set(name, memory());
+  return { change: device.get(name), close() {} };
+}
+
+reset();

@@ -39,6 +39,12 @@ const RUNTIMES = {
   "tests/consumers/bun": ["import", "inline"],
 };
 
+/** Consumers whose own tests run with `ldp-pca/testing`: the scripts of their package.json. */
+const TESTED = {
+  "tests/consumers/vitest": ["modules"],
+  "tests/consumers/jest": ["commonjs", "modules"],
+};
+
 let aggregator;
 let browsers;
 let digest;
@@ -99,6 +105,16 @@ for (const [source, scripts] of Object.entries(RUNTIMES)) {
       });
     }
   });
+}
+
+for (const [source, scripts] of Object.entries(TESTED)) {
+  for (const script of scripts) {
+    test(`${source}: an app's tests run in jsdom, ${script}`, async (t) => {
+      const consumer = await install(t, source);
+      copyFileSync(join(EXAMPLES, "task.json"), join(consumer.folder, "task.json"));
+      await reportsMore(0, async () => (await consumer.run(script), []));
+    });
+  }
 }
 
 test("examples/node: a device takes part", async (t) => {

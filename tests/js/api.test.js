@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
-import { init, LdpPcaError, PrivacyLedger, Randomizer, Report, submit, Task, version } from "../../pkg/inline.js";
-import { randomizeSeeded } from "../../pkg/testing.js";
+import { init, LdpPcaError, Randomizer, Report, Task, version } from "../../pkg/inline.js";
+import { seededBy } from "../../pkg/seeded.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
@@ -169,7 +169,7 @@ describe("the package", () => {
       [-0, 1e300],
     ]) {
       const records = [{ height, b }, { b, height }, [height, b], Float64Array.of(height, b)];
-      const reports = records.map((record) => String(randomizeSeeded(randomizer, record, seed).bytes));
+      const reports = records.map((record) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes));
       assert.equal(new Set(reports).size, 1, `${height}, ${b}`);
     }
   });
@@ -204,7 +204,6 @@ describe("the package", () => {
     ];
     for (const [record, code, part] of cases) {
       throws(() => randomizer.randomize(record), code, part);
-      throws(() => randomizeSeeded(randomizer, record, new Uint8Array(32)), code, part);
     }
     throws(() => randomizer.randomize(), "record", /undefined/);
   });
@@ -225,26 +224,10 @@ describe("the package", () => {
   test("takes a value that is missing for nothing, in whatever form", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     const seed = new Uint8Array(32).fill(3);
-    const made = (record) => String(randomizeSeeded(randomizer, record, seed).bytes);
+    const made = (record) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes);
     const forms = [null, undefined, NaN].flatMap((none) => [made({ height: 181, plan: none }), made([181, none, none])]);
     assert.equal(new Set([...forms, made({ height: 181, plan: "gratis" })]).size, 1);
     assert.equal(made({ height: null, plan: "free" }), made({ height: 0, plan: "free" }));
-  });
-
-  test("makes reports from a seed for tests, which promise nothing and are not sent", async () => {
-    const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
-    const seed = new Uint8Array(32);
-    const [one, same] = [1, 2].map(() => randomizeSeeded(randomizer, RECORD, seed));
-    assert.deepEqual(one.bytes, same.bytes);
-    assert.equal(one.guarantee, null);
-    assert.equal(one.toJSON().guarantee, null);
-    await assert.rejects(submit(one, { url: "http://127.0.0.1:9" }), { code: "argument", message: /not from a seed/ });
-    const ledger = await PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: () => true });
-    const { taskDigest, guarantee } = randomizer;
-    const seeded = { taskDigest, guarantee, randomize: () => one };
-    await assert.rejects(ledger.report(seeded, RECORD, { url: "http://127.0.0.1:9" }), { code: "argument" });
-    assert.notDeepEqual(randomizer.randomize(RECORD).bytes, randomizer.randomize(RECORD).bytes);
-    assert.equal(Object.hasOwn(crypto, "getRandomValues"), false);
   });
 
   test("asks before a task takes more memory or time than the page allows", () => {
@@ -262,9 +245,6 @@ describe("the package", () => {
 
   test("refuses other arguments than it documents", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
-    for (const seed of [undefined, new Uint8Array(31), new Array(32).fill(0), "0".repeat(32)]) {
-      throws(() => randomizeSeeded(randomizer, RECORD, seed), "argument", /32 bytes/);
-    }
     for (const id of ["", "0".repeat(31), "0".repeat(33), "G".repeat(32), "0".repeat(31) + "A", null, 5, new Uint8Array(16)]) {
       throws(() => randomizer.randomize(RECORD, { id }), "argument", /32 hexadecimal digits/);
     }

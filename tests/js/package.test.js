@@ -31,6 +31,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 test("the package holds its entries, its types, the module and the licences, and nothing else", () => {
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [
+    "CHANGELOG.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
@@ -58,10 +59,11 @@ test("the package holds its entries, its types, the module and the licences, and
     "lab.js",
     "ledger.d.ts",
     "ledger.js",
-    "reach.js",
     "package.json",
+    "reach.js",
     "report.d.ts",
     "report.js",
+    "seeded.js",
     "submit.d.ts",
     "submit.js",
     "task.d.ts",
@@ -74,6 +76,7 @@ test("the package holds its entries, its types, the module and the licences, and
     "wasm/lab/ldp_pca_bg.wasm",
     "wasm/methods/ldp_pca.js",
     "wasm/methods/ldp_pca_bg.wasm",
+    "wasm/testing.cjs",
     "worker-thread.js",
     "worker.d.ts",
     "worker.js",

@@ -1,6 +1,6 @@
 // The frozen vectors against the npm package, in whatever host runs this: Node imports it, and so does a page.
 
-import { randomizeSeeded } from "../../pkg/testing.js";
+import { seededBy } from "../../pkg/seeded.js";
 
 /**
  * The vectors of `file` (parsed), with `api` (the package, initialised): what differs, one line each. Awaits what the
@@ -27,7 +27,7 @@ async function reportDifferences({ Randomizer, Task }, { name, task: document, d
   const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
   const wrong = task.digest === digest ? [] : [`${name}: digest ${task.digest}`];
   for (const [index, { record, seed, report }] of reports.entries()) {
-    const bytes = hex(randomizeSeeded(randomizer, record, unhex(seed)).bytes);
+    const bytes = hex(seededBy(unhex(seed))(() => randomizer.randomize(record)).bytes);
     if (bytes !== report) wrong.push(`${name}, report ${index}: ${bytes}`);
   }
   return wrong;

@@ -1,0 +1,9 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    alias: [{ find: /^ldp-pca$/, replacement: "ldp-pca/testing" }],
+    environment: "jsdom",
+    globals: true,
+  },
+});

@@ -1,0 +1,127 @@
+// What `ldp-pca/testing` has in place of a network, a storage and a source of randomness.
+
+import assert from "node:assert/strict";
+import { before, beforeEach, test } from "node:test";
+
+import * as client from "../../pkg/inline.js";
+import * as testing from "../../pkg/testing.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+import { throws } from "./throws.js";
+
+const url = "https://aggregator.example/";
+const { answers, issuedId, PrivacyLedger, Randomizer, reset, sent, submit, Task } = testing;
+
+before(() => testing.init());
+
+beforeEach(() => reset({ tasks: [TASK] }));
+
+/** A visit of an app's page that says yes. */
+async function visit(record = RECORD) {
+  const task = await Task.fetch(`${url}tasks/3f0c`);
+  const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
+  const outcome = await ledger.send(new Randomizer(task, LIMITS), record, { url, id: issuedId(task, { url }) });
+  return { ledger, outcome };
+}
+
+test("has all names of the client and of its worker", async () => {
+  const names = [...Object.keys(client), "answers", "reset", "sent", "terminate"];
+  assert.deepEqual(Object.keys(testing).sort(), names.sort());
+  for (const name of ["PrivacyLedger", "Randomizer", "Task"]) {
+    assert.ok(testing[name] === client[name] || testing[name].prototype instanceof client[name], name);
+  }
+});
+
+test("a visit runs from the task to its outcome, and shows what would have been sent", async () => {
+  const { outcome, ledger } = await visit();
+  assert.equal(outcome.status, "accepted");
+  const [{ bytes, ...one }, ...others] = sent;
+  assert.deepEqual(one, { taskDigest: outcome.taskDigest, id: outcome.id, url, record: RECORD });
+  assert.equal(bytes.length, 35);
+  assert.deepEqual(others, []);
+  assert.equal(ledger.persistent, true);
+  assert.equal((await ledger.status()).reports[0].state, "sent");
+  // The device comes back, whatever opens its ledger.
+  assert.equal((await visit()).outcome.status, "duplicate");
+  assert.equal(sent.length, 1);
+  reset({ tasks: [TASK] });
+  assert.equal((await visit()).outcome.status, "accepted");
+});
+
+test("reports follow from the seed", async () => {
+  const made = async (seed) => {
+    reset({ seed, tasks: [TASK] });
+    await visit();
+    return String(sent[0].bytes);
+  };
+  assert.equal(await made(7), await made(7));
+  assert.equal(await made(undefined), await made(0));
+  assert.notEqual(await made(7), await made(8));
+  assert.equal(Object.hasOwn(crypto, "getRandomValues"), false);
+});
+
+test("the aggregator that is not there answers as the test wants", async () => {
+  answers("pending");
+  const { ledger, outcome } = await visit();
+  assert.deepEqual([outcome.status, outcome.error.code, sent.length], ["pending", "network", 0]);
+  answers("accepted");
+  assert.deepEqual(
+    (await ledger.flush()).map(({ status }) => status),
+    ["accepted"],
+  );
+  assert.deepEqual(sent[0].record, RECORD);
+
+  reset({ tasks: [TASK] });
+  answers("refused");
+  const refused = (await visit()).outcome;
+  assert.deepEqual([refused.status, refused.error.type, sent.length], ["refused", "task-expired", 0]);
+
+  reset({ tasks: [TASK] });
+  answers("duplicate");
+  assert.equal((await visit()).outcome.status, "duplicate");
+  throws(() => answers("lost"), "argument", /accepted, duplicate, pending, refused/);
+  throws(() => reset({ seed: -1 }), "argument", /whole number/);
+});
+
+test("without a ledger it is the same: a report counts once", async () => {
+  const task = await Task.fetch(url);
+  const report = new Randomizer(task, LIMITS).randomize([181, null, 0]);
+  assert.deepEqual(await submit(report, { url }), { status: "accepted", attempts: 1 });
+  assert.deepEqual(await submit(report, { url }), { status: "duplicate", attempts: 1 });
+  assert.deepEqual(sent.map(({ record }) => record), [[181, null, 0]]);
+  await assert.rejects(submit({ ...report }, { url }), { code: "argument" });
+  await assert.rejects(submit(report, { url: "aggregator" }), { code: "argument" });
+});
+
+test("withdrawing, the budget, and limits are those of the client", async () => {
+  answers("pending");
+  const { ledger, outcome } = await visit();
+  assert.deepEqual(await ledger.withdraw(outcome.taskDigest), { taskDigest: outcome.taskDigest, id: outcome.id, sent: "unknown" });
+  const other = new Randomizer(Task.parse({ ...TASK, folds: 2 }), LIMITS);
+  await assert.rejects(ledger.send(other, RECORD, { url, id: undefined }), { code: "budget" });
+  throws(() => new Randomizer(Task.parse(TASK), { maxEpsilon: 1 }), "max-epsilon", /2/);
+});
+
+test("a task is one that the test gave", async () => {
+  const other = { ...TASK, folds: 2 };
+  reset({ tasks: [TASK, other] });
+  const { digest } = Task.parse(other);
+  const task = await Task.fetch(url, { digest });
+  assert.equal(task.digest, digest);
+  assert.ok(task instanceof Task);
+  await assert.rejects(Task.fetch(url, { digest: "0".repeat(64) }), { code: "digest" });
+  reset();
+  await assert.rejects(Task.fetch(url), { code: "fetch", message: /reset\(\{ tasks/ });
+});
+
+test("its reports promise nothing, and the client neither sends nor keeps them", async () => {
+  const randomizer = new Randomizer(await Task.fetch(url), LIMITS);
+  const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
+  const kept = await ledger.report(randomizer, RECORD, { url });
+  for (const report of [randomizer.randomize(RECORD), kept]) {
+    assert.equal(report.guarantee, null);
+    assert.equal(report.toJSON().guarantee, null);
+    await assert.rejects(client.submit(report, { url }), { code: "argument", message: /not from a seed/ });
+  }
+  const real = await client.PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: () => true });
+  await assert.rejects(real.send(randomizer, RECORD, { url, id: undefined }), { code: "argument" });
+});
