@@ -1,5 +1,5 @@
 export { consent } from "./consent.js";
-export type { ConsentStatement } from "./consent.js";
+export type { ConsentOptions, ConsentSentences, ConsentStatement } from "./consent.js";
 export {
   ArgumentError,
   EntropyError,

@@ -2,8 +2,42 @@ import type { Task } from "./api.js";
 import type { Detection, Guarantee } from "./task.js";
 
 /**
- * What leaves the device, to be shown before it does. The sentences are English text, not markup: names in them come
- * from whoever wrote the task.
+ * What {@link consent} says in one language. `ldp-pca/sentences` has English and German.
+ *
+ * In the sentences stand `{columns}` for the labels of the columns, `{bytes}` for the size of the report, `{others}` for
+ * the share of others whom a test accuses falsely, and `{found}` for the share that it finds at most.
+ */
+export interface ConsentSentences {
+  /** The language, and how numbers are written: a BCP 47 tag such as `de`. */
+  readonly locale: string;
+  /** The question; `ldp-pca/consent-dialog` has it above the sentences. */
+  readonly title: string;
+  /** What leaves the device, with `{bytes}` and `{columns}`. */
+  readonly leaves: string;
+  /** What does not. */
+  readonly stays: string;
+  /** The guarantee, with `{others}` and `{found}`. */
+  readonly promise: string;
+  /** What it covers. */
+  readonly scope: string;
+  /** The two answers. */
+  readonly agree: string;
+  readonly decline: string;
+}
+
+/** In what words {@link consent} says it. */
+export interface ConsentOptions {
+  /** English by default. */
+  readonly sentences?: ConsentSentences;
+  /** How numbers are written, where that differs from the sentences' own locale: `de-CH`, say. */
+  readonly locale?: string;
+  /** What visitors know a column as, by its name, which is the default. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/**
+ * What leaves the device, to be shown before it does. The sentences are text, not markup: names in them come from whoever
+ * wrote the task.
  */
 export interface ConsentStatement {
   /** All sentences, in this order: `leaves`, `stays`, `promise`, `scope`. */
@@ -16,6 +50,12 @@ export interface ConsentStatement {
   readonly promise: string;
   /** What the guarantee covers. */
   readonly scope: string;
+  /** The question and its two answers. */
+  readonly title: string;
+  readonly agree: string;
+  readonly decline: string;
+  /** The language, for an attribute `lang`. */
+  readonly locale: string;
   /** The names of the columns that are asked for. */
   readonly columns: string[];
   /** The names of the features that they become. */
@@ -26,7 +66,12 @@ export interface ConsentStatement {
   readonly taskDigest: string;
 }
 
-/** What a task asks for, in words and in numbers. Throws what the task's properties throw, when it was freed. */
+/**
+ * What a task asks for, in words and in numbers. Throws what the task's properties throw, when it was freed.
+ *
+ * @throws {@link ArgumentError} when a sentence is missing.
+ */
 export function consent(
   task: Pick<Task, "detection" | "digest" | "featureNames" | "guarantee" | "reportBytes" | "toJSON">,
+  options?: ConsentOptions,
 ): ConsentStatement;

@@ -1,27 +1,51 @@
 // What a page can tell its visitor before anything leaves the device. Plain data: how it is shown is up to the page.
 
-export function consent(task) {
+import { failure } from "./errors.js";
+
+export const en = {
+  locale: "en",
+  title: "May this device take part?",
+  leaves: "One report of {bytes} bytes leaves this device. It is randomized here from: {columns}.",
+  stays: "The values themselves stay on this device.",
+  promise:
+    "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely accuses {others} " +
+    "of those who have others finds at most {found} of those who have them; without the report, {others}.",
+  scope: "This holds for one report. What several reports reveal adds up.",
+  agree: "Agree",
+  decline: "Decline",
+};
+
+export function consent(task, { sentences = en, locale = sentences.locale, labels = {} } = {}) {
   const { detection, digest, featureNames, guarantee, reportBytes } = task;
   const columns = task
     .toJSON()
     .schema.columns.filter(({ type }) => type !== "ignored")
     .map(({ name }) => name);
   // Never less than it is.
-  const rounded = { maximumSignificantDigits: 3, roundingMode: "ceil" };
-  const percent = (share) => `${(100 * share).toLocaleString("en", rounded)} %`;
-  const others = percent(detection.falseAlarms);
-  const statement = {
-    leaves: `One report of ${reportBytes} bytes leaves this device. It is randomized here from: ${columns.join(", ")}.`,
-    stays: "The values themselves stay on this device.",
-    promise:
-      "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely " +
-      `accuses ${others} of those who have others finds at most ${percent(detection.power)} of those who have them; ` +
-      `without the report, ${others}.`,
-    scope: "This holds for one report. What several reports reveal adds up.",
+  const rounded = { style: "percent", maximumSignificantDigits: 3, roundingMode: "ceil" };
+  const percent = (share) => share.toLocaleString(locale, rounded);
+  const values = {
+    bytes: reportBytes.toLocaleString(locale),
+    columns: new Intl.ListFormat(locale, { type: "unit" }).format(columns.map((name) => labels[name] ?? name)),
+    others: percent(detection.falseAlarms),
+    found: percent(detection.power),
   };
+  const sentence = (name) => {
+    if (typeof sentences[name] === "string") return sentences[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
+    throw failure("argument", `the sentences lack '${name}'`);
+  };
+  const [title, agree, decline, ...said] = ["title", "agree", "decline", "leaves", "stays", "promise", "scope"].map(sentence);
+  const [leaves, stays, promise, scope] = said;
   return {
-    text: Object.values(statement).join(" "),
-    ...statement,
+    text: said.join(" "),
+    leaves,
+    stays,
+    promise,
+    scope,
+    title,
+    agree,
+    decline,
+    locale,
     columns,
     features: featureNames,
     reportBytes,

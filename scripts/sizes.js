@@ -20,6 +20,7 @@ const PARTS = {
   module: ["its module", () => readFileSync(join(PACKAGE, "wasm/client/ldp_pca_bg.wasm"))],
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
   worker: ["`ldp-pca/worker`: JavaScript of the page; the worker loads `ldp-pca`", () => bundled("worker.js")],
+  "consent-dialog": ["`ldp-pca/consent-dialog`", () => bundled("consent-dialog.js")],
   lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],
   "lab-module": ["the lab's module", () => readFileSync(join(PACKAGE, "wasm/lab/ldp_pca_bg.wasm"))],
   methods: [

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { consent, init, LdpPcaError, Task } from "../../pkg/inline.js";
+import { de, en } from "../../pkg/sentences.js";
 import { TASK } from "./task.js";
 
 before(() => init());
@@ -15,8 +16,12 @@ test("the statement says what leaves, what stays, and what is promised, in words
     stays: "The values themselves stay on this device.",
     promise:
       "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely " +
-      "accuses 1 % of those who have others finds at most 7.39 % of those who have them; without the report, 1 %.",
+      "accuses 1% of those who have others finds at most 7.39% of those who have them; without the report, 1%.",
     scope: "This holds for one report. What several reports reveal adds up.",
+    title: "May this device take part?",
+    agree: "Agree",
+    decline: "Decline",
+    locale: "en",
     columns: ["height", "plan"],
     features: ["height", "plan=free", "plan=paid"],
     reportBytes: 35,
@@ -44,12 +49,35 @@ test("what a test finds at most is never below what the best one does, for eithe
       [{ type: "gaussian", epsilon, delta: 1e-6, calibration: "analytic" }, gaussian],
     ]) {
       const { promise, detection } = consent(Task.parse({ ...TASK, mechanism }));
-      const [, found] = promise.match(/finds at most ([\d.]+) % of those who have them; without the report, 1 %\.$/);
+      const [, found] = promise.match(/finds at most ([\d.]+)% of those who have them; without the report, 1%\.$/);
       const stated = Number(found);
       assert.ok(stated >= 100 * (power - 1e-11) && stated < 101 * power, `${stated} % for ${power}, epsilon ${epsilon}`);
       assert.ok(Math.abs(detection.power - power) < 1e-9, `${detection.power} for ${power}`);
     }
   }
+});
+
+test("it speaks German, with its numbers, and knows columns by the labels that visitors know", () => {
+  const columns = Array.from({ length: 60 }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 }));
+  const mechanism = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
+  const large = Task.parse({ ...TASK, schema: { columns }, mechanism });
+  assert.match(consent(large, { sentences: de }).leaves, /^Dieses Gerät sendet .* von 1\.8\d\d Byte\./);
+  assert.match(consent(large).leaves, /of 1,8\d\d bytes/);
+  assert.match(consent(large, { sentences: de, locale: "de-CH" }).leaves, /von 1['’]8\d\d Byte/);
+
+  const german = consent(Task.parse(TASK), { sentences: de, labels: { height: "Größe", plan: "{found}" } });
+  assert.match(german.leaves, /zufällig verändert: Größe, \{found\}\.$/);
+  assert.match(german.promise, /die 1\u00a0% der Menschen .* höchstens 7,39\u00a0% derer/);
+  assert.deepEqual([german.locale, german.agree, german.decline], ["de", "Zustimmen", "Ablehnen"]);
+  assert.deepEqual(german.columns, ["height", "plan"]);
+});
+
+test("every language says all, and an app's own may not say less", () => {
+  const holes = (sentences) => Object.entries(sentences).map(([name, text]) => [name, text.match(/\{\w+\}/g)?.sort()]);
+  const named = (sentences) => holes(sentences).map(([name, found]) => [name, [...new Set(found)]]);
+  assert.deepEqual(named(de), named(en));
+  const { promise, ...less } = en;
+  assert.throws(() => consent(Task.parse(TASK), { sentences: less }), { code: "argument", message: /'promise'/ });
 });
 
 test("of a freed task there is no statement", () => {

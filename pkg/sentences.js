@@ -1,0 +1,19 @@
+// What `consent` says, by language. English is in every client; the others are loaded by those who speak them.
+
+export { en } from "./consent.js";
+
+export const de = {
+  locale: "de",
+  title: "Möchten Sie teilnehmen?",
+  leaves:
+    "Dieses Gerät sendet einen einzigen Bericht von {bytes} Byte. Er wird hier aus den folgenden Angaben erzeugt und dabei " +
+    "zufällig verändert: {columns}.",
+  stays: "Die Angaben selbst bleiben auf diesem Gerät.",
+  promise:
+    "Wer den Bericht sieht, auch sein Empfänger, kann prüfen, ob er zu bestimmten Angaben passt. Eine solche Prüfung, die " +
+    "{others} der Menschen mit anderen Angaben fälschlich verdächtigt, erkennt höchstens {found} derer, auf die sie zutreffen; " +
+    "ohne den Bericht wären es {others}.",
+  scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
+  agree: "Zustimmen",
+  decline: "Ablehnen",
+};

@@ -1,0 +1,161 @@
+// The dialog that asks a visitor, under a policy without inline styles and with Trusted Types.
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+import { consent, init, Task } from "../../pkg/inline.js";
+import { de } from "../../pkg/sentences.js";
+import { TASK } from "../js/task.js";
+import { assertAccessible } from "./page-tools.js";
+import { BROWSERS, openPage, ROOT } from "./pages.js";
+import { serve } from "./serve.js";
+
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; img-src data:";
+const PAGE = `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Survey</title>
+<meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width">
+<main><h1>Survey</h1><button id="start">Take part</button></main>
+<ldp-pca-consent><p>The collection is run by <a href="/about">the library</a>.</p></ldp-pca-consent></html>`;
+const ANSWERED = () => document.body.dataset.answers;
+
+let server;
+let statements;
+
+before(async () => {
+  await init();
+  const task = Task.parse(TASK);
+  statements = { en: consent(task), de: consent(task, { sentences: de, labels: { height: "Größe", plan: "Tarif" } }) };
+  server = await serve(ROOT, { "/": PAGE }, POLICY);
+});
+
+after(() => server?.close());
+
+/** A page whose button asks, and notes the answer. */
+async function open(browser, statement) {
+  const { page, errors } = await openPage(browser, server.url);
+  await page.evaluate(async (statement) => {
+    await import("/pkg/consent-dialog.js");
+    document.querySelector("#start").onclick = async () => {
+      const { answers = "" } = document.body.dataset;
+      const agreed = await document.querySelector("ldp-pca-consent").ask(statement);
+      document.body.dataset.answers = `${answers}${agreed} `;
+    };
+  }, statement);
+  await page.focus("#start");
+  await page.keyboard.press("Enter");
+  return { page, errors };
+}
+
+/** What has the focus: the page's element, or the dialog's. */
+function focused(page) {
+  return page.evaluate(() => {
+    const { activeElement: outer } = document;
+    return (outer.shadowRoot?.activeElement ?? outer).textContent;
+  });
+}
+
+/** The answers so far, once there is another than `before`. */
+async function answered(page, before = "") {
+  await page.waitForFunction(`(document.body.dataset.answers ?? "") !== "${before}"`);
+  return page.evaluate(ANSWERED);
+}
+
+for (const [name, launch] of Object.entries(BROWSERS)) {
+  describe(name, () => {
+    let browser;
+    before(async () => {
+      browser = await launch();
+    });
+    after(() => browser?.close());
+
+    test("it says all sentences in their language, and axe has nothing to say", async () => {
+      for (const [language, statement] of Object.entries(statements)) {
+        const { page, errors } = await open(browser, statement);
+        const shown = await page.evaluate(() => {
+          const dialog = document.querySelector("ldp-pca-consent").shadowRoot.querySelector("dialog");
+          const { width } = dialog.getBoundingClientRect();
+          return { lang: dialog.lang, modal: dialog.matches(":modal"), styled: width > 300 && width < 600, text: dialog.textContent };
+        });
+        const { title, leaves, stays, promise, scope, decline, agree } = statement;
+        const text = [title, leaves, stays, promise, scope, decline, agree].join("");
+        assert.deepEqual(shown, { lang: language, modal: true, styled: true, text });
+        await assertAccessible(page);
+        assert.deepEqual(errors, []);
+        await page.close();
+      }
+    });
+
+    test("the keyboard reads from the title, answers, and goes back to where it was", async () => {
+      const { page, errors } = await open(browser, statements.en);
+      assert.equal(await focused(page), statements.en.title);
+      for (const expected of ["the library", "Decline", "Agree"]) {
+        await page.keyboard.press("Tab");
+        assert.equal(await focused(page), expected);
+      }
+      await page.keyboard.press("Enter");
+      assert.equal(await answered(page), "true ");
+      assert.equal(await focused(page), "Take part");
+
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Escape");
+      assert.equal(await answered(page, "true "), "true false ");
+      assert.equal(await focused(page), "Take part");
+
+      await page.keyboard.press("Enter");
+      for (let times = 0; times < 2; times += 1) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      assert.equal(await answered(page, "true false "), "true false false ");
+      assert.deepEqual(errors, []);
+      await page.close();
+    });
+
+    test("another question, and an element that goes, decline", async () => {
+      const { page } = await open(browser, statements.en);
+      const answers = await page.evaluate(async (statement) => {
+        const dialog = document.querySelector("ldp-pca-consent");
+        const first = dialog.ask(statement);
+        const second = dialog.ask(statement);
+        // The event of the first closing comes later.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        const pending = await Promise.race([second, "asked"]);
+        dialog.remove();
+        const found = [await first, pending, await second];
+        document.body.append(dialog);
+        const third = dialog.ask(statement);
+        dialog.shadowRoot.querySelectorAll("button")[1].click();
+        return [...found, await third];
+      }, statements.en);
+      assert.deepEqual(answers, [false, "asked", false, true]);
+      await page.close();
+    });
+  });
+}
+
+test("a picture of it in light, in dark and on a phone, for those who look", async (t) => {
+  const browser = await BROWSERS.Chromium();
+  t.after(() => browser.close());
+  const folder = join(ROOT, "tests/browser/screenshots");
+  mkdirSync(folder, { recursive: true });
+  const wide = { width: 800, height: 640 };
+  for (const [view, language, options] of [
+    ["light", "en", { viewport: wide }],
+    ["dark", "de", { viewport: wide, colorScheme: "dark" }],
+    ["phone", "de", { viewport: { width: 360, height: 740 } }],
+  ]) {
+    const context = await browser.newContext(options);
+    const { page } = await open(context, statements[language]);
+    const { content, width } = await page.evaluate(() => {
+      const { scrollWidth: content, clientWidth: width } = document.documentElement;
+      return { content, width };
+    });
+    assert.ok(content <= width, view);
+    await assertAccessible(page);
+    await page.screenshot({ path: join(folder, `consent-dialog-${view}.png`) });
+    await context.close();
+  }
+});
+
+test("a server can import it", async () => {
+  await import("../../pkg/consent-dialog.js");
+});
