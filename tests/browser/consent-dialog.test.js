@@ -73,13 +73,15 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       for (const [language, statement] of Object.entries(statements)) {
         const { page, errors } = await open(browser, statement);
         const shown = await page.evaluate(() => {
-          const dialog = document.querySelector("ldp-pca-consent").shadowRoot.querySelector("dialog");
+          const { shadowRoot } = document.querySelector("ldp-pca-consent");
+          const dialog = shadowRoot.querySelector("dialog");
+          const name = shadowRoot.getElementById(dialog.getAttribute("aria-labelledby"))?.textContent;
           const { width } = dialog.getBoundingClientRect();
-          return { lang: dialog.lang, modal: dialog.matches(":modal"), styled: width > 300 && width < 600, text: dialog.textContent };
+          return { name, lang: dialog.lang, modal: dialog.matches(":modal"), styled: width > 300 && width < 600, text: dialog.textContent };
         });
         const { title, leaves, stays, promise, scope, decline, agree } = statement;
         const text = [title, leaves, stays, promise, scope, decline, agree].join("");
-        assert.deepEqual(shown, { lang: language, modal: true, styled: true, text });
+        assert.deepEqual(shown, { name: title, lang: language, modal: true, styled: true, text });
         await assertAccessible(page);
         assert.deepEqual(errors, []);
         await page.close();
