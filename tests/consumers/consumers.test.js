@@ -140,6 +140,36 @@ test("examples/vite: a visitor takes part, once", async (t) => {
   }
 });
 
+for (const source of ["examples/react", "examples/vue"]) {
+  test(`${source}: a visitor takes part, once, and is known again`, async (t) => {
+    const consumer = await install(t, source);
+    assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^VITE_TASK=${digest}$`, "m"));
+    await consumer.run("build", [], { VITE_AGGREGATOR: aggregator.url });
+    const server = await serve(join(consumer.folder, "dist"), {}, policy());
+    t.after(() => server.close());
+    await visitorsTakePart(server.url);
+  });
+}
+
+test("examples/react: in StrictMode, which mounts everything twice, one report is made", async (t) => {
+  const consumer = await install(t, "examples/react");
+  const server = await consumer.serve("vite", ["--host", "127.0.0.1"], { VITE_AGGREGATOR: aggregator.url });
+  t.after(() => server.close());
+  await visitorsTakePart(server.url);
+});
+
+test("examples/next: a server component shows the consent, and a visitor takes part, once", async (t) => {
+  const consumer = await install(t, "examples/next");
+  assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^TASK=${digest}$`, "m"));
+  await consumer.run("build");
+  const server = await consumer.serve("next", ["start", "-H", "127.0.0.1", "-p", "0"], { AGGREGATOR: aggregator.url });
+  t.after(() => server.close());
+  const response = await fetch(`${server.url}/`);
+  assert.equal(response.status, 200);
+  assert.match(await response.text(), /One report of 35 bytes leaves this device/);
+  await visitorsTakePart(server.url);
+});
+
 describe("examples/cdn.html", () => {
   test("a visitor takes part", async (t) => {
     const { url } = await deliver(t);
@@ -168,6 +198,24 @@ describe("examples/cdn.html", () => {
     });
   }
 });
+
+/** That a visitor of each browser is counted once, and known again after a reload. */
+async function visitorsTakePart(url) {
+  for (const [name, browser] of Object.entries(browsers)) {
+    const before = await records();
+    const { page, errors } = await openPage(browser, url);
+    assert.equal(await click(page), "Counted. Thank you!", name);
+    await page.reload();
+    await until(page, errors, () => document.querySelector("[role=status]")?.textContent);
+    const again = await page.evaluate(() => {
+      return [document.querySelector("[role=status]").textContent, document.querySelector("button").disabled];
+    });
+    assert.deepEqual(again, ["You took part already. Thank you!", true], name);
+    assert.equal(await records(), before + 1, name);
+    assert.deepEqual(errors, [], name);
+    await page.close();
+  }
+}
 
 async function install(t, source) {
   const consumer = await Consumer.install(source, tarball.file);

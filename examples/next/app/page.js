@@ -1,0 +1,22 @@
+// Runs on the server: the visitor's page comes with the task, which was checked, and with what it asks for, in words.
+
+import { consent, init, Task } from "ldp-pca";
+
+import Survey from "./survey.js";
+
+// The environment is that of the running server, not of the build.
+export const dynamic = "force-dynamic";
+
+export default async function Page() {
+  const { AGGREGATOR: url, TASK: digest } = process.env;
+  await init();
+  const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
+  return (
+    <>
+      <h1>How much do you like …</h1>
+      <Survey url={url} document={task.toJSON()}>
+        <p>{consent(task).text}</p>
+      </Survey>
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+// A visit, once for the page: however often a component is mounted (StrictMode does it twice), there is one.
+
+import { consent, init, PrivacyLedger, Randomizer, Task } from "ldp-pca";
+
+const url = import.meta.env.VITE_AGGREGATOR;
+const digest = import.meta.env.VITE_TASK;
+
+const WORDS = {
+  accepted: "Counted. Thank you!",
+  duplicate: "You took part already. Thank you!",
+  pending: "Your report is kept, and sent when you come back.",
+  refused: "The collection is closed.",
+};
+
+let started;
+
+/** Resolves to `text`, the consent; `told`, what there is to say already; and `agree(record)`, which resolves to what to say. */
+export function visit() {
+  started ??= start();
+  return started;
+}
+
+async function start() {
+  await init();
+  const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
+  const randomizer = new Randomizer(task, { maxEpsilon: 2 });
+  const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
+  void ledger.flush(); // behind the form: what an earlier visit could not send
+  const { reports } = await ledger.status();
+  const before = reports.some(({ state, taskDigest }) => state === "sent" && taskDigest === digest);
+  return {
+    text: consent(task).text,
+    told: before ? WORDS.duplicate : "",
+    agree: async (record) => WORDS[(await ledger.send(randomizer, record, { url })).status],
+  };
+}

@@ -1,0 +1,5 @@
+import { createApp } from "vue";
+
+import Survey from "./Survey.vue";
+
+createApp(Survey).mount("#app");
