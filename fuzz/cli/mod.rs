@@ -49,7 +49,7 @@ pub(crate) fn records(bytes: &[u8], header: u8, schema: Option<&Schema>) -> Resu
     let read = file.for_each(|line, row| {
         match row {
             Row::Text(fields) => found.rows.push((line, Ok(fields.iter().map(ToOwned::to_owned).collect()))),
-            Row::Unreadable(problem) => found.rows.push((line, Err(problem))),
+            Row::Unreadable(problem) => found.rows.push((line, Err(problem.to_owned()))),
             Row::Numbers(numbers) => found.numbers.push(numbers.to_vec()),
         }
         Ok(())
