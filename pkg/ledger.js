@@ -56,7 +56,8 @@ export class PrivacyLedger {
   }
 
   async send(randomizer, record, options = {}) {
-    const { url } = checked(options);
+    const { signal, url } = checked(options);
+    signal?.throwIfAborted();
     const entry = await this.#book(randomizer, url.href);
     const { taskDigest, id: known } = entry;
     // It counted before this call.

@@ -9,7 +9,8 @@ import { pack } from "./consumer.js";
 
 const TOOLS = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
-const MODULES = ["ldp_pca_bg.wasm", "ldp_pca_lab_bg.wasm", "ldp_pca_methods_bg.wasm"];
+// The worker's script is for its URL.
+const MODULES = ["ldp_pca_bg.wasm", "ldp_pca_lab_bg.wasm", "ldp_pca_methods_bg.wasm", "worker-thread.js"];
 
 let tarball;
 
