@@ -17,7 +17,9 @@ const randomizer = new api.Randomizer(task, { maxEpsilon: 4 });
 const events = [];
 const tellAll = (outcomes) => outcomes.map(told);
 const onFlush = (outcomes) => events.push(["online", tellAll(outcomes)]);
+const opening = performance.now();
 const ledger = await api.PrivacyLedger.open({ maxEpsilon: 4, onFlush, ...open });
+const opened = performance.now() - opening;
 // Not awaited: it comes while the visitor reads.
 const id = api.issuedId(task, { url });
 id.catch(() => {});
@@ -38,8 +40,8 @@ Object.assign(window, {
   states: async () => (await ledger.status()).reports.map(({ state }) => state),
 });
 document.querySelector("button").disabled = false;
-// From the start of the visit.
-window.usable = performance.now();
+// From the start of the visit; and what of it is the ledger's.
+window.usable = [performance.now(), opened];
 events.push(["usable"]);
 // Behind the form.
 window.flushed = ledger.flush(options).then(tellAll, (error) => [{ status: `error ${error.code}` }]);

@@ -69,6 +69,52 @@ test("a report is made with the id that the aggregator issued, which takes no ot
   own.close();
 });
 
+test("one call books, makes and sends, asks for the id itself, and tells the same again later", async (t) => {
+  const aggregator = new Aggregator(TASK);
+  t.after(() => aggregator.remove());
+  await aggregator.start();
+  const one = new Randomizer(Task.parse(TASK), LIMITS);
+  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  const { taskDigest } = one;
+  const stopped = ledger.send(one, RECORD, { url: aggregator.url, signal: AbortSignal.abort("no") });
+  assert.equal(await stopped.catch((reason) => reason), "no");
+  assert.deepEqual((await ledger.status()).reports, [], "nothing is booked");
+  await assert.rejects(ledger.send(one, { plan: "free" }, { url: aggregator.url }), { code: "schema" });
+  const outcome = await ledger.send(one, RECORD, { url: aggregator.url });
+  assert.deepEqual(outcome, { taskDigest, id: outcome.id, status: "accepted" });
+  assert.match(outcome.id, /^[0-9a-f]{32}$/);
+  assert.deepEqual(await ledger.send(one, RECORD, { url: aggregator.url }), { ...outcome, status: "duplicate" });
+  assert.deepEqual(await ledger.withdraw(taskDigest), { taskDigest, id: outcome.id, sent: true });
+  const unknown = "0".repeat(64);
+  assert.deepEqual(await ledger.withdraw(unknown), { taskDigest: unknown, id: undefined, sent: false });
+  assert.equal((await aggregator.get(`/tasks/${taskDigest}/status`)).records, 1);
+});
+
+test("a server that is down leaves the report pending, one whose consent is withdrawn is never sent", async () => {
+  const one = new Randomizer(Task.parse(TASK), LIMITS);
+  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  const id = "0".repeat(32);
+  const outcome = await ledger.send(one, RECORD, { url, id: Promise.resolve(id), retries: 0 });
+  const { status, error, retryOn, retryAfter } = outcome;
+  assert.deepEqual([status, error.code, retryOn, retryAfter, outcome.id], ["pending", "network", "flush", undefined, id]);
+  const spent = (await ledger.status()).epsilon;
+  assert.equal((await ledger.withdraw(one.taskDigest)).sent, "unknown");
+  assert.deepEqual(await ledger.flush(), []);
+  const { epsilon, reports } = await ledger.status();
+  assert.deepEqual([epsilon, reports[0].state], [spent, "withdrawn"]);
+  const again = await ledger.send(one, RECORD, { url });
+  assert.deepEqual([again.status, again.error.code], ["refused", "spent"]);
+  await refuses(ledger.report(one, RECORD, { url }), "spent", /withdrawn/);
+  // No id, no report: what is booked can be sent later.
+  const two = new Randomizer(Task.parse({ ...TASK, folds: 2 }), LIMITS);
+  await assert.rejects(ledger.send(two, RECORD, { url, retries: 0 }), { code: "network" });
+  let timer;
+  const slow = new Promise((resolve) => (timer = setTimeout(resolve, 60_000)));
+  await assert.rejects(ledger.send(two, RECORD, { url, id: slow, deadline: 50 }), { code: "network" });
+  clearTimeout(timer);
+  assert.equal((await ledger.status()).reports[1].state, "booked");
+});
+
 test("sums are never below the real ones", async () => {
   // In floating point 1 + 2^-53 is 1.
   const tiny = 2 ** -53;
