@@ -166,7 +166,9 @@ export class PrivacyLedger {
     this.#stops.set(stop, taskDigest);
     try {
       entry = await Promise.race([this.#make(entry, true, made), aborted(wait)]);
-      return await this.#alone(taskDigest, wait, send);
+      const locks = this.persistent && globalThis.navigator?.locks;
+      // One tab at a time sends it, where the browser has locks; without them it is only sent in vain.
+      return await (locks ? locks.request(`${this.#name}/${taskDigest}`, { signal: wait }, send) : send());
     } catch (cause) {
       const error = cause === late.reason ? failure("network", `nothing was sent within ${deadline} ms`, { cause }) : cause;
       if (error?.code === "spent" || isFinal(error)) return outcome("refused", { error });
@@ -187,12 +189,6 @@ export class PrivacyLedger {
       if (entry !== found) write.put(entry);
       return entry;
     });
-  }
-
-  /** Runs `work` in one tab at a time, where the browser has locks; without them it is only done in vain. */
-  #alone(what, signal, work) {
-    const locks = this.persistent && globalThis.navigator?.locks;
-    return locks ? locks.request(`${this.#name}/${what}`, { signal }, work) : work();
   }
 }
 

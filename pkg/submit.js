@@ -14,7 +14,6 @@ const CODES = {
 };
 const TYPES = { reports: "application/vnd.ldp-pca.reports", seeds: "application/json" };
 const PASSING = ["network", "rate-limit", "unavailable"];
-const PROBLEM = "urn:ldp-pca:problem:";
 
 export function submit(report, options) {
   return deliver(report, options);
@@ -129,7 +128,7 @@ async function post(target, body, { type, keepalive, signal }, timeout, read) {
       `${target} answers ${status}: ${answer?.detail ?? statusText}`,
       {
         status,
-        type: `${problem}`.startsWith(PROBLEM) ? problem.slice(PROBLEM.length) : undefined,
+        type: `${problem}`.split("urn:ldp-pca:problem:")[1],
         retryAfter: seconds(headers.get("retry-after"), answer?.starts),
       },
     );
