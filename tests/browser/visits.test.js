@@ -205,7 +205,7 @@ const VISITS = [
       await leave(tab);
     }
     if (time > 0) await until(async () => (await visitor.records()) === 1);
-    await milliseconds(LATENCY);
+    else await milliseconds(2 * LATENCY);
     return [{ status: "nothing" }, await visitor.records(), await whatever(visitor)];
   }]),
   ["tab closed 100 ms after \"agree\", latency 1.5 s", {}, async (visitor) => {
