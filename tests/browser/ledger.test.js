@@ -379,7 +379,7 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
     const tab = await openTab(await profile(t));
     const message = await tab.evaluate(async () => {
       // Keeps its connection, whoever wants to delete the data; and who opens it then waits for that.
-      await new Promise((resolve) => (indexedDB.open("ldp-pca").onsuccess = resolve));
+      window.kept = await new Promise((resolve) => (indexedDB.open("ldp-pca").onsuccess = ({ target }) => resolve(target.result)));
       const deleting = indexedDB.deleteDatabase("ldp-pca");
       await new Promise((resolve) => (deleting.onblocked = resolve));
       return api.PrivacyLedger.open({ maxEpsilon: 2 }).catch(({ code, message }) => `${code}: ${message}`);
