@@ -30,21 +30,14 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
     others: percent(detection.falseAlarms),
     found: percent(detection.power),
   };
-  const sentence = (name) => {
-    if (typeof sentences[name] === "string") return sentences[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
-    throw failure("argument", `the sentences lack '${name}'`);
-  };
-  const [title, agree, decline, ...said] = ["title", "agree", "decline", "leaves", "stays", "promise", "scope"].map(sentence);
-  const [leaves, stays, promise, scope] = said;
+  const said = {};
+  for (const name in en) {
+    if (!sentences[name]) throw failure("argument", `the sentences lack '${name}'`);
+    said[name] = sentences[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
+  }
   return {
-    text: said.join(" "),
-    leaves,
-    stays,
-    promise,
-    scope,
-    title,
-    agree,
-    decline,
+    text: [said.leaves, said.stays, said.promise, said.scope].join(" "),
+    ...said,
     locale,
     columns,
     features: featureNames,

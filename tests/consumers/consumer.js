@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, sep } from "node:path";
+import { basename, join, resolve, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -71,9 +71,12 @@ export class Consumer {
     return npm(["run", "--silent", script, "--", ...args], this.folder, environment);
   }
 
-  /** Starts a server that prints its URL, with more variables in its environment. Resolves to its `url` and `close`. */
+  /**
+   * Starts a server that prints its URL, one of its tools or the program at a path, with more variables in its environment.
+   * Resolves to its `url` and `close`.
+   */
   async serve(command, args, environment) {
-    const server = spawn(join(this.folder, "node_modules/.bin", command), args, {
+    const server = spawn(resolve(this.folder, "node_modules/.bin", command), args, {
       cwd: this.folder,
       env: { ...ENVIRONMENT, ...environment },
       stdio: ["ignore", "pipe", "inherit"],
@@ -84,7 +87,7 @@ export class Consumer {
       await ended;
     };
     for await (const line of createInterface({ input: server.stdout })) {
-      const [url] = line.match(/http:\/\/[^/ ]+(?=\/)/) ?? [];
+      const [url] = line.match(/http:\/\/[^/\s]+(?=\/|$)/) ?? [];
       if (url) {
         // What else it says is read and dropped, lest it wait for a reader.
         server.stdout.resume();

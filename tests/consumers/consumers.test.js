@@ -2,15 +2,16 @@
 // browsers and runtimes. Each makes a report with every entry that it uses, and the native aggregator accepts it.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { appendFileSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { cdnPage } from "../../scripts/cdn-page.js";
-import { Aggregator } from "../browser/aggregator.js";
+import { Aggregator, binary } from "../browser/aggregator.js";
 import { launchChromium } from "../browser/chromium.js";
 import { launchFirefox } from "../browser/firefox.js";
 import { serve } from "../browser/serve.js";
@@ -168,6 +169,51 @@ test("examples/next: a server component shows the consent, and a visitor takes p
   assert.equal(response.status, 200);
   assert.match(await response.text(), /One report of 35 bytes leaves this device/);
   await visitorsTakePart(server.url);
+});
+
+test("the README's survey, from its three commands to a visitor who is counted", async (t) => {
+  const consumer = await install(t, "tests/consumers/vite8");
+  const readme = readFileSync(join(consumer.folder, "node_modules/ldp-pca/README.md"), "utf8");
+  const [, survey] = readme.match(/^## A survey from zero\n(.*?)^## /ms);
+  const block = (language) => survey.match(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "ms"))[1];
+
+  writeFileSync(join(consumer.folder, "sample.csv"), block("csv"));
+  const [infer, create, start] = block("sh").trim().split("\n");
+  const commandLine = (line) => line.split(" ").slice(1);
+  for (const line of [infer, create]) execFileSync(binary(), commandLine(line), { cwd: consumer.folder, stdio: "pipe" });
+  const server = await consumer.serve(binary(), [...commandLine(start), "--listen", "127.0.0.1:0"]);
+  t.after(() => server.close());
+  const [task] = (await (await fetch(`${server.url}/tasks`)).json()).tasks;
+  assert.ok(block("js").includes(task));
+
+  writeFileSync(join(consumer.folder, "index.html"), block("html"));
+  writeFileSync(join(consumer.folder, "main.js"), block("js").replace("http://127.0.0.1:8080", server.url));
+  await consumer.run("build");
+  const allowed = policy().replace(aggregator.url, server.url);
+  const site = await serve(join(consumer.folder, "dist"), {}, `${allowed}; require-trusted-types-for 'script'`);
+  t.after(() => site.close());
+  const counted = async () => (await (await fetch(`${server.url}/tasks/${task}/status`)).json()).records;
+  let visitors = 0;
+  for (const [name, browser] of Object.entries(browsers)) {
+    const { page, errors } = await openPage(browser, site.url);
+    await until(page, errors, () => document.querySelector("button:enabled"));
+    await page.evaluate(() => {
+      for (const input of document.querySelectorAll("[required]")) input.value = 3;
+      document.querySelector("button").click();
+    });
+    await until(page, errors, () => document.querySelector("ldp-pca-consent").shadowRoot.querySelector("dialog:modal"));
+    await page.evaluate(() => [...document.querySelector("ldp-pca-consent").shadowRoot.querySelectorAll("button")][1].click());
+    const said = () => page.evaluate(() => document.querySelector("[role=status]").textContent);
+    await until(page, errors, () => /[.!]$/.test(document.querySelector("[role=status]").textContent));
+    assert.equal(await said(), "Counted. Thank you!", name);
+    await page.reload();
+    await until(page, errors, () => document.querySelector("[role=status]").textContent);
+    assert.equal(await said(), "You took part already. Thank you!", name);
+    visitors += 1;
+    assert.equal(await counted(), visitors, name);
+    assert.deepEqual(errors.filter((text) => !/favicon/.test(text)), [], name);
+    await page.close();
+  }
 });
 
 describe("examples/cdn.html", () => {
