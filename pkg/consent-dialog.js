@@ -39,13 +39,7 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
 
   constructor() {
     super();
-    const root = this.attachShadow({ mode: "open" });
-    if (!sheet) {
-      sheet = new CSSStyleSheet();
-      sheet.replaceSync(STYLES);
-    }
-    root.adoptedStyleSheets = [sheet];
-    root.append(this.#dialog);
+    this.attachShadow({ mode: "open" }).append(this.#dialog);
     this.#dialog.oncancel = () => this.#close(false);
     // Whatever else closes it; one that is open again is that of the next question.
     this.#dialog.onclose = () => this.#dialog.open || this.#close(false);
@@ -53,6 +47,11 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
 
   ask({ leaves, stays, promise, scope, title, agree, decline, locale }) {
     this.#close(false);
+    if (!sheet) {
+      sheet = new CSSStyleSheet();
+      sheet.replaceSync(STYLES);
+    }
+    this.shadowRoot.adoptedStyleSheets = [sheet];
     const dialog = this.#dialog;
     const heading = make("h2", title, { id: "title", tabIndex: -1 });
     // Both alike: no answer is nudged.
@@ -81,7 +80,7 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
   #close(agreed) {
     const answer = this.#answer;
     this.#answer = undefined;
-    this.#dialog.close();
+    if (this.#dialog.open) this.#dialog.close();
     answer?.(agreed);
   }
 }
