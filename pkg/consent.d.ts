@@ -5,7 +5,7 @@ import type { Detection, Guarantee } from "./task.js";
  * What {@link consent} says in one language. `ldp-pca/sentences` has English and German.
  *
  * In the sentences stand `{columns}` for the labels of the columns, `{bytes}` for the size of the report, `{others}` for
- * the share of others whom a test accuses falsely, and `{found}` for the share that it finds at most.
+ * the percentage of others whom a test accuses falsely, and `{found}` for the percentage that it finds at most.
  */
 export interface ConsentSentences {
   /** The language, and how numbers are written: a BCP 47 tag such as `de`. */

@@ -8,8 +8,8 @@ export const en = {
   leaves: "One report of {bytes} bytes leaves this device. It is randomized here from: {columns}.",
   stays: "The values themselves stay on this device.",
   promise:
-    "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely accuses {others} " +
-    "of those who have others finds at most {found} of those who have them; without the report, {others}.",
+    "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely accuses {others} % " +
+    "of those who have others finds at most {found} % of those who have them; without the report, {others} %.",
   scope: "This holds for one report. What several reports reveal adds up.",
   agree: "Agree",
   decline: "Decline",
@@ -22,8 +22,8 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
     .schema.columns.filter(({ type }) => type !== "ignored")
     .map(({ name }) => name);
   // Never less than it is.
-  const rounded = { style: "percent", maximumSignificantDigits: 3, roundingMode: "ceil" };
-  const percent = (share) => share.toLocaleString(locale, rounded);
+  const rounded = { maximumSignificantDigits: 3, roundingMode: "ceil" };
+  const percent = (share) => (100 * share).toLocaleString(locale, rounded);
   const values = {
     bytes: reportBytes.toLocaleString(locale),
     columns: new Intl.ListFormat(locale, { type: "unit" }).format(columns.map((name) => labels[name] ?? name)),

@@ -11,8 +11,8 @@ export const de = {
   stays: "Die Angaben selbst bleiben auf diesem Gerät.",
   promise:
     "Wer den Bericht sieht, auch sein Empfänger, kann prüfen, ob er zu bestimmten Angaben passt. Eine solche Prüfung, die " +
-    "{others} der Menschen mit anderen Angaben fälschlich verdächtigt, erkennt höchstens {found} derer, auf die sie zutreffen; " +
-    "ohne den Bericht wären es {others}.",
+    "{others}\u00a0% der Menschen mit anderen Angaben fälschlich verdächtigt, erkennt höchstens {found}\u00a0% derer, auf die sie zutreffen; " +
+    "ohne den Bericht wären es {others}\u00a0%.",
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
   agree: "Zustimmen",
   decline: "Ablehnen",

@@ -16,7 +16,7 @@ test("the statement says what leaves, what stays, and what is promised, in words
     stays: "The values themselves stay on this device.",
     promise:
       "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely " +
-      "accuses 1% of those who have others finds at most 7.39% of those who have them; without the report, 1%.",
+      "accuses 1 % of those who have others finds at most 7.39 % of those who have them; without the report, 1 %.",
     scope: "This holds for one report. What several reports reveal adds up.",
     title: "May this device take part?",
     agree: "Agree",
@@ -49,7 +49,7 @@ test("what a test finds at most is never below what the best one does, for eithe
       [{ type: "gaussian", epsilon, delta: 1e-6, calibration: "analytic" }, gaussian],
     ]) {
       const { promise, detection } = consent(Task.parse({ ...TASK, mechanism }));
-      const [, found] = promise.match(/finds at most ([\d.]+)% of those who have them; without the report, 1%\.$/);
+      const [, found] = promise.match(/finds at most ([\d.]+) % of those who have them; without the report, 1 %\.$/);
       const stated = Number(found);
       assert.ok(stated >= 100 * (power - 1e-11) && stated < 101 * power, `${stated} % for ${power}, epsilon ${epsilon}`);
       assert.ok(Math.abs(detection.power - power) < 1e-9, `${detection.power} for ${power}`);
