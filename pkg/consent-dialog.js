@@ -73,6 +73,11 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     });
   }
 
+  // Pages may hide what stands within until this script is there.
+  connectedCallback() {
+    this.hidden = false;
+  }
+
   disconnectedCallback() {
     this.#close(false);
   }

@@ -1,4 +1,4 @@
-// A visit, once for the page: however often a component is mounted (StrictMode does it twice), there is one.
+// A visit, once for the page, with the work in a worker: the page stays free.
 
 import { consent, init, PrivacyLedger, Randomizer, Task } from "ldp-pca/worker";
 

@@ -16,7 +16,7 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; require
 const PAGE = `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Survey</title>
 <meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width">
 <main><h1>Survey</h1><button id="start">Take part</button></main>
-<ldp-pca-consent><p>The collection is run by <a href="/about">the library</a>.</p></ldp-pca-consent></html>`;
+<ldp-pca-consent hidden><p>The collection is run by <a href="/about">the library</a>.</p></ldp-pca-consent></html>`;
 const ANSWERED = () => document.body.dataset.answers;
 
 let server;

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { request as send } from "node:http";
 import { after, before, describe, test } from "node:test";
 
-import { init, issuedId, Randomizer, submit, Task } from "../../pkg/node.js";
+import { init, issuedId, Randomizer, submit, Task } from "../../pkg/inline.js";
 import { serveAnswers } from "../js/answers.js";
 import { RECORD, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
