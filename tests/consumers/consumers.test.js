@@ -196,7 +196,7 @@ test("the README's survey, from its three commands to a visitor who is counted",
   let visitors = 0;
   for (const [name, browser] of Object.entries(browsers)) {
     const { page, errors } = await openPage(browser, site.url);
-    await until(page, errors, () => document.querySelector("button:enabled"));
+    await until(page, errors, () => document.querySelector("button:not([type]):enabled"));
     await page.evaluate(() => {
       for (const input of document.querySelectorAll("[required]")) input.value = 3;
       document.querySelector("button").click();
