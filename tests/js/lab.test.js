@@ -27,7 +27,7 @@ import {
 import * as lab from "../../pkg/lab-node.js";
 import { binary } from "../browser/aggregator.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
-import { randomizeSeeded } from "../../pkg/testing.js";
+import { seededBy } from "../../pkg/seeded.js";
 import { throws } from "./throws.js";
 import { differences } from "./vectors.js";
 
@@ -51,7 +51,7 @@ function collection(task, count) {
     const record = Float64Array.from({ length: task.dimension }, (_, feature) => 0.1 * Math.sin(index * (feature + 3)));
     const first = index % 3 ? 0 : 2;
     if (first < task.dimension) record[first] = record[first + 1] = index % 2 ? 1 : -1;
-    aggregate.add(randomizeSeeded(randomizer, record, seed));
+    aggregate.add(seededBy(seed)(() => randomizer.randomize(record)));
   }
   return aggregate;
 }
@@ -112,7 +112,7 @@ describe("the lab", () => {
       const mean = new Float64Array(9);
       for (let report = 0; report < count; report += 1) {
         new DataView(seed.buffer).setUint32(0, report);
-        const read = debiasedContribution(task, randomizeSeeded(randomizer, RECORD, seed));
+        const read = debiasedContribution(task, seededBy(seed)(() => randomizer.randomize(RECORD)));
         read.forEach((value, index) => (mean[index] += value / count));
       }
       // One entry of one report deviates by less than 8 in these units; five standard errors of the mean.
