@@ -47,6 +47,8 @@ export function pack() {
 export class Consumer {
   /** Where it is installed. */
   folder;
+  /** What ends its servers, which write below the folder. */
+  #closing = [];
 
   /** `source`: the consumer's folder in the repository; `tarball`: the packed package. */
   static async install(source, tarball) {
@@ -61,7 +63,7 @@ export class Consumer {
       await npm([...NPM_INSTALL, "--offline", "--no-save", "--ignore-scripts", tarball], consumer.folder);
       return consumer;
     } catch (error) {
-      consumer.remove();
+      await consumer.remove();
       throw error;
     }
   }
@@ -86,6 +88,7 @@ export class Consumer {
       server.kill();
       await ended;
     };
+    this.#closing.push(close);
     for await (const line of createInterface({ input: server.stdout })) {
       const [url] = line.match(/http:\/\/[^/\s]+(?=\/|$)/) ?? [];
       if (url) {
@@ -97,7 +100,8 @@ export class Consumer {
     throw new Error(`${command} ended before it told its address`);
   }
 
-  remove() {
+  async remove() {
+    await Promise.all(this.#closing.map((close) => close()));
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
