@@ -67,7 +67,7 @@ export interface Withdrawal {
   /** The report's id, if there was one. */
   readonly id?: string;
   /**
-   * Whether the report had left the device: `true`, it counts and nobody can tell it from the others any more; `false`, it never
+   * Whether the report had left the device: `true`, it counts, and nothing here takes it out of the sum; `false`, it never
    * will; `"unknown"`, an attempt had begun and no answer came.
    */
   readonly sent: boolean | "unknown";
