@@ -1,7 +1,7 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { idBytes, readRecord, recordParts, taskText } from "./boundary.js";
+import { idBytes, readRecord, recordParts, taskText, utf8 } from "./boundary.js";
 import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
@@ -17,6 +17,8 @@ export function columnsOf(task) {
 /** The classes of `wasm`, what starts it, and what looks inside. */
 export function bind(wasm) {
   const { call, load: start } = loading(wasm);
+
+  const parsed = (json) => call(() => new wasm.Task(utf8(taskText(json))));
 
   function alive(object, name) {
     if (object === undefined) throw failure("argument", `the ${name} was freed: make a new one`);
@@ -42,7 +44,7 @@ export function bind(wasm) {
     }
 
     static parse(json) {
-      return call(() => new Task(PARSE, new wasm.Task(taskText(json))));
+      return new Task(PARSE, parsed(json));
     }
 
     static async fetch(url, options = {}) {
@@ -72,12 +74,13 @@ export function bind(wasm) {
     #task;
 
     constructor(task, limits) {
-      const inner = call(() => generated(task));
+      const text = call(() => generated(task).canonicalJSON());
       this.guarantee = allowed(task.guarantee, limits);
       affordable(task, limits);
       this.taskDigest = task.digest;
       this.#columns = columnsOf(task);
-      this.#task = inner.share();
+      // Its own: the app may free the task.
+      this.#task = parsed(text);
     }
 
     randomize(record, { id } = {}) {

@@ -1,4 +1,4 @@
-// Records and errors as they cross the boundary to the module: text and numbers, whose glue is the smallest.
+// Records and errors as they cross the boundary to the module: bytes and numbers, whose glue is the smallest.
 
 import { failure } from "./errors.js";
 
@@ -7,6 +7,13 @@ export function translated(error) {
   if (typeof error !== "string") return error;
   const colon = error.indexOf(": ");
   return failure(error.slice(0, colon), error.slice(colon + 2));
+}
+
+const encoder = new TextEncoder();
+
+/** A text in UTF-8. */
+export function utf8(text) {
+  return encoder.encode(text);
 }
 
 /** What a value is, in the words of an error message. */
@@ -116,7 +123,7 @@ export function recordParts(columns, record) {
   const values = columns.map(({ name }) => copy[name]);
   // Half of a surrogate pair is a character that no column lists.
   const texts = values.map((value) => (typeof value === "string" ? value.replace(/\p{Cs}/gu, "\ufffd") : null));
-  return [JSON.stringify(texts), Float64Array.from(values, (value) => (typeof value === "number" ? value : NaN))];
+  return [utf8(JSON.stringify(texts)), Float64Array.from(values, (value) => (typeof value === "number" ? value : NaN))];
 }
 
 /** The 16 bytes that 32 hexadecimal digits spell. */

@@ -13,25 +13,25 @@ const classes = {};
 
 export const InitError = family("InitError", "init");
 export const ArgumentError = family("ArgumentError", "argument");
-export const TaskError = family("TaskError", "task", "fetch", "digest", "max-epsilon", "max-delta", "max-report-bytes", "max-draws");
-export const RecordError = family("RecordError", "schema", "record");
+export const TaskError = family("TaskError", "task fetch digest max-epsilon max-delta max-report-bytes max-draws");
+export const RecordError = family("RecordError", "schema record");
 export const EntropyError = family("EntropyError", "entropy");
 export const ReportError = family("ReportError", "report");
 export const SubmitError = family(
   "SubmitError",
-  ...["network", "rate-limit", "unavailable", "answer"],
-  ...["not-found", "too-large", "media-type", "rejected", "refused"],
+  "network rate-limit unavailable answer not-found too-large media-type rejected refused",
 );
-export const LedgerError = family("LedgerError", "storage", "budget", "spent");
+export const LedgerError = family("LedgerError", "storage budget spent");
 
 /** The error of this code, of its class. Details are `cause` and the class's own properties. */
 export function failure(code, message, details) {
   return new (classes[code] ?? LdpPcaError)(code, message, details);
 }
 
-function family(name, ...codes) {
+/** The class with a name, for the codes in a text. */
+function family(name, codes) {
   const type = class extends LdpPcaError {};
   type.prototype.name = name;
-  for (const code of codes) classes[code] = type;
+  for (const code of codes.split(" ")) classes[code] = type;
   return type;
 }

@@ -54,9 +54,9 @@ function forbidden() {
 async function instantiate(wasm, source) {
   if (typeof source === "string" || source instanceof URL || source instanceof Request) source = await reach("init", source, {}, 60_000, compiled);
   else if (source instanceof Response) source = await compiled(source);
-  const made = await WebAssembly.instantiate(source, { "./ldp_pca_bg.js": wasm });
+  const made = await WebAssembly.instantiate(source, { "./ldp_pca_bg.js": wasm.imports });
   const { exports } = made.instance ?? made;
-  wasm.__wbg_set_wasm(exports);
+  wasm.imports.__wbg_set_wasm(exports);
   exports.__wbindgen_start();
 }
 

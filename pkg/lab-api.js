@@ -8,11 +8,12 @@ import { loading } from "./instantiate.js";
 import * as wasm from "./wasm/lab/ldp_pca.js";
 import * as everyMethod from "./wasm/methods/ldp_pca.js";
 
-const bound = bind(wasm);
+// Part by part: the whole file as an object is more in a bundle.
+const bound = bind({ compareMethods: wasm.compareMethods, imports: wasm.imports, Task: wasm.Task, version: wasm.version });
 const { call, generated } = bound;
 
 // Its generated half is less than what bundlers add to load it later; the module itself comes when it is asked for.
-const methods = loading(everyMethod);
+const methods = loading({ imports: everyMethod.imports, compareMethods: everyMethod.compareMethods });
 
 export const { Randomizer, start, Task, version } = bound;
 export const startMethods = methods.load;

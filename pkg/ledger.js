@@ -30,22 +30,22 @@ export class PrivacyLedger {
     ledger.#limits = { maxEpsilon, maxDelta };
     // For the limits themselves.
     allowed(total([]), ledger.#limits);
-    let database;
+    let stored;
     try {
-      database = await parts.openDatabase(name);
+      stored = await parts.openDatabase(name);
     } catch (cause) {
       const error = denied(cause);
       if ((await onStorageDenied?.(error)) !== true) throw error;
     }
-    ledger.persistent = database !== undefined;
-    ledger.#change = database ? parts.transactions(database) : memory();
+    ledger.persistent = stored !== undefined;
+    ledger.#change = stored?.change ?? memory();
     ledger.#retryOn = flushOnline ? "online" : "flush";
     // What cannot be sent now, or fails in the storage, is still there for the next time.
     const online = () => ledger.flush().then(onFlush, () => {});
     if (flushOnline) globalThis.addEventListener?.("online", online);
     ledger.#close = () => {
       globalThis.removeEventListener?.("online", online);
-      database?.close();
+      stored?.close();
     };
     return ledger;
   }
@@ -192,7 +192,7 @@ export class PrivacyLedger {
   }
 }
 
-const PARTS = { deliver, issuedId, openDatabase, promising, transactions };
+const PARTS = { deliver, issuedId, openDatabase, promising };
 
 function stateOf({ booked, bytes, refused, withdrawn }) {
   return withdrawn ? "withdrawn" : refused ? "refused" : bytes ? "pending" : booked ? "booked" : "sent";
@@ -250,6 +250,7 @@ function denied(cause) {
 
 const STORE = "reports";
 
+/** What the disk has under a name: `change` as in {@link transactions}, and `close`. */
 function openDatabase(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
@@ -261,8 +262,8 @@ function openDatabase(name) {
       clearTimeout(timer);
       const database = request.result;
       // Whoever deletes the data, or a later version of this library, is not kept waiting.
-      database.onversionchange = () => database.close();
-      resolve(database);
+      const close = (database.onversionchange = () => database.close());
+      resolve({ change: transactions(database), close });
     };
   });
 }

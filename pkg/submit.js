@@ -1,5 +1,6 @@
 // Sends a report: the same bytes however often it takes, so that it counts once. Before it is made, asks for its id.
 
+import { utf8 } from "./boundary.js";
 import { failure, SubmitError } from "./errors.js";
 import { reach } from "./reach.js";
 import { promising } from "./report.js";
@@ -27,10 +28,17 @@ export async function deliver(report, options, between) {
   return { status: found, attempts };
 }
 
-export async function issuedId(task, options) {
+export function issuedId(task, options) {
+  const id = askForId(task, options);
+  // Who asks early looks at a failure later: by then it would count as unhandled.
+  id.catch(() => {});
+  return id;
+}
+
+async function askForId(task, options) {
   try {
     const first = ({ ids }) => ids?.[0];
-    return (await send(task.digest, "seeds", new TextEncoder().encode('{"count":1}'), options, first))[0];
+    return (await send(task.digest, "seeds", utf8('{"count":1}'), options, first))[0];
   } catch (error) {
     // Reports of this task make their own.
     if (error.status !== 409) throw error;

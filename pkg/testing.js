@@ -79,7 +79,7 @@ export class Randomizer extends PrivateRandomizer {
 
 export class PrivacyLedger extends StoredLedger {
   static open(options) {
-    return super.open(options, { deliver, issuedId, openDatabase, promising, transactions: ({ change }) => change });
+    return super.open(options, { deliver, issuedId, openDatabase, promising });
   }
 
   async report(...parameters) {

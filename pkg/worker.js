@@ -110,7 +110,7 @@ export class Task {
   }
 
   constructor(key, handle, { text, ...facts }) {
-    if (key !== PARSE) throw failure("argument", "a Task is made by Task.parse or Task.fetch");
+    if (key !== PARSE) throw failure("argument", "give a Task, made by Task.parse or Task.fetch here");
     this.#handle = handle;
     this.#text = text;
     Object.assign(this, facts);
@@ -174,12 +174,7 @@ export class Randomizer {
   }
 }
 
-if (Symbol.dispose) {
-  for (const type of [Task, Randomizer]) {
-    const { free: value } = type.prototype;
-    Object.defineProperty(type.prototype, Symbol.dispose, { value, configurable: true, writable: true });
-  }
-}
+if (Symbol.dispose) for (const { prototype } of [Task, Randomizer]) prototype[Symbol.dispose] = prototype.free;
 
 function alive(handle, name) {
   if (handle === undefined) throw failure("argument", `the ${name} was freed: make a new one`);

@@ -44,6 +44,10 @@ build() {
     rm -rf "$out"
     wasm-bindgen --target bundler --no-typescript --out-dir "$out" --out-name ldp_pca "$module"
     mv "$out/ldp_pca_bg.js" "$out/ldp_pca.js"
+    # Every host that the package runs on has a FinalizationRegistry: pkg/worker.js asks no host whether it does.
+    sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" "$out/ldp_pca.js"
+    # What the module imports, as an object: bundlers add more where the file itself has to be one.
+    echo "export const imports = { $(sed -n 's/^export function \(__wb[A-Za-z0-9_]*\)(.*/\1/p' "$out/ldp_pca.js" | paste -sd,) };" >>"$out/ldp_pca.js"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes. Merging functions would be in the
     # way of the client, whose speed counts, and saves the others a few hundred more.
     local merging=(--merge-similar-functions --gufa-optimizing)

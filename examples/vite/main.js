@@ -13,7 +13,6 @@ async function start() {
   // The aggregator takes reports with ids that it issued. It comes while the visitor reads, and says nothing of a record.
   const id = issuedId(task, { url });
   // `send` hears of it.
-  id.catch(() => {});
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
 
   form.querySelector("#consent").textContent = consent(task).text;

@@ -37,7 +37,7 @@ pub fn version() -> String {
 
 /// A collection's public parameters, checked.
 #[wasm_bindgen]
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Task {
     pub(super) task: task::Task,
 }
@@ -46,7 +46,8 @@ pub struct Task {
 impl Task {
     /// Reads a task from its JSON text.
     #[wasm_bindgen(constructor)]
-    pub fn new(json: &str) -> Result<Task, JsValue> {
+    pub fn new(json: &[u8]) -> Result<Task, JsValue> {
+        let json = str::from_utf8(json).map_err(|_| failure("task", &"the text is not UTF-8"))?;
         Ok(Self { task: task::Task::from_json(json).map_err(thrown)? })
     }
 
@@ -79,12 +80,6 @@ impl Task {
         text
     }
 
-    /// The same task once more, with a life of its own.
-    #[must_use]
-    pub fn share(&self) -> Task {
-        self.clone()
-    }
-
     /// Randomizes a record into the bytes of a report.
     ///
     /// The record is `numbers`, one for each column in their order, NaN for a value that is missing. Of a host that has
@@ -93,7 +88,7 @@ impl Task {
     ///
     /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an `id`
     /// (16 bytes) the report has that one instead of one of its own.
-    pub fn randomize(&self, texts: Option<String>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
+    pub fn randomize(&self, texts: Option<Vec<u8>>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
         let features = self.features(texts.as_deref(), numbers)?;
         let record = self.task.bound(features).map_err(thrown)?;
         // What calls this gives 16 bytes or none.
@@ -102,12 +97,13 @@ impl Task {
     }
 
     /// The d features of a record, which is given as to [`randomize`](Self::randomize).
-    pub(super) fn features(&self, texts: Option<&str>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
+    pub(super) fn features(&self, texts: Option<&[u8]>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
         let schema = self.task.schema();
         let Some(texts) = texts else { return schema.encode_numbers(numbers).map_err(thrown) };
         // No detail: it would have some of the text.
-        let texts =
-            json::read(texts, read_texts).map_err(|_| failure("schema", &"the record's texts are not valid"))?;
+        let refused = || failure("schema", &"the record's texts are not valid");
+        let texts = str::from_utf8(texts).map_err(|_| refused())?;
+        let texts = json::read(texts, read_texts).map_err(|_| refused())?;
         let values = texts.iter().zip(numbers);
         let values: Vec<_> =
             values.map(|(text, number)| text.as_deref().map_or(Value::Number(*number), Value::Text)).collect();

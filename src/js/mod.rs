@@ -4,7 +4,7 @@
 //! counts; the *lab* (feature `lab`) adds what follows on the aggregator's side; the *methods* (feature `methods`, without
 //! the client) compare every method of the literature, for pages that ask for more than the few in the lab. The npm
 //! package (`pkg/`) wraps them and is what applications use. What crosses the boundary is text, bytes and numbers: objects
-//! would cost more glue than the work behind them.
+//! would cost more glue than the work behind them. The client takes texts as their bytes, whose glue is the smallest.
 //!
 //! Everything here throws a text, `code: message`, with the crate's own message and a stable code:
 //!
@@ -18,7 +18,7 @@
 //! | `argument` | an argument of the wrong type or length |
 
 #![allow(clippy::missing_errors_doc, reason = "the table above says what is thrown, for all of them")]
-#![allow(clippy::needless_pass_by_value, reason = "texts that may be missing come by value")]
+#![allow(clippy::needless_pass_by_value, reason = "bytes that may be missing come by value")]
 
 #[cfg(feature = "js")]
 mod client;

@@ -22,7 +22,6 @@ const ledger = await api.PrivacyLedger.open({ maxEpsilon: 4, onFlush, ...open })
 const opened = performance.now() - opening;
 // Not awaited: it comes while the visitor reads.
 const id = api.issuedId(task, { url });
-id.catch(() => {});
 
 /** What a page could tell its visitor. */
 function told({ status, id, error, retryOn, retryAfter }) {

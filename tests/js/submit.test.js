@@ -159,6 +159,13 @@ test("an id is asked for as reports are sent: again when it may come, and not fr
   await assert.rejects(issuedId(task), ArgumentError);
 });
 
+test("an id that is asked for early and fails is nothing unhandled: whoever awaits it later hears of it", async () => {
+  const early = issuedId(task);
+  // Node ends the test here if the rejection is unhandled.
+  await new Promise((resolve) => setImmediate(resolve));
+  await assert.rejects(early, ArgumentError);
+});
+
 test("success in other words than an aggregator's is an error, and does not count as delivered", async (t) => {
   for (const answer of [
     { headers: { "content-type": "text/html" }, body: "<h1>Welcome to this hotel</h1>" },

@@ -59,7 +59,7 @@ fn options<T: DeserializeOwned>(json: &str) -> Result<T, JsValue> {
 impl Task {
     /// What the task makes of a record (see [`randomize`](Self::randomize)): d features, d bounded coordinates and the
     /// d × d contribution, one after the other. All of it is as private as the record.
-    pub fn encode(&self, texts: Option<String>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
+    pub fn encode(&self, texts: Option<Vec<u8>>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
         let mut parts = self.features(texts.as_deref(), numbers)?;
         let bounded = self.task.bound(parts.clone()).map_err(thrown)?;
         parts.extend_from_slice(bounded.coordinates());
