@@ -25,14 +25,14 @@ export async function reach(code, url, options, timeout, read) {
     const why = limit.aborted
       ? `it took over ${timeout} ms`
       : forbidden
-        ? "the page's policy forbids it: add the URL's origin to connect-src"
+        ? "the page's policy forbids it: add its origin to connect-src"
         : globalThis.navigator?.onLine === false
           ? "the device is offline"
           : /^[\w.-]+:\d+(\/|$)/.test(address)
             ? "give http:// or https:// before it"
             : response
               ? cause.message
-              : `the server is down, or does not allow this page (CORS), or the page's policy does not (connect-src): ${cause.message}`;
+              : `is it down, or does CORS or the page's connect-src forbid it? ${cause.message}`;
     throw failure(code, `no answer from ${address}: ${why}`, { cause, status: response?.status });
   } finally {
     globalThis.removeEventListener?.("securitypolicyviolation", violation);

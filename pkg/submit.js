@@ -13,7 +13,6 @@ const CODES = {
   422: "rejected",
   429: "rate-limit",
 };
-const TYPES = { reports: "application/vnd.ldp-pca.reports", seeds: "application/json" };
 const PASSING = ["network", "rate-limit", "unavailable"];
 
 export function submit(report, options) {
@@ -69,18 +68,12 @@ async function send(task, what, body, options = {}, read, between) {
   target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${task}/${what}`;
   // Without a type, browsers send it without asking beforehand, and with keepalive even when the page is left meanwhile.
   // They limit that to 64 KiB of all requests together, and refuse others as if there were no network.
-  let type;
   let keepalive = body.length < 60_000;
   for (let attempts = 1; ; attempts += 1) {
     try {
       const left = Math.max(0, Math.ceil(end - performance.now()));
-      return [await post(target, body, { type, keepalive, signal }, Math.min(timeout, left), read), attempts];
+      return [await post(target, body, { keepalive, signal }, Math.min(timeout, left), read), attempts];
     } catch (error) {
-      if (error.code === "media-type" && !type) {
-        // An earlier version, or a page that the task does not know: browsers have to ask.
-        type = TYPES[what];
-        continue;
-      }
       keepalive &&= error.code !== "network";
       // An order to wait longer than we would is one to give up for now.
       const ordered = (error.retryAfter ?? 0) * 1000;
@@ -109,10 +102,9 @@ export function absolute(url) {
 }
 
 /** One attempt: what `read` makes of the answer, or an error. */
-async function post(target, body, { type, keepalive, signal }, timeout, read) {
+async function post(target, body, { keepalive, signal }, timeout, read) {
   const request = {
     method: "POST",
-    headers: type ? { "content-type": type } : {},
     body,
     keepalive,
     cache: "no-store",

@@ -12,7 +12,6 @@ async function start() {
   const randomizer = new Randomizer(task, { maxEpsilon: 2 });
   // The aggregator takes reports with ids that it issued. It comes while the visitor reads, and says nothing of a record.
   const id = issuedId(task, { url });
-  // `send` hears of it.
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
 
   form.querySelector("#consent").textContent = consent(task).text;

@@ -104,8 +104,7 @@ for (const [status, code, attempts] of [
   [404, "not-found", 1],
   [408, "unavailable", 3],
   [413, "too-large", 1],
-  // Once more with the type, which servers want that do not know to do without.
-  [415, "media-type", 2],
+  [415, "media-type", 1],
   [422, "rejected", 1],
   [429, "rate-limit", 3],
   [500, "unavailable", 3],
@@ -279,13 +278,6 @@ test("the aggregator's own name of a refusal is passed on, and the seconds until
     assert.equal(error.type, type);
     assert.ok(problem?.starts ? error.retryAfter > 90 && error.retryAfter <= 100 : error.retryAfter === undefined);
   }
-});
-
-test("a server that wants the type gets it", async (t) => {
-  const server = await answering(t, { status: 415 }, COUNTED);
-  assert.deepEqual(await submit(report, { url: server.url, retries: 0 }), { status: "accepted", attempts: 2 });
-  const types = server.requests.map(({ headers }) => headers["content-type"]);
-  assert.deepEqual(types, [undefined, "application/vnd.ldp-pca.reports"]);
 });
 
 test("arguments that make no sense are errors, and nothing is sent", async () => {
