@@ -82,8 +82,8 @@ export class Task<const S extends Schema = Schema> {
    * All that keeps a record from having a report, to mark inputs with: first the columns in their order, last what belongs to
    * none. Empty when there is a report for it.
    *
-   * That depends on names and JavaScript's types alone, never on a value, and neither do the errors tell one: a value
-   * that no column lists, or one that is missing, is no problem. To ask for an answer is the form's own business.
+   * That depends on names and JavaScript's types alone (NaN and infinite numbers are missing values, in every column), and the errors
+   * tell no value: one that no column lists, or that is missing, is no problem. To ask for an answer is the form's own business.
    */
   check(record: unknown): RecordError[];
 

@@ -5,7 +5,7 @@ export * from "./client.js";
  * whatever they are given. After a failure the next call tries again.
  *
  * @param input - Where the module is: a URL, a `Response`, its bytes, or a compiled module. By default the file in this
- *   package, which bundlers find by themselves; in in Node it comes with the code, as with `ldp-pca/inline`.
+ *   package, which bundlers find by themselves; in Node it comes with the code, as with `ldp-pca/inline`.
  * @throws {@link InitError} with code `init` (by rejecting) when it cannot be fetched or compiled, for instance because
  *   there is no WebAssembly, or the page's content security policy lacks `script-src 'wasm-unsafe-eval'`.
  */

@@ -1,5 +1,3 @@
-/// <reference lib="esnext.disposable" />
-
 import type { TaskDocument } from "./task.js";
 
 // As the client of `ldp-pca`, with promises that are kept at once where `ldp-pca/worker` has some. Its reports promise
@@ -15,7 +13,7 @@ export interface SentReport {
   readonly url: string;
   /** A copy of the record that it was made of, which no real report tells. */
   readonly record: Readonly<Record<string, number | string | null | undefined>> | readonly (number | null | undefined)[];
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
 }
 
 /** The reports that would have left the device since the last {@link reset}, in their order. */

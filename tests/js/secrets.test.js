@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import { inspect } from "node:util";
 
 import * as lab from "../../pkg/lab-node.js";
-import { init, PrivacyLedger, Randomizer, RecordError, Task } from "../../pkg/node.js";
+import { init, PrivacyLedger, Randomizer, RecordError, Task } from "../../pkg/inline.js";
 import { randomizeSeeded } from "../../pkg/testing.js";
 import { LIMITS, TASK } from "./task.js";
 
