@@ -7,7 +7,7 @@ import { inspect } from "node:util";
 
 import * as lab from "../../pkg/lab-node.js";
 import { init, PrivacyLedger, Randomizer, RecordError, Task } from "../../pkg/inline.js";
-import { randomizeSeeded } from "../../pkg/testing.js";
+import { seededBy } from "../../pkg/seeded.js";
 import { LIMITS, TASK } from "./task.js";
 
 const TEXT = "s3cret-7f3a";
@@ -174,7 +174,7 @@ test("no error about a record has a value, or a name that the task does not have
     }
     for (const use of [
       () => randomizer.randomize(record),
-      () => randomizeSeeded(randomizer, record, new Uint8Array(32)),
+      () => seededBy(new Uint8Array(32))(() => randomizer.randomize(record)),
       () => lab.encode(labTask, record),
     ]) {
       assert.throws(use, (error) => {
