@@ -298,7 +298,7 @@ fn a_provider_refuses_what_costs_more_than_it_allows_and_records_that_do_not_fit
     refused("", ("--epsilon", "1"), "no records");
     refused("0.1,0.2\n", ("--epsilon", "1"), "line 1: the record has 2 numbers, and the session 12");
     refused(&row.replace("0.1\n", "x\n"), ("--epsilon", "1"), "line 1: field 12 is no number");
-    refused(&row.replace("0.1\n", "inf\n"), ("--epsilon", "1"), "line 1: inf is no finite number");
+    refused(&row.replace("0.1\n", "inf\n"), ("--epsilon", "1"), "line 1: field 12 is no finite number");
     fs::write(world.path("tokens/provider-1.token"), "0123456789abcdef0123456789abcdef").unwrap();
     refused(&row, ("--epsilon", "1"), "no provider's token");
     drop(server.log());

@@ -19,7 +19,10 @@ pub(super) struct Slots<const N: usize> {
     turn: u64,
     /// The slot that may be torn.
     current: usize,
-    written: bool,
+    /// What was put since the last sync.
+    unsynced: Option<[u64; N]>,
+    /// Whether a sync of it has failed.
+    doubtful: bool,
 }
 
 /// What such a file says.
@@ -62,11 +65,12 @@ impl<const N: usize> Slots<N> {
         content.resize(SLOT_BYTES, 0);
         content.extend(slot(2, numbers, kind));
         write_small(disk, folder, name, &content)?;
-        Ok(Self { file: disk.open(&folder.join(name))?, kind: kind.to_owned(), turn: 2, current: 0, written: false })
+        let file = disk.open(&folder.join(name))?;
+        Ok(Self { file, kind: kind.to_owned(), turn: 2, current: 0, unsynced: None, doubtful: false })
     }
 
     /// Goes on with what was found: from now on the file says these numbers, on the disk too. One that is whole takes no
-    /// room for that.
+    /// room for that. (They are written even where they are there: if a sync failed, memory may show what the disk has not.)
     pub(super) fn resume(
         disk: &dyn Disk,
         folder: &Path,
@@ -78,20 +82,19 @@ impl<const N: usize> Slots<N> {
         let Some(found) = found.filter(|found| found.whole) else {
             return Self::create(disk, folder, name, kind, numbers);
         };
-        let mut file = disk.open(&folder.join(name))?;
-        file.sync()?;
+        let (file, current) = (disk.open(&folder.join(name))?, 1 - found.newest);
         let mut slots =
-            Self { file, kind: kind.to_owned(), turn: found.turn, current: 1 - found.newest, written: false };
-        if found.numbers != Some(numbers) {
-            slots.put(numbers)?;
-            slots.sync()?;
-        }
-        Ok(slots)
+            Self { file, kind: kind.to_owned(), turn: found.turn, current, unsynced: None, doubtful: false };
+        // The newest is on the disk before the other is written.
+        slots.file.sync()?;
+        let written = slots.put(numbers).and_then(|()| slots.sync());
+        // A full disk is no reason not to start, where nothing changes.
+        if found.numbers == Some(numbers) { Ok(slots) } else { written.map(|()| slots) }
     }
 
     /// Writes the numbers. A process that is killed leaves them; the machine may lose them until the next sync.
     pub(super) fn put(&mut self, numbers: [u64; N]) -> io::Result<()> {
-        self.written = true;
+        self.unsynced = Some(numbers);
         let content = slot(self.turn + 1, numbers, &self.kind);
         self.file.write_at(&mut [IoSlice::new(&content)], (self.current * SLOT_BYTES) as u64)?;
         self.turn += 1;
@@ -100,11 +103,15 @@ impl<const N: usize> Slots<N> {
 
     /// Waits until what was put is on the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        if self.written {
-            self.file.sync()?;
-            self.written = false;
-            self.current = 1 - self.current;
+        let Some(numbers) = self.unsynced else { return Ok(()) };
+        // The system may have dropped what it could not write, and the next sync would say nothing of it.
+        if self.doubtful {
+            self.put(numbers)?;
         }
+        self.doubtful = true;
+        self.file.sync()?;
+        (self.unsynced, self.doubtful) = (None, false);
+        self.current = 1 - self.current;
         Ok(())
     }
 }
@@ -163,6 +170,31 @@ mod tests {
             machine.restart();
             let [first, second] = Found::<2>::read(&machine, path, KIND).unwrap().unwrap().numbers.unwrap();
             assert!(second == 2 * first && (synced..=last).contains(&first), "{first} of {synced}..={last}");
+        }
+    }
+
+    #[test]
+    fn a_sync_that_failed_leaves_no_slot_that_the_next_one_takes_for_written() {
+        for seed in 0..400 {
+            let machine = Machine::new(seed);
+            let (folder, path) = (Path::new("/data"), Path::new("/data/numbers"));
+            machine.make_folder(folder).unwrap();
+            let mut slots = Slots::create(&machine, folder, "numbers", KIND, [0]).unwrap();
+            slots.put([1]).unwrap();
+            machine.fail(1, 0);
+            assert!(slots.sync().is_err());
+            // The process goes on, or another one does.
+            if seed % 2 == 0 {
+                slots.sync().unwrap();
+            } else {
+                drop(slots);
+                let found = Found::<1>::read(&machine, path, KIND).unwrap();
+                slots = Slots::resume(&machine, folder, "numbers", KIND, found, [1]).unwrap();
+            }
+            slots.put([2]).unwrap();
+            machine.restart();
+            let numbers = Found::<1>::read(&machine, path, KIND).unwrap().unwrap().numbers;
+            assert!(numbers == Some([1]) || numbers == Some([2]), "{seed}: {numbers:?}");
         }
     }
 
