@@ -1,18 +1,13 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { idBytes, readRecord, recordParts, taskText, utf8 } from "./boundary.js";
+import { columnsOf, idBytes, readRecord, recordParts, taskText, utf8 } from "./boundary.js";
 import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import { reportOf } from "./report.js";
 
 const PARSE = Symbol("Task.parse");
-
-/** The columns of a task, as its JSON states them. */
-export function columnsOf(task) {
-  return task.toJSON().schema.columns;
-}
 
 /** The classes of `wasm`, what starts it, and what looks inside. */
 export function bind(wasm) {
@@ -78,8 +73,8 @@ export function bind(wasm) {
       this.guarantee = allowed(task.guarantee, limits);
       affordable(task, limits);
       this.taskDigest = task.digest;
-      this.#columns = columnsOf(task);
-      // Its own: the app may free the task.
+      this.#columns = columnsOf(text);
+      // Its own, since the app may free the task: to read the text again is fewer bytes to download than to copy what was read.
       this.#task = parsed(text);
     }
 

@@ -36,6 +36,11 @@ export function taskText(json) {
   }
 }
 
+/** The columns of a task, or of its JSON text, which it is as a text. */
+export function columnsOf(task) {
+  return JSON.parse(task).schema.columns;
+}
+
 /** Whether a question was skipped. */
 function missing(value) {
   return value === null || value === undefined || (typeof value === "number" && !Number.isFinite(value));

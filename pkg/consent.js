@@ -1,5 +1,6 @@
 // What a page can tell its visitor before anything leaves the device. Plain data: how it is shown is up to the page.
 
+import { columnsOf } from "./boundary.js";
 import { failure } from "./errors.js";
 
 export const en = {
@@ -17,9 +18,8 @@ export const en = {
 
 export function consent(task, { sentences = en, locale = sentences.locale, labels = {} } = {}) {
   const { detection, digest, featureNames, guarantee, reportBytes } = task;
-  const columns = task
-    .toJSON()
-    .schema.columns.filter(({ type }) => type !== "ignored")
+  const columns = columnsOf(task)
+    .filter(({ type }) => type !== "ignored")
     .map(({ name }) => name);
   // Never less than it is.
   const rounded = { maximumSignificantDigits: 3, roundingMode: "ceil" };

@@ -1,8 +1,8 @@
 // What the lab adds to the client's classes, the same in every entry of it: sums of reports, recovery, prediction and
 // simulation.
 
-import { recordParts } from "./boundary.js";
-import { bind, columnsOf } from "./bind.js";
+import { columnsOf, recordParts } from "./boundary.js";
+import { bind } from "./bind.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import * as wasm from "./wasm/lab/ldp_pca.js";

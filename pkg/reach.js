@@ -22,17 +22,12 @@ export async function reach(code, url, options, timeout, read) {
     if (cause.code === code) throw cause;
     // The event has a task of its own.
     await new Promise((resolve) => setTimeout(resolve));
-    const why = limit.aborted
-      ? `it took over ${timeout} ms`
-      : forbidden
-        ? "the page's policy forbids it: add its origin to connect-src"
-        : globalThis.navigator?.onLine === false
-          ? "the device is offline"
-          : /^[\w.-]+:\d+(\/|$)/.test(address)
-            ? "give http:// or https:// before it"
-            : response
-              ? cause.message
-              : `is it down, or does CORS or the page's connect-src forbid it? ${cause.message}`;
+    let why = `is it down, or does CORS or the page's connect-src forbid it? ${cause.message}`;
+    if (limit.aborted) why = `it took over ${timeout} ms`;
+    else if (forbidden) why = "the page's policy forbids it: add its origin to connect-src";
+    else if (globalThis.navigator?.onLine === false) why = "the device is offline";
+    else if (/^[\w.-]+:\d+(\/|$)/.test(address)) why = "give http:// or https:// before it";
+    else if (response) why = cause.message;
     throw failure(code, `no answer from ${address}: ${why}`, { cause, status: response?.status });
   } finally {
     globalThis.removeEventListener?.("securitypolicyviolation", violation);

@@ -1,7 +1,7 @@
 // The client with its work in a worker: the same API, with promises where there is something to compute, and the
 // page's own thread stays free.
 
-import { checkedRecord, readRecord } from "./boundary.js";
+import { checkedRecord, columnsOf, readRecord } from "./boundary.js";
 import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { reportOf } from "./report.js";
@@ -128,7 +128,7 @@ export class Task {
   }
 
   async check(record) {
-    return readRecord(this.toJSON().schema.columns, record)[1];
+    return readRecord(columnsOf(this), record)[1];
   }
 
   toJSON() {
@@ -155,7 +155,7 @@ export class Randomizer {
     affordable(task, limits);
     this.taskDigest = task.digest;
     recipes.set(this.#handle, ["revive", this.#handle, String(task)]);
-    this.#columns = task.toJSON().schema.columns;
+    this.#columns = columnsOf(task);
     // If this fails, so does what is asked of the randomizer.
     call("randomizer", this.#handle, from).catch(() => {});
     dropped.register(this, this.#handle, this);
