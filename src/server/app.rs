@@ -132,8 +132,8 @@ impl App {
     }
 
     /// The reports of the task beyond which no more are taken.
-    pub(super) fn ceiling(&self, reports: &dyn TaskReports) -> u64 {
-        let records = reports.settings().max_records.unwrap_or(self.max_task_records);
+    pub(super) fn ceiling(&self, reports: &dyn TaskReports, settings: &TaskSettings) -> u64 {
+        let records = settings.max_records.unwrap_or(self.max_task_records);
         records.min(self.max_task_bytes / reports.report_bytes() as u64)
     }
 

@@ -168,7 +168,7 @@ impl Server {
         let summary = |store: &Arc<dyn TaskReports>| TaskSummary {
             digest: store.task().digest(),
             records: store.counts().records,
-            ceiling: self.app.ceiling(&**store),
+            ceiling: self.app.ceiling(&**store, &store.settings()),
             cut_bytes: store.damage().cut_bytes,
             damaged_reports: store.damage().passed_over,
         };

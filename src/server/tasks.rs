@@ -165,13 +165,14 @@ pub(super) async fn issue(
 ) -> Result<Response, Problem> {
     let reports = app.find(id)?;
     let admin = app.tokens.has(&headers, Role::Admin)?;
-    if !app.issued_ids(&reports.settings()) {
+    let settings = reports.settings();
+    if !app.issued_ids(&settings) {
         return Err(Problem::new(
             Kind::NoIssuedIds,
             "reports of this task make their own ids: ask for none, or ask the operator to set issued_ids",
         ));
     }
-    supply_type(&mut headers, &reports.settings(), "application/json");
+    supply_type(&mut headers, &settings, "application/json");
     let WantedIds { count } = read_json(&app, &headers, body, 1024).await?;
     let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
     if !(1..=most).contains(&count) {

@@ -18,7 +18,7 @@ use super::limits::{Upload, busy};
 use super::observe::Admission;
 use super::origins::supply_type;
 use super::problem::{Kind, Problem, Rejected, excerpt, urn};
-use super::store::{Batch, CommitError, Committed, TaskReports};
+use super::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
 use crate::mechanism::RangeCheck;
 use crate::report::{Report, ReportError};
 use crate::task::Task;
@@ -64,20 +64,21 @@ pub(super) async fn take(
 ) -> Result<Json<Verdict>, Problem> {
     let start = Instant::now();
     let checked = app.find(id).and_then(|reports| {
-        let expired = check_period(&app, &*reports)?;
-        supply_type(&mut headers, &reports.settings(), REPORTS);
+        let settings = reports.settings();
+        let expired = check_period(&app, &settings)?;
+        supply_type(&mut headers, &settings, REPORTS);
         check_media_type(&headers)?;
-        let closed = expired.map(CommitError::Expired).or_else(|| full(&app, &*reports));
-        Ok((reports, closed))
+        let closed = expired.map(CommitError::Expired).or_else(|| full(&app, &*reports, &settings));
+        Ok((reports, settings, closed))
     });
-    let (reports, closed) = match checked {
+    let (reports, settings, closed) = match checked {
         Ok(checked) => checked,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
     let upload = app.limits.read(client, &headers, body).await?;
     check_length(&upload.bytes, &*reports)?;
     app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes(), upload.bytes.len())?;
-    let rules = Rules::new(&app, &*reports);
+    let rules = Rules::new(&app, &*reports, &settings);
     let Decoded { mut batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, &rules)
     } else {
@@ -105,8 +106,8 @@ pub(super) async fn take(
 }
 
 /// When the task expired, if it did.
-fn check_period(app: &App, reports: &dyn TaskReports) -> Result<Option<u64>, Problem> {
-    match app.period(&reports.settings()) {
+fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Problem> {
+    match app.period(settings) {
         Period::Open => Ok(None),
         Period::Expired(expires) => Ok(Some(expires)),
         Period::NotStarted(starts) => Err(Problem::new(
@@ -120,8 +121,8 @@ fn check_period(app: &App, reports: &dyn TaskReports) -> Result<Option<u64>, Pro
 }
 
 /// Whether the task has as many reports as it may.
-fn full(app: &App, reports: &dyn TaskReports) -> Option<CommitError> {
-    let (limit, records) = (app.ceiling(reports), reports.counts().records);
+fn full(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Option<CommitError> {
+    let (limit, records) = (app.ceiling(reports, settings), reports.counts().records);
     (records >= limit).then_some(CommitError::Quota { limit, records })
 }
 
@@ -198,13 +199,13 @@ struct Decoded {
 }
 
 impl Rules {
-    fn new(app: &App, reports: &dyn TaskReports) -> Self {
-        let (task, settings) = (reports.task(), reports.settings());
+    fn new(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Self {
+        let task = reports.task();
         Self {
             task: task.clone(),
             report_bytes: reports.report_bytes(),
-            range: if app.range_check(&settings) { RangeCheck::new(task.mechanism()) } else { None },
-            issuer: app.issued_ids(&settings).then(|| app.issuer.clone()),
+            range: if app.range_check(settings) { RangeCheck::new(task.mechanism()) } else { None },
+            issuer: app.issued_ids(settings).then(|| app.issuer.clone()),
         }
     }
 
