@@ -108,6 +108,17 @@ pub async fn connect(to: SocketAddr, from: Ipv4Addr) -> io::Result<TcpStream> {
 
 /// One request, and whether its report was counted.
 async fn send(stream: &mut dyn Stream, request: &[u8]) -> io::Result<()> {
+    let (status, accepted, answer) = ask(stream, request).await?;
+    if (status, accepted) == (200, 1) {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&answer);
+    let problem = text.split("urn:ldp-pca:problem:").nth(1).and_then(|rest| rest.split('"').next());
+    Err(io::Error::other(format!("{status} {}", problem.unwrap_or(""))))
+}
+
+/// One request, and its answer: the status, how many reports it acknowledges, and all of it.
+pub async fn ask(stream: &mut dyn Stream, request: &[u8]) -> io::Result<(u16, u64, Vec<u8>)> {
     stream.write_all(request).await?;
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
@@ -117,14 +128,8 @@ async fn send(stream: &mut dyn Stream, request: &[u8]) -> io::Result<()> {
             return Err(io::Error::other("closed without an answer"));
         }
         answer.extend_from_slice(&buffer[..count]);
-        let Some((status, accepted)) = parse(&answer).map_err(|error| io::Error::other(error.to_string()))? else {
-            continue;
-        };
-        if (status, accepted) == (200, 1) {
-            return Ok(());
+        if let Some((status, accepted)) = parse(&answer).map_err(|error| io::Error::other(error.to_string()))? {
+            return Ok((status, accepted, answer));
         }
-        let text = String::from_utf8_lossy(&answer);
-        let problem = text.split("urn:ldp-pca:problem:").nth(1).and_then(|rest| rest.split('"').next());
-        return Err(io::Error::other(format!("{status} {}", problem.unwrap_or(""))));
     }
 }
