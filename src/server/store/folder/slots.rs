@@ -21,7 +21,7 @@ pub(super) struct Slots<const N: usize> {
     current: usize,
     /// What was put since the last sync.
     unsynced: Option<[u64; N]>,
-    /// Whether a sync of it has failed.
+    /// Whether the slot may not hold that: writing or syncing it has failed.
     doubtful: bool,
 }
 
@@ -94,17 +94,18 @@ impl<const N: usize> Slots<N> {
 
     /// Writes the numbers. A process that is killed leaves them; the machine may lose them until the next sync.
     pub(super) fn put(&mut self, numbers: [u64; N]) -> io::Result<()> {
-        self.unsynced = Some(numbers);
+        (self.unsynced, self.doubtful) = (Some(numbers), true);
         let content = slot(self.turn + 1, numbers, &self.kind);
         self.file.write_at(&mut [IoSlice::new(&content)], (self.current * SLOT_BYTES) as u64)?;
-        self.turn += 1;
+        (self.turn, self.doubtful) = (self.turn + 1, false);
         Ok(())
     }
 
     /// Waits until what was put is on the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let Some(numbers) = self.unsynced else { return Ok(()) };
-        // The system may have dropped what it could not write, and the next sync would say nothing of it.
+        // Half of it may be there. Of what a sync could not write the system may have dropped the rest, and the next sync would say
+        // nothing of it.
         if self.doubtful {
             self.put(numbers)?;
         }
@@ -195,6 +196,25 @@ mod tests {
             machine.restart();
             let numbers = Found::<1>::read(&machine, path, KIND).unwrap().unwrap().numbers;
             assert!(numbers == Some([1]) || numbers == Some([2]), "{seed}: {numbers:?}");
+        }
+    }
+
+    #[test]
+    fn half_a_slot_that_a_full_disk_leaves_is_not_taken_for_written() {
+        for seed in 0..400 {
+            let machine = Machine::new(seed);
+            let (folder, path) = (Path::new("/data"), Path::new("/data/numbers"));
+            machine.make_folder(folder).unwrap();
+            let mut slots = Slots::create(&machine, folder, "numbers", KIND, [0]).unwrap();
+            machine.set_room(seed % 12);
+            assert!(slots.put([1]).is_err());
+            machine.set_room(if seed % 2 == 0 { 0 } else { u64::MAX });
+            assert_eq!(slots.sync().is_ok(), seed % 2 == 1);
+            machine.set_room(u64::MAX);
+            slots.put([2]).unwrap();
+            machine.restart();
+            let numbers = Found::<1>::read(&machine, path, KIND).unwrap().unwrap().numbers;
+            assert!([0, 1, 2].map(|number| Some([number])).contains(&numbers), "{seed}: {numbers:?}");
         }
     }
 
