@@ -97,6 +97,10 @@ const REPORTS_MIB: f64 = 64.0;
 const IDLE_KIB: f64 = 16.0;
 const BUSY_KIB: f64 = 96.0;
 
+/// What it takes more when few are open, and how few that is.
+const AMONG_FEW_KIB: f64 = 64.0;
+const FEW: usize = 256;
+
 /// How many times longer 99 of 100 answers may take.
 const SLOWER: f64 = 5.0;
 
@@ -116,11 +120,11 @@ impl Line {
     /// more than its share.
     fn most_memory(&self) -> f64 {
         let connections = self.connections.min(if self.networks == 1 { 1024 } else { 16_384 });
-        let of_one = match self.way {
-            Way::Silence | Way::Handshake | Way::IdleAfter => IDLE_KIB,
-            _ => BUSY_KIB,
+        let held = match self.way {
+            Way::Silence | Way::Handshake | Way::IdleAfter => connections as f64 * IDLE_KIB,
+            _ => connections as f64 * BUSY_KIB + connections.min(FEW) as f64 * AMONG_FEW_KIB,
         };
-        SERVER_MIB + PENDING_MIB + connections as f64 * of_one / 1024.0
+        SERVER_MIB + PENDING_MIB + held / 1024.0
     }
 
     /// In a minute memory that was given back is not yet used again: the allocator has some of it.

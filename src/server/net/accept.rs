@@ -26,8 +26,18 @@ use super::table::Table;
 use super::tls::Tls;
 use super::{Answers, is_of_one_connection};
 
-/// What is read of a body at once. A connection whose body is on its way holds so much.
-const READ_BYTES: usize = 64 << 10;
+/// How many bytes a connection reads at once. It holds so much while a request is on its way.
+#[derive(Clone, Copy)]
+struct Reads {
+    /// Before a request is there: pipelined requests do not fill the memory while their answers wait.
+    head: usize,
+    body: usize,
+}
+
+const READS: Reads = Reads { head: 16 << 10, body: 64 << 10 };
+
+/// While few connections are open: most requests whole, so that their bodies need not be put together.
+const READS_AMONG_FEW: Reads = Reads { head: 128 << 10, body: 128 << 10 };
 
 /// What is read of the next request by a connection that rests: most heads whole.
 const FIRST_BYTES: usize = 512;
@@ -94,12 +104,13 @@ where
         let stream = refused.take();
         tokio::spawn(async move {
             let Some(stream) = stream else { return };
+            let reads = if place.among_few { READS_AMONG_FEW } else { READS };
             match tls {
-                None => answer(stream, service, activity, draining, max_header_bytes).await,
+                None => answer(stream, service, activity, draining, max_header_bytes, reads).await,
                 Some(tls) => {
                     // A handshake that fails concerns nobody else.
                     if let Ok(stream) = tls.shake_hands(stream).await {
-                        answer(stream, service, activity, draining, max_header_bytes).await;
+                        answer(stream, service, activity, draining, max_header_bytes, reads).await;
                     }
                 }
             }
@@ -125,6 +136,7 @@ async fn answer<T, S>(
     activity: Arc<Activity>,
     draining: watch::Receiver<bool>,
     max_header_bytes: usize,
+    reads: Reads,
 ) where
     T: AsyncRead + AsyncWrite + Unpin,
     S: Answers,
@@ -143,8 +155,8 @@ async fn answer<T, S>(
     // Times are looked after in the table.
     builder.header_read_timeout(None).max_header_size(max_header_bytes.max(8 << 10));
     // One write for the head and a small body is less work than a gathered one.
-    builder.max_buf_size(READ_BYTES.max(2 * max_header_bytes)).writev(false);
-    let new = Watched::new(stream, Arc::clone(&activity));
+    builder.max_buf_size(reads.body.max(2 * max_header_bytes)).writev(false);
+    let new = Watched::new(stream, Arc::clone(&activity), reads.head);
     let Some(mut stream) = rest(new, Bytes::new(), draining.clone()).await else { return };
     loop {
         // Behind a pointer: it is large, and goes while the connection rests.

@@ -145,9 +145,6 @@ impl Activity {
     }
 }
 
-/// What is read at once before a request is there: pipelined requests do not fill the memory while their answers wait.
-const HEAD_BYTES: usize = 16 << 10;
-
 /// A stream whose traffic is noted.
 pub(super) struct Watched<T> {
     stream: T,
@@ -155,11 +152,13 @@ pub(super) struct Watched<T> {
     /// What was read of it before.
     ahead: Bytes,
     head: HeadScan,
+    /// What is read at once before a request is there.
+    head_bytes: usize,
 }
 
 impl<T> Watched<T> {
-    pub(super) fn new(stream: T, activity: Arc<Activity>) -> Self {
-        Self { stream, activity, ahead: Bytes::new(), head: HeadScan::default() }
+    pub(super) fn new(stream: T, activity: Arc<Activity>, head_bytes: usize) -> Self {
+        Self { stream, activity, ahead: Bytes::new(), head: HeadScan::default(), head_bytes }
     }
 
     /// The same stream, with these bytes to be read again.
@@ -176,13 +175,13 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
             into.put_slice(&self.ahead.split_to(count));
             return Poll::Ready(Ok(()));
         }
-        let before = into.filled().len();
+        let (before, head_bytes) = (into.filled().len(), self.head_bytes);
         let has_request = self.activity.is(Phase::Busy);
         if self.activity.is(Phase::Idle) {
             self.head = HeadScan::default();
         }
-        if into.remaining() > HEAD_BYTES && !has_request {
-            let mut part = ReadBuf::new(into.initialize_unfilled_to(HEAD_BYTES));
+        if into.remaining() > head_bytes && !has_request {
+            let mut part = ReadBuf::new(into.initialize_unfilled_to(head_bytes));
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut part))?;
             let count = part.filled().len();
             into.advance(count);

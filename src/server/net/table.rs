@@ -79,10 +79,15 @@ const REST: u64 = 1000;
 /// Milliseconds in which a head comes from whoever is not slow on purpose, or far away.
 const PROMPT_HEAD: u64 = 2000;
 
+/// With no more connections than these, each may hold more.
+const FEW: usize = 256;
+
 /// Takes a connection out of the table when it ends.
 pub(super) struct Place {
     table: Arc<Table>,
     number: u64,
+    /// Whether few were open when it came: never are more than `FEW` open that came so.
+    pub(super) among_few: bool,
 }
 
 impl Table {
@@ -149,7 +154,8 @@ impl Table {
         let number = open.next;
         open.next += 1;
         // Under the lock: the task takes itself out when it ends, which is after it was put in.
-        let task = task(Place { table: Arc::clone(self), number }).abort_handle();
+        let among_few = open.connections.len() < FEW;
+        let task = task(Place { table: Arc::clone(self), number, among_few }).abort_handle();
         open.connections.insert(number, Entry { activity, task, client });
         if let Some(client) = client {
             *open.of_clients.entry(client).or_default() += 1;
