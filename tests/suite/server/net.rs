@@ -86,6 +86,24 @@ fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not()
     assert_eq!(Wire::connect(server.address).get("/healthz").0, 200);
 }
 
+/// Heads that have not come in two seconds give way when all places are taken, long before their time is over.
+#[test]
+fn slow_heads_give_way_when_all_places_are_taken() {
+    let data = tempdir().unwrap();
+    let header_timeout = Duration::from_secs(600);
+    let settings =
+        ServerConfig { max_connections: 3, max_client_connections: Some(3), header_timeout, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    let mut slow: Vec<Wire> = (0..3).map(|_| Wire::connect(server.address)).collect();
+    slow.iter_mut().for_each(|wire| wire.send(b"GET /healthz HT"));
+    let start = Instant::now();
+    while Wire::connect(server.address).try_get("/healthz").is_none_or(|(status, _)| status != 200) {
+        assert!(start.elapsed() < Duration::from_secs(60), "no head gives way");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(is_closed(slow[0].stream()));
+}
+
 /// Devices that send one report each come at once. Who finds no place in the system's queue asks again after a second.
 #[cfg(target_os = "linux")]
 #[test]

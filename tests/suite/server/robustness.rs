@@ -104,6 +104,35 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
     assert_eq!(crowd[0].get("/healthz").0, 200);
 }
 
+/// What a request needed is given back when its connection has been idle for a moment, and used for the next ones: a second crowd
+/// that uploads and stays takes no more than idle connections do. (The allocator keeps what the first one gave back.)
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connection_that_rests_holds_no_buffers() {
+    const CROWD: u64 = 1000;
+    ldp_pca::server::raise_file_limit();
+    let folder = tempdir().unwrap();
+    let server = Installed::start(folder.path());
+    let body = vec![0; 1100 * 35];
+    let mut crowd = Vec::new();
+    let mut resident = [0; 2];
+    for resident in &mut resident {
+        for _ in 0..CROWD {
+            let mut wire = Wire::connect(server.address);
+            let (status, answer) = wire.upload(&task(), &body).unwrap();
+            assert!((400..500).contains(&status), "{status} {answer}");
+            crowd.push(wire);
+        }
+        // Longer than idle connections keep their buffers.
+        thread::sleep(Duration::from_secs(3));
+        *resident = server.resident().unwrap();
+    }
+    let each = resident[1].saturating_sub(resident[0]) / CROWD;
+    println!("{each} KiB each; resident {resident:?} KiB");
+    // 40 when this was written; 166 if nothing were given back.
+    assert!(each <= 80, "{each} KiB for each idle connection");
+}
+
 /// A small disk in memory; gone when dropped.
 #[cfg(target_os = "linux")]
 struct SmallDisk(tempfile::TempDir);
