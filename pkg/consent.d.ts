@@ -31,7 +31,7 @@ export interface ConsentOptions {
   readonly sentences?: ConsentSentences;
   /** How numbers are written, where that differs from the sentences' own locale: `de-CH`, say. */
   readonly locale?: string;
-  /** What visitors know a column as, by its name, which is the default. */
+  /** What visitors know a column as, by its name, in place of the `label` that the task has for it. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 

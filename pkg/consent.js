@@ -18,15 +18,13 @@ export const en = {
 
 export function consent(task, { sentences = en, locale = sentences.locale, labels = {} } = {}) {
   const { detection, digest, featureNames, guarantee, reportBytes } = task;
-  const columns = columnsOf(task)
-    .filter(({ type }) => type !== "ignored")
-    .map(({ name }) => name);
+  const read = columnsOf(task).filter(({ type }) => type !== "ignored");
   // Never less than it is.
   const rounded = { maximumSignificantDigits: 3, roundingMode: "ceil" };
   const percent = (share) => (100 * share).toLocaleString(locale, rounded);
   const values = {
     bytes: reportBytes.toLocaleString(locale),
-    columns: new Intl.ListFormat(locale, { type: "unit" }).format(columns.map((name) => labels[name] ?? name)),
+    columns: new Intl.ListFormat(locale, { type: "unit" }).format(read.map(({ name, label = name }) => labels[name] ?? label)),
     others: percent(detection.falseAlarms),
     found: percent(detection.power),
   };
@@ -39,7 +37,7 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
     text: [said.leaves, said.stays, said.promise, said.scope].join(" "),
     ...said,
     locale,
-    columns,
+    columns: read.map(({ name }) => name),
     features: featureNames,
     reportBytes,
     guarantee,

@@ -25,14 +25,15 @@ export interface Detection {
 
 /** A column as the task's JSON states it. */
 export type Column =
-  | { readonly type: "numeric"; readonly name: string; readonly offset: number; readonly scale: number }
+  | { readonly type: "numeric"; readonly name: string; readonly label?: string; readonly offset: number; readonly scale: number }
   | {
       readonly type: "categorical";
       readonly name: string;
+      readonly label?: string;
       readonly values: readonly string[];
       readonly unseen: "zero" | "other";
     }
-  | { readonly type: "ignored"; readonly name: string };
+  | { readonly type: "ignored"; readonly name: string; readonly label?: string };
 
 /** The columns of a task, as its JSON states them. */
 export interface Schema {

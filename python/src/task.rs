@@ -247,7 +247,7 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
     } else {
         let columns = columns.try_iter().map_err(|_| unusable())?.collect::<PyResult<Vec<_>>>()?;
         if let Ok(names) = columns.iter().map(PyAnyMethods::extract::<String>).collect::<PyResult<Vec<_>>>() {
-            let column = |name| Column { name, kind: ColumnKind::Numeric { offset: 0.0, scale: 1.0 } };
+            let column = |name| Column::new(name, ColumnKind::Numeric { offset: 0.0, scale: 1.0 });
             return Schema::new(names.into_iter().map(column).collect()).map_err(raised);
         }
         [("columns", columns)].into_bound_py_any(py)?

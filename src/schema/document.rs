@@ -6,7 +6,7 @@ use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
 use crate::decimal;
 use crate::json::{self, Read, Reader, write_array, write_text};
 
-const FIELDS: &str = "a column has 'name' and 'type', a numeric one 'offset' and 'scale', a categorical one 'values' and \
+const FIELDS: &str = "a column has 'name', 'type' and maybe 'label', a numeric one 'offset' and 'scale', a categorical one 'values' and \
                       'unseen'";
 
 impl Schema {
@@ -51,11 +51,12 @@ impl Schema {
 
 impl Column {
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut kind, mut name, mut offset, mut scale) = (None, None, None, None);
+        let (mut kind, mut name, mut label, mut offset, mut scale) = (None, None, None, None, None);
         let (mut values, mut unseen) = (None, None);
         reader.object(&mut |reader, field| match field {
             "type" => reader.once(field, &mut kind, Reader::text),
             "name" => reader.once(field, &mut name, Reader::text),
+            "label" => reader.once(field, &mut label, Reader::text),
             "offset" => reader.once(field, &mut offset, Reader::number),
             "scale" => reader.once(field, &mut scale, Reader::number),
             "values" => reader.once(field, &mut values, |reader| {
@@ -98,7 +99,7 @@ impl Column {
             "ignored" => ColumnKind::Ignored,
             other => return Err(reader.unknown_value(other, "a column is 'numeric', 'categorical' or 'ignored'")),
         };
-        Ok(Self { name, kind })
+        Ok(Self { name, label, kind })
     }
 
     fn write(&self, out: &mut String) {
@@ -108,6 +109,10 @@ impl Column {
             ColumnKind::Ignored => "{\"type\":\"ignored\",\"name\":",
         });
         write_text(&self.name, out);
+        if let Some(label) = &self.label {
+            out.push_str(",\"label\":");
+            write_text(label, out);
+        }
         match &self.kind {
             ColumnKind::Numeric { offset, scale } => {
                 out.push_str(",\"offset\":");
@@ -133,17 +138,38 @@ impl Column {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(super) enum ColumnDocument {
-    Numeric { name: String, offset: f64, scale: f64 },
-    Categorical { name: String, values: Vec<String>, unseen: Unseen },
-    Ignored { name: String },
+    Numeric {
+        #[serde(flatten)]
+        titles: Titles,
+        offset: f64,
+        scale: f64,
+    },
+    Categorical {
+        #[serde(flatten)]
+        titles: Titles,
+        values: Vec<String>,
+        unseen: Unseen,
+    },
+    Ignored {
+        #[serde(flatten)]
+        titles: Titles,
+    },
+}
+
+#[derive(Serialize)]
+pub(super) struct Titles {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
 }
 
 impl From<Column> for ColumnDocument {
-    fn from(Column { name, kind }: Column) -> Self {
+    fn from(Column { name, label, kind }: Column) -> Self {
+        let titles = Titles { name, label };
         match kind {
-            ColumnKind::Numeric { offset, scale } => Self::Numeric { name, offset, scale },
-            ColumnKind::Categorical { values, unseen } => Self::Categorical { name, values, unseen },
-            ColumnKind::Ignored => Self::Ignored { name },
+            ColumnKind::Numeric { offset, scale } => Self::Numeric { titles, offset, scale },
+            ColumnKind::Categorical { values, unseen } => Self::Categorical { titles, values, unseen },
+            ColumnKind::Ignored => Self::Ignored { titles },
         }
     }
 }

@@ -14,6 +14,9 @@ pub enum SchemaError {
     /// A column without a name.
     #[error("a column has an empty name: name every column")]
     EmptyName,
+    /// A column with a label in which nothing stands.
+    #[error("the label of column '{0}' is empty: leave it out, or say what people are told that the column is")]
+    EmptyLabel(String),
     /// A column is there twice.
     #[error("column '{0}' is there twice: give every column its own name and value")]
     RepeatedColumn(String),

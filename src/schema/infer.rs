@@ -168,7 +168,7 @@ impl Inference {
                     // A constant column has no range: it stays as it is, less its offset.
                     ColumnKind::Numeric { offset, scale: if scale == 0.0 { 1.0 } else { scale } }
                 };
-                Column { name: column.name, kind }
+                Column::new(column.name, kind)
             })
             .collect::<Vec<_>>();
         let unscalable = |column: &Column| matches!(column.check(), Err(SchemaError::Scaling { .. }));

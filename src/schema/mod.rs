@@ -52,6 +52,8 @@ pub struct Schema {
 pub struct Column {
     /// The column's name; unique. Columns of files without header are called c1, c2, …
     pub name: String,
+    /// What people are told that the column is, where that is more than its name: in a statement of what leaves a device.
+    pub label: Option<String>,
     /// What becomes of its values.
     pub kind: ColumnKind,
 }
@@ -108,13 +110,16 @@ impl Schema {
     /// Checks the columns.
     ///
     /// # Errors
-    /// [`SchemaError`] for repeated names or values, unusable offsets or scales, an undeclared [`OTHER`], and too few or
+    /// [`SchemaError`] for empty names or labels, repeated names or values, unusable offsets or scales, an undeclared [`OTHER`], and too few or
     /// too many features.
     pub fn new(columns: Vec<Column>) -> Result<Self, SchemaError> {
         let mut dimension = 0;
         for column in &columns {
             if column.name.is_empty() {
                 return Err(SchemaError::EmptyName);
+            }
+            if column.label.as_ref().is_some_and(String::is_empty) {
+                return Err(SchemaError::EmptyLabel(column.name.clone()));
             }
             dimension += column.check()?;
         }
@@ -134,11 +139,8 @@ impl Schema {
         if dimension > MAX_DIMENSION {
             return Err(SchemaError::Dimension(dimension));
         }
-        let column = |position| Column {
-            name: positional_name(position),
-            kind: ColumnKind::Numeric { offset: 0.0, scale: 1.0 },
-        };
-        Self::new((0..dimension).map(column).collect())
+        let as_it_is = ColumnKind::Numeric { offset: 0.0, scale: 1.0 };
+        Self::new((0..dimension).map(|position| Column::new(positional_name(position), as_it_is.clone())).collect())
     }
 
     /// The columns, ignored ones included.
@@ -328,6 +330,12 @@ impl Schema {
 }
 
 impl Column {
+    /// A column without a label.
+    #[must_use]
+    pub fn new(name: impl Into<String>, kind: ColumnKind) -> Self {
+        Self { name: name.into(), label: None, kind }
+    }
+
     /// Checks the column and returns its number of features.
     fn check(&self) -> Result<usize, SchemaError> {
         match &self.kind {
@@ -434,12 +442,12 @@ mod tests {
 
     fn schema() -> Schema {
         Schema::new(vec![
-            Column { name: "x".into(), kind: ColumnKind::Numeric { offset: 1.0, scale: 2.0 } },
-            Column {
-                name: "color".into(),
-                kind: ColumnKind::Categorical { values: vec!["red".into(), "blue".into()], unseen: Unseen::Zero },
-            },
-            Column { name: "id".into(), kind: ColumnKind::Ignored },
+            Column::new("x", ColumnKind::Numeric { offset: 1.0, scale: 2.0 }),
+            Column::new(
+                "color",
+                ColumnKind::Categorical { values: vec!["red".into(), "blue".into()], unseen: Unseen::Zero },
+            ),
+            Column::new("id", ColumnKind::Ignored),
         ])
         .unwrap()
     }
@@ -472,9 +480,8 @@ mod tests {
 
     #[test]
     fn numbers_beyond_the_range_saturate() {
-        let schema = |offset, scale| {
-            Schema::new(vec![Column { name: "x".into(), kind: ColumnKind::Numeric { offset, scale } }]).unwrap()
-        };
+        let schema =
+            |offset, scale| Schema::new(vec![Column::new("x", ColumnKind::Numeric { offset, scale })]).unwrap();
         let encode = |offset, scale, value| schema(offset, scale).encode_numbers(&[value]).unwrap()[0];
         assert_eq!(encode(0.0, 1e-100, f64::MAX), f64::MAX);
         assert_eq!(encode(0.0, -1e-100, f64::MAX), -f64::MAX);
@@ -486,7 +493,7 @@ mod tests {
     fn unseen_values_are_zero_or_the_listed_other() {
         let column = |values: &[&str], unseen| {
             let values = values.iter().map(|&value| value.to_owned()).collect();
-            Schema::new(vec![Column { name: "plan".into(), kind: ColumnKind::Categorical { values, unseen } }])
+            Schema::new(vec![Column::new("plan", ColumnKind::Categorical { values, unseen })])
         };
         let error = column(&["free"], Unseen::Other).unwrap_err().to_string();
         assert!(error.contains("'plan'") && error.contains("'other'"), "{error}");
@@ -534,15 +541,19 @@ mod tests {
 
     #[test]
     fn json_is_strict() {
-        let text = schema().to_json();
-        assert_eq!(text, serde_json::to_string(&schema()).unwrap());
-        assert_eq!(Schema::from_json(&text).unwrap(), schema());
+        let labelled = schema().columns.into_iter().map(|column| Column { label: Some("\"π\"".into()), ..column });
+        for schema in [schema(), Schema::new(labelled.collect()).unwrap()] {
+            let text = schema.to_json();
+            assert_eq!(text, serde_json::to_string(&schema).unwrap());
+            assert_eq!(Schema::from_json(&text).unwrap(), schema);
+        }
         for bad in [
             r#"{"columns":[]}"#,
             r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":0}]}"#,
             r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":1,"unit":"m"}]}"#,
             r#"{"columns":[{"name":"a","type":"ignored","scale":1},{"name":"b","type":"numeric","offset":0,"scale":1}]}"#,
             r#"{"columns":[{"name":"","type":"numeric","offset":0,"scale":1}]}"#,
+            r#"{"columns":[{"name":"a","label":"","type":"numeric","offset":0,"scale":1}]}"#,
             r#"{"columns":[{"name":"a","type":"categorical","values":["v","v"],"unseen":"zero"}]}"#,
             r#"{"columns":[{"name":"a","type":"categorical","values":["v"]}]}"#,
             r#"{"columns":[{"name":"a","type":"categorical","values":["v"],"unseen":"error"}]}"#,

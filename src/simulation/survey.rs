@@ -47,9 +47,8 @@ impl LeisureSurvey {
     /// # Errors
     /// None in practice: the columns are constants.
     pub fn schema() -> Result<Schema, SchemaError> {
-        let column =
-            |name: &str| Column { name: name.to_owned(), kind: ColumnKind::Numeric { offset: 0.0, scale: 5.0 } };
-        Schema::new(ACTIVITIES.iter().map(|name| column(name)).collect())
+        let answer = ColumnKind::Numeric { offset: 0.0, scale: 5.0 };
+        Schema::new(ACTIVITIES.iter().map(|name| Column::new(*name, answer.clone())).collect())
     }
 
     /// One person's answers, in the order of the schema; never all zero.

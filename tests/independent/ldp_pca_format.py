@@ -118,31 +118,37 @@ def read_column(value):
     """A column, as a dictionary with its members in the canonical order."""
     kind = type_of(value, "a column", "numeric", "categorical", "ignored")
     if kind == "numeric":
-        take(value, "a numeric column", ("type", "name", "offset", "scale"))
+        take(value, "a numeric column", ("type", "name", "offset", "scale"), ("label",))
         column = {
             "type": kind,
-            "name": text(value["name"], "a name"),
+            **titles(value),
             "offset": number(value["offset"], "an offset"),
             "scale": number(value["scale"], "a scale"),
         }
         demand(abs(column["offset"]) <= 1e100, "an offset of magnitude above 10^100")
         demand(1e-100 <= abs(column["scale"]) <= 1e100, "a scale of magnitude outside 10^-100 to 10^100")
     elif kind == "categorical":
-        take(value, "a categorical column", ("type", "name", "values", "unseen"))
+        take(value, "a categorical column", ("type", "name", "values", "unseen"), ("label",))
         demand(isinstance(value["values"], list), "the values are not an array")
         column = {
             "type": kind,
-            "name": text(value["name"], "a name"),
+            **titles(value),
             "values": [text(item, "a value") for item in value["values"]],
             "unseen": one_of(value["unseen"], "unseen", "zero", "other"),
         }
         demand(len(set(column["values"])) == len(column["values"]), "a repeated value")
         demand(column["unseen"] == "zero" or "other" in column["values"], "no value other")
     else:
-        take(value, "an ignored column", ("type", "name"))
-        column = {"type": kind, "name": text(value["name"], "a name")}
-    demand(column["name"], "an empty name")
+        take(value, "an ignored column", ("type", "name"), ("label",))
+        column = {"type": kind, **titles(value)}
     return column
+
+
+def titles(column):
+    """The name of a column, and its label if it has one."""
+    found = {key: text(column[key], f"a {key}") for key in ("name", "label") if key in column}
+    demand(all(found.values()), "an empty name or label")
+    return found
 
 
 def read_bounding(value):

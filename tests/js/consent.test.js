@@ -70,6 +70,12 @@ test("it speaks German, with its numbers, and knows columns by the labels that v
   assert.match(german.promise, /die 1\u00a0% der Menschen .* höchstens 7,39\u00a0% derer/);
   assert.deepEqual([german.locale, german.agree, german.decline], ["de", "Zustimmen", "Ablehnen"]);
   assert.deepEqual(german.columns, ["height", "plan"]);
+
+  // Those of the task itself, where the page has no others.
+  const known = TASK.schema.columns.map((column) => ({ ...column, label: `your ${column.name}` }));
+  const labelled = Task.parse({ ...TASK, schema: { columns: known } });
+  assert.match(consent(labelled, { labels: { plan: "plan" } }).leaves, /randomized here from: your height, plan\.$/);
+  assert.notEqual(labelled.digest, Task.parse(TASK).digest);
 });
 
 test("every language says all, and an app's own may not say less", () => {

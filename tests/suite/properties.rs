@@ -44,7 +44,7 @@ fn column() -> impl Strategy<Value = Column> {
         }),
         1 => Just(ColumnKind::Ignored),
     ];
-    (text(), kind).prop_map(|(name, kind)| Column { name, kind })
+    (text(), prop::option::of(text()), kind).prop_map(|(name, label, kind)| Column { name, label, kind })
 }
 
 /// Columns with different names mostly, so that most schemas are accepted.
