@@ -26,14 +26,13 @@ function kind(value) {
 /** The JSON text of a task that is given as text or as what `JSON.parse` made of it. */
 export function taskText(json) {
   if (typeof json === "string") return json;
-  if (typeof json !== "object" || json === null) {
-    throw failure("task", `the task is ${kind(json)}: give its JSON text`);
-  }
+  let cause;
   try {
-    return JSON.stringify(json) ?? "";
-  } catch (cause) {
-    throw failure("task", "the task is an object that JSON cannot write: give its JSON text", { cause });
+    if (json && typeof json === "object") return JSON.stringify(json) ?? "";
+  } catch (error) {
+    cause = error;
   }
+  throw failure("task", `the task is ${kind(json)}: give its JSON text`, { cause });
 }
 
 /** The columns of a task, or of its JSON text, which it is as a text. */
@@ -78,7 +77,7 @@ function read(columns, record, refuse) {
       if (typeof value === "number") return value;
       const { name, type } = columns[index];
       if (!missing(value) && type in TYPES) {
-        refuse("type", `position ${index + 1} of the record holds ${kind(value)}: give a number`, name);
+        refuse("type", `position ${index + 1} holds ${kind(value)}: give a number`, name);
       }
       return NaN;
     });
@@ -89,7 +88,7 @@ function read(columns, record, refuse) {
   // Own enumerable properties only: what an object inherits is not part of the record.
   const given = new Map(Object.entries(record));
   if (given.size === 0 && {}.toString.call(record) !== "[object Object]") {
-    const message = "the record has no properties (is it a Map, a FormData or a Promise?): give an object by column name";
+    const message = "the record has no properties (a Map, FormData or Promise?): give an object by column name";
     return refuse("shape", message);
   }
   const copy = columns.map(({ name, type }) => {
@@ -134,5 +133,5 @@ export function recordParts(columns, record) {
 /** The 16 bytes that 32 hexadecimal digits spell. */
 export function idBytes(id) {
   if (/^[\da-f]{32}$/.test(id)) return Uint8Array.from(id.match(/../g), (pair) => parseInt(pair, 16));
-  throw failure("argument", `the id is ${id}: give 32 hexadecimal digits, as the aggregator issued them`);
+  throw failure("argument", `the id is ${id}: give the aggregator's 32 hexadecimal digits`);
 }

@@ -8,9 +8,10 @@ import { failure, LdpPcaError, SubmitError } from "./errors.js";
 import { promising, reportOf } from "./report.js";
 import { absolute, checked, deliver, isFinal, issuedId } from "./submit.js";
 
-/** The longest that a delivery takes in all, and that the storage may take to open, in milliseconds. */
+/** The longest that a delivery takes in all, that it waits for another tab's, and that the storage takes, in milliseconds. */
 const DELIVERY = 60_000;
-const OPENING = 10_000;
+const TURN = 5000;
+const STORAGE = 10_000;
 
 export class PrivacyLedger {
   #name;
@@ -42,9 +43,10 @@ export class PrivacyLedger {
     ledger.#retryOn = flushOnline ? "online" : "flush";
     // What cannot be sent now, or fails in the storage, is still there for the next time.
     const online = () => ledger.flush().then(onFlush, () => {});
-    if (flushOnline) globalThis.addEventListener?.("online", online);
+    const over = new AbortController();
+    if (flushOnline) globalThis.addEventListener?.("online", online, over);
     ledger.#close = () => {
-      globalThis.removeEventListener?.("online", online);
+      over.abort();
       stored?.close();
     };
     return ledger;
@@ -167,8 +169,14 @@ export class PrivacyLedger {
     try {
       entry = await Promise.race([this.#make(entry, true, made), aborted(wait)]);
       const locks = this.persistent && globalThis.navigator?.locks;
-      // One tab at a time sends it, where the browser has locks; without them it is only sent in vain.
-      return await (locks ? locks.request(`${this.#name}/${taskDigest}`, { signal: wait }, send) : send());
+      // One tab at a time sends it. Without its turn, which a page that was left may keep, it is at worst sent in vain.
+      const turn = AbortSignal.timeout(TURN);
+      try {
+        if (locks) return await locks.request(`${this.#name}/${taskDigest}`, { signal: AbortSignal.any([wait, turn]) }, send);
+      } catch (cause) {
+        if (cause !== turn.reason) throw cause;
+      }
+      return await send();
     } catch (cause) {
       const error = cause === late.reason ? failure("network", `nothing was sent within ${deadline} ms`, { cause }) : cause;
       if (error?.code === "spent" || isFinal(error)) return outcome("refused", { error });
@@ -208,7 +216,7 @@ function refusal(refused) {
 }
 
 function spent({ taskDigest, withdrawn }) {
-  const why = withdrawn ? "was withdrawn, and its budget stays spent" : "was sent";
+  const why = withdrawn ? "was withdrawn: its budget stays spent" : "was sent";
   return failure("spent", `this device's one report of task ${taskDigest} ${why}`);
 }
 
@@ -249,17 +257,16 @@ function denied(cause) {
 }
 
 const STORE = "reports";
+const LATE = `it took over ${STORAGE} ms (is another tab busy?)`;
 
 /** What the disk has under a name: `change` as in {@link transactions}, and `close`. */
 function openDatabase(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
-    const late = () => reject(new Error(`no answer within ${OPENING} ms (is a tab of the site busy with it?)`));
-    const timer = setTimeout(late, OPENING);
+    setTimeout(() => reject(LATE), STORAGE);
     request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: "taskDigest" });
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {
-      clearTimeout(timer);
       const database = request.result;
       // Whoever deletes the data, or a later version of this library, is not kept waiting.
       const close = (database.onversionchange = () => database.close());
@@ -268,27 +275,39 @@ function openDatabase(name) {
   });
 }
 
-/** Runs `change(entries, write)` in a transaction: when the promise resolves all of it is on the disk, or nothing. */
+/**
+ * Runs `change(entries, write)` in a transaction: when the promise resolves all of it is on the disk, or nothing. One that is
+ * still open when its page is left is given up, since a page that is kept for the way back would keep the storage, too.
+ */
 function transactions(database) {
-  return (change) =>
-    new Promise((resolve, reject) => {
+  return (change) => {
+    const over = new AbortController();
+    return new Promise((resolve, reject) => {
       const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
       const store = transaction.objectStore(STORE);
+      // Not every browser tells at once of one that has not begun.
+      const abort = (cause) => {
+        transaction.abort();
+        reject(cause);
+      };
+      globalThis.addEventListener?.("pagehide", () => abort(), over);
+      AbortSignal.timeout(STORAGE).addEventListener("abort", () => abort(LATE), over);
       let result;
-      let thrown;
       store.getAll().onsuccess = ({ target }) => {
         try {
           result = change(target.result, store);
         } catch (error) {
-          thrown = error;
-          transaction.abort();
+          abort(error);
         }
       };
       transaction.oncomplete = () => resolve(result);
-      transaction.onabort = () => reject(thrown ?? transaction.error);
-    }).catch((cause) => {
-      throw denied(cause);
-    });
+      transaction.onabort = () => reject(transaction.error);
+    })
+      .catch((cause) => {
+        throw denied(cause);
+      })
+      .finally(() => over.abort());
+  };
 }
 
 /** The same for as long as the page lives. */

@@ -12,7 +12,9 @@ export async function reach(code, url, options, timeout, read) {
   const violation = ({ blockedURI, effectiveDirective }) => {
     forbidden ||= effectiveDirective === "connect-src" && `${address}`.startsWith(blockedURI);
   };
-  globalThis.addEventListener?.("securitypolicyviolation", violation);
+  // A listener ends with the signal of its options.
+  const over = new AbortController();
+  globalThis.addEventListener?.("securitypolicyviolation", violation, over);
   let response;
   try {
     response = await fetch(url, { ...options, signal: signal ? AbortSignal.any([signal, limit]) : limit });
@@ -30,6 +32,6 @@ export async function reach(code, url, options, timeout, read) {
     else if (response) why = cause.message;
     throw failure(code, `no answer from ${address}: ${why}`, { cause, status: response?.status });
   } finally {
-    globalThis.removeEventListener?.("securitypolicyviolation", violation);
+    over.abort();
   }
 }

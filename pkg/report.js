@@ -22,7 +22,7 @@ export class Report {
     const problem = !(bytes instanceof Uint8Array && bytes.length === reportBytes)
       ? `give a Uint8Array of ${reportBytes} bytes`
       : hex(bytes.subarray(0, 13)) !== MAGIC + digest.slice(0, 16)
-        ? `they do not begin as reports of task ${digest} do`
+        ? `they are not of task ${digest}`
         : checksum(bytes) !== RESIDUE && "their checksum does not match";
     if (problem) throw failure("report", `the bytes are not a report of the task: ${problem}`);
     return reportOf(bytes.slice(), digest, guarantee);

@@ -141,18 +141,19 @@ async function post(target, body, { keepalive, signal }, timeout, read) {
 /** The seconds that a Retry-After header asks for, as a number or as a date; or those until the task starts. */
 function seconds(header, starts) {
   const found = /^\d+$/.test(header) ? Number(header) : Math.max(0, (header ? Date.parse(header) : starts * 1000) - Date.now()) / 1000;
-  return Number.isNaN(found) ? undefined : found;
+  return found >= 0 ? found : undefined;
 }
 
 /** Waits so long, or until the signal aborts. */
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
+    const over = new AbortController();
     const done = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
+      over.abort();
       resolve();
     };
     const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener("abort", done);
+    signal?.addEventListener("abort", done, over);
   });
 }

@@ -20,6 +20,8 @@ export interface WorkerOptions {
    * const script = URL.createObjectURL(new Blob([`import "https://cdn.example/ldp-pca/worker-thread.js"`], { type: "text/javascript" }));
    * await init(undefined, { worker: () => new Worker(policy.createScriptURL(script), { type: "module" }) });
    * ```
+   *
+   * (With `worker-src blob: https://cdn.example`.)
    */
   readonly worker?: string | URL | Worker | (() => Worker);
   /** The longest that it may say nothing while an answer is due, in milliseconds; 30,000 by default. Then it is ended. */

@@ -5,7 +5,7 @@
 #   native     compiler, rustfmt, clippy, and nextest, which runs the tests
 #   demo       compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
 #   wasm       the same and a Chromium with its driver
-#   browser    the same and a Firefox
+#   browser    the same and a Firefox, and a WebKit where the system's packages have one
 #   consumers  the same and the bundlers and runtimes that the package is tested in
 #   python     compiler, and what builds and tests the wheel, in an environment of its own
 #   spark      the same and a Java, and an environment for each Spark that is tested
@@ -55,6 +55,7 @@ main() {
     fi
     if $need_firefox; then
         firefox
+        webkit
     fi
     if $need_consumers; then
         run "installing bundlers and runtimes into .tools, where they are missing" node tests/consumers/consumer.js
@@ -208,6 +209,18 @@ firefox() {
         browser_found firefox || fail "no Firefox was found even after installing it" "set FIREFOX_BIN to its executable"
     fi
     ok "browser $(node tests/browser/firefox.js)"
+}
+
+# Tests skip it where there is none.
+webkit() {
+    if ! browser_found webkit && have apt-get; then
+        (install_packages "WebKitGTK's driver" "for visits in WebKit" webkit2gtk-driver xvfb) || true
+    fi
+    if browser_found webkit; then
+        ok "browser $(node tests/browser/webkit.js)"
+    else
+        ok "no WebKit: its visits are skipped"
+    fi
 }
 
 # install_browser "what" VARIABLE package...: Debian's packages, or on a Mac the casks.

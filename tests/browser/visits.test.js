@@ -13,6 +13,7 @@ import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 import { ROOT } from "./pages.js";
 import { serve } from "./serve.js";
+import { findWebKit, launchWebKit } from "./webkit.js";
 
 const LATENCY = 1500;
 const FORM = '<!doctype html><link rel="icon" href="data:,"><title>survey</title><button disabled>I agree</button>';
@@ -26,7 +27,19 @@ const BROWSERS = {
   Chromium: { launch: launchChromium, newProfile: (browser) => browser.newContext(), concurrency: 2 },
   // It loses profiles that are opened while others are closed.
   Firefox: { launch: launchFirefox, newProfile: (browser) => browser.createBrowserContext(), concurrency: 1 },
+  // Not every system has one.
+  WebKit: { launch: launchWebKit, newProfile: (browser) => browser.newContext(), concurrency: 2, skip: missing(findWebKit) },
 };
+
+/** Why something is not found, if it is not. */
+function missing(find) {
+  try {
+    find();
+    return false;
+  } catch (error) {
+    return error.message;
+  }
+}
 
 let aggregator;
 let relay;
@@ -314,6 +327,28 @@ const VISITS = [
     await tabs[0].close();
     return [outcome, 0, await sentLater(visitor)];
   }],
+  ["a page that was left keeps its turn", {}, async (visitor) => {
+    const left = await visitor.open();
+    await left.evaluate(() => void navigator.locks.request(`ldp-pca/${digest}`, () => new Promise(() => {})));
+    return [await visitor.agree(await visitor.open()), 1];
+  }],
+  ["another tab keeps the storage", {}, async (visitor) => {
+    const busy = await visitor.open();
+    await busy.evaluate(() => {
+      indexedDB.open("ldp-pca").onsuccess = ({ target }) => {
+        const store = target.result.transaction("reports", "readwrite").objectStore("reports");
+        const goOn = () => window.enough || (window.kept = store.count()).addEventListener("success", goOn);
+        goOn();
+      };
+    });
+    await until(() => busy.evaluate(() => window.kept !== undefined));
+    const tab = await visitor.open();
+    const outcome = await visitor.agree(tab);
+    await busy.evaluate(() => void (window.enough = true));
+    const again = await visitor.agree(tab);
+    assert.deepEqual([again.status, await visitor.records()], ["accepted", 1]);
+    return [outcome, 0, "\"agree\" again, when it is free: accepted"];
+  }],
   ["three calls at once", {}, async (visitor) => {
     const tab = await visitor.open();
     const outcomes = await tab.evaluate(() => Promise.all([agree(), agree(), agree()]));
@@ -534,8 +569,8 @@ async function never(visitor) {
 
 const table = new Map(VISITS.map(([name]) => [name, {}]));
 
-for (const [name, { launch, newProfile, concurrency }] of Object.entries(BROWSERS)) {
-  describe(name, { concurrency }, () => {
+for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(BROWSERS)) {
+  describe(name, { concurrency, skip }, () => {
     let browser;
     before(async () => (browser = await launch()));
     after(() => browser?.close());

@@ -67,6 +67,30 @@ function workerTests(name, launch) {
     assert.deepEqual(errors, []);
   });
 
+  test("a package on another origin starts its worker through a script of the page's own", async () => {
+    const cdn = await serve(ROOT, {}, "default-src 'self'", { "access-control-allow-origin": "*" });
+    const policy = `default-src 'none'; script-src 'self' ${cdn.url} 'wasm-unsafe-eval'; worker-src blob: ${cdn.url}; connect-src ${cdn.url}; img-src data:`;
+    const site = await serve(ROOT, { "/": EMPTY }, policy);
+    try {
+      const { page } = await openPage(site.url);
+      const found = await page.evaluate(
+        async ([cdn, task, record, limits]) => {
+          const { init, Randomizer, Task } = await import(`${cdn}/pkg/worker.js`);
+          const refused = await init().catch(({ code, message }) => ({ code, message }));
+          // As the typings have it.
+          const script = URL.createObjectURL(new Blob([`import "${cdn}/pkg/worker-thread.js"`], { type: "text/javascript" }));
+          await init(undefined, { worker: () => new Worker(script, { type: "module" }) });
+          const report = await new Randomizer(await Task.parse(task), limits).randomize(record);
+          return { refused: refused?.code, bytes: report.bytes.length };
+        },
+        [cdn.url, TASK, RECORD, LIMITS],
+      );
+      assert.deepEqual(found, { refused: "init", bytes: 35 });
+    } finally {
+      await Promise.all([site, cdn].map((server) => server.close()));
+    }
+  });
+
   test("errors come out of the worker with their class, their code and their message", async () => {
     const { page } = await openPage();
     const found = await page.evaluate(

@@ -1,0 +1,146 @@
+// The one place that knows where a WebKit is and how it is started: WebKitGTK's own browser for tests, over WebDriver, on a
+// display without a screen, since it cannot run headless. Run as a program it prints the driver's path.
+//
+// A driver has one browser, and a browser one profile: each context has its own, with what it stores in memory. Of Playwright's
+// objects those parts are here that visits.test.js uses.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { findExecutable, runAsProgram } from "./executable.js";
+
+/** Paths of the driver and of the display's server; an error with a remedy when one is missing. */
+export function findWebKit() {
+  const find = (title, variable, name) => findExecutable({ title, variable, names: [name], apps: [] });
+  return {
+    driver: find("WebKitGTK driver", "WEBKIT_DRIVER_BIN", "WebKitWebDriver"),
+    display: find("X server without a screen", "XVFB_BIN", "Xvfb"),
+  };
+}
+
+/** Starts the display; the caller closes what is returned. */
+export async function launchWebKit() {
+  const { driver, display } = findWebKit();
+  const server = spawn(display, ["-displayfd", "1", "-nolisten", "tcp"], { stdio: ["ignore", "pipe", "ignore"] });
+  const [number] = await once(createInterface(server.stdout), "line");
+  const environment = { ...process.env, DISPLAY: `:${number}` };
+  return { newContext: () => Context.start(driver, environment), close: () => ended(server) };
+}
+
+class Context {
+  #driver;
+  #session;
+  /** What the driver is asked: one thing after the other, since it has one current window. */
+  #queue = Promise.resolve();
+  #first;
+
+  static async start(program, env) {
+    const context = new Context();
+    const port = await freePort();
+    context.#driver = spawn(program, [`--port=${port}`], { env, stdio: "ignore" });
+    const driver = `http://127.0.0.1:${port}/session`;
+    const asked = { capabilities: { alwaysMatch: { browserName: "MiniBrowser" } } };
+    const { sessionId } = await retried(() => command("POST", driver, asked));
+    context.#session = `${driver}/${sessionId}`;
+    context.#first = await context.ask(undefined, "GET", "window");
+    return context;
+  }
+
+  /** Sends a command for a window, or for none. */
+  ask(window, method, path, body) {
+    const asked = this.#queue.then(async () => {
+      if (window) await command("POST", `${this.#session}/window`, { handle: window });
+      return command(method, `${this.#session}/${path}`, body);
+    });
+    this.#queue = asked.catch(() => {});
+    return asked;
+  }
+
+  async newPage() {
+    // A driver whose last window is closed ends: the one that it began with is never used.
+    const { handle } = await this.ask(this.#first, "POST", "window/new", { type: "window" });
+    return new Page(this, handle);
+  }
+
+  async close() {
+    await command("DELETE", this.#session);
+    await ended(this.#driver);
+  }
+}
+
+class Page {
+  #context;
+  #window;
+  #evaluated = 0;
+
+  constructor(context, window) {
+    this.#context = context;
+    this.#window = window;
+  }
+
+  goto = (url) => this.#ask("POST", "url", { url });
+  reload = () => this.#ask("POST", "refresh", {});
+  goBack = () => this.#ask("POST", "back", {});
+  close = () => this.#ask("DELETE", "window");
+
+  /** Runs the function in the page with an argument, and awaits what it returns. Other windows are not kept waiting. */
+  async evaluate(program, argument = null) {
+    this.#evaluated += 1;
+    const key = `${this.#evaluated}`;
+    const start = `
+      const [key, argument] = arguments;
+      const told = (window.evaluated ??= {});
+      new Promise((resolve) => resolve((${program})(argument))).then((value) => (told[key] = { value }), (error) => (told[key] = { error: String(error) }));`;
+    const look = "return window.evaluated ? window.evaluated[arguments[0]] ?? null : { error: 'the page was left' }";
+    await this.#run(start, key, argument);
+    for (;;) {
+      const told = await this.#run(look, key);
+      if (told?.error) throw new Error(told.error);
+      if (told) return told.value;
+      await sleep(10);
+    }
+  }
+
+  #run = (script, ...args) => this.#ask("POST", "execute/sync", { script, args });
+  #ask = (...command) => this.#context.ask(this.#window, ...command);
+}
+
+async function command(method, url, body) {
+  const answer = await fetch(url, { method, body: body && JSON.stringify(body) });
+  const { value } = await answer.json();
+  if (!answer.ok) throw new Error(`${value.error}: ${value.message}`);
+  return value;
+}
+
+/** A driver takes a moment until it listens. */
+async function retried(ask) {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (attempt === 200 || !(error instanceof TypeError)) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill();
+  await gone;
+}
+
+runAsProgram(import.meta, () => findWebKit().driver);
