@@ -55,6 +55,15 @@ impl Installed {
         serde_json::from_str::<serde_json::Value>(&body).unwrap()["records"].as_u64().unwrap()
     }
 
+    /// Stands still for a moment in the middle of whatever it does.
+    fn pause(&self, moment: Duration) {
+        for (signal, wait) in [("-STOP", moment), ("-CONT", Duration::ZERO)] {
+            let sent = Command::new("kill").arg(signal).arg(self.child.id().to_string()).status();
+            assert!(sent.unwrap().success());
+            thread::sleep(wait);
+        }
+    }
+
     /// Of the process, in KiB; where the system tells it.
     fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
@@ -229,8 +238,8 @@ fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
 /// Connections that reports come in over.
 const WORKERS: usize = 6;
 
-/// Rounds of reports over several connections; each ends with kill -9 at a moment that a fixed seed draws. Before the first one the
-/// server has `filled` reports. Afterwards every report that was acknowledged is there, and none is there twice.
+/// Rounds of reports over several connections; each ends with kill -9 at a moment that a fixed seed draws, every third after the
+/// process stood still. Before the first one the server has `filled` reports. Afterwards every report that was acknowledged is there, and none is there twice.
 fn kill(rounds: u64, filled: usize) {
     let folder = tempdir().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
@@ -272,6 +281,10 @@ fn kill(rounds: u64, filled: usize) {
             }
             begin.wait();
             thread::sleep(wait);
+            if round % 3 == 1 {
+                server.pause(Duration::from_millis(200));
+                thread::sleep(wait / 4);
+            }
             drop(server);
         });
         let (acknowledged, sent) = (acknowledged.into_inner().unwrap().concat(), sent.into_inner().unwrap().concat());
