@@ -178,7 +178,7 @@ export class PrivacyLedger {
       }
       return await send();
     } catch (cause) {
-      const error = cause === late.reason ? failure("network", `nothing was sent within ${deadline} ms`, { cause }) : cause;
+      const error = cause === late.reason ? failure("network", `sending took over ${deadline} ms`, { cause }) : cause;
       if (error?.code === "spent" || isFinal(error)) return outcome("refused", { error });
       if (!(error instanceof SubmitError && entry.bytes)) throw error;
       return outcome("pending", { error, retryAfter: error.retryAfter, retryOn: this.#retryOn });
@@ -285,10 +285,14 @@ function transactions(database) {
     return new Promise((resolve, reject) => {
       const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
       const store = transaction.objectStore(STORE);
-      // Not every browser tells at once of one that has not begun.
       const abort = (cause) => {
-        transaction.abort();
+        // Not every browser tells at once of one that has not begun.
         reject(cause);
+        try {
+          transaction.abort();
+        } catch {
+          // All of it is on its way to the disk.
+        }
       };
       globalThis.addEventListener?.("pagehide", () => abort(), over);
       AbortSignal.timeout(STORAGE).addEventListener("abort", () => abort(LATE), over);
