@@ -110,8 +110,8 @@ impl Schema {
     /// Checks the columns.
     ///
     /// # Errors
-    /// [`SchemaError`] for empty names or labels, repeated names or values, unusable offsets or scales, an undeclared [`OTHER`], and too few or
-    /// too many features.
+    /// [`SchemaError`] for empty names or labels, repeated names or values, unusable offsets or scales, an undeclared
+    /// [`OTHER`], and too few or too many features.
     pub fn new(columns: Vec<Column>) -> Result<Self, SchemaError> {
         let mut dimension = 0;
         for column in &columns {

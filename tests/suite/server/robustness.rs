@@ -114,7 +114,7 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
 }
 
 /// What a request needed is given back when its connection has been idle for a moment, and used for the next ones: a second crowd
-/// that uploads and stays takes no more than idle connections do. (The allocator keeps what the first one gave back.)
+/// that uploads and stays takes much less than with buffers of its own. (The allocator keeps what the first one gave back.)
 #[cfg(target_os = "linux")]
 #[test]
 fn a_connection_that_rests_holds_no_buffers() {
@@ -239,7 +239,8 @@ fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
 const WORKERS: usize = 6;
 
 /// Rounds of reports over several connections; each ends with kill -9 at a moment that a fixed seed draws, every third after the
-/// process stood still. Before the first one the server has `filled` reports. Afterwards every report that was acknowledged is there, and none is there twice.
+/// process stood still. Before the first one the server has `filled` reports. Afterwards every report that was acknowledged is
+/// there, and none is there twice.
 fn kill(rounds: u64, filled: usize) {
     let folder = tempdir().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
