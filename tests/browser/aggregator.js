@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+import { ended } from "./executable.js";
+
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The binary, built if need be. Only cargo knows where. */
@@ -103,10 +105,7 @@ export class Aggregator {
   }
 
   async stop() {
-    if (!this.#process || this.#process.exitCode !== null) return;
-    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
-    this.#process.kill("SIGTERM");
-    await ended;
+    if (this.#process) await ended(this.#process);
   }
 
   async remove() {

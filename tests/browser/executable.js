@@ -1,5 +1,6 @@
-// Where a browser is.
+// Where a browser is, and how a program ends that a test has started.
 
+import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -26,6 +27,14 @@ export function runAsProgram(module, text) {
     console.error(error.message);
     process.exitCode = 1;
   }
+}
+
+/** Ends a process, unless it has ended. */
+export async function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill();
+  await gone;
 }
 
 function isExecutable(path) {

@@ -10,7 +10,7 @@ import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { findExecutable, runAsProgram } from "./executable.js";
+import { ended, findExecutable, runAsProgram } from "./executable.js";
 
 /** Paths of the driver and of the display's server; an error with a remedy when one is missing. */
 export function findWebKit() {
@@ -134,13 +134,6 @@ async function freePort() {
   server.close();
   await once(server, "close");
   return port;
-}
-
-async function ended(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, "exit");
-  child.kill();
-  await gone;
 }
 
 runAsProgram(import.meta, () => findWebKit().driver);
