@@ -1,0 +1,141 @@
+//! The faults of mutants/faults.toml, such as a careless maintainer might make: applied one by one, each must fail a
+//! test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde::Deserialize;
+
+use crate::run::{Runner, Test};
+use crate::tree::{self, Built};
+use crate::{Error, GROUPS, Group, LONGEST_TEST, Options, Places};
+
+#[derive(Deserialize)]
+struct Faults {
+    fault: Vec<Fault>,
+}
+
+#[derive(Clone, Deserialize)]
+pub struct Fault {
+    name: String,
+    file: String,
+    /// What stands right before `old`, where that alone is not unique.
+    #[serde(default)]
+    before: String,
+    old: String,
+    new: String,
+    kind: Kind,
+    /// What would no longer be true.
+    promise: String,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    /// `old` and `new` are expressions of one type.
+    Expression,
+    /// They are statements that bind nothing.
+    Statements,
+    /// Anything else: it takes a build of its own.
+    Text,
+}
+
+impl Fault {
+    fn apply(&self, text: &str, new: &str) -> Result<String, Error> {
+        let place = format!("{}{}", self.before, self.old);
+        match text.matches(&place).count() {
+            1 => Ok(text.replacen(&place, &format!("{}{new}", self.before), 1)),
+            count => Err(format!("{}: {count} places in {} have its text", self.name, self.file).into()),
+        }
+    }
+
+    fn switched(&self, number: usize) -> String {
+        let on = format!("crate::mutant_switch::on({number})");
+        match self.kind {
+            Kind::Expression => format!("(if {on} {{ {} }} else {{ {} }})", self.new, self.old),
+            _ => format!("if {on} {{ {} }} else {{ {} }}", self.new, self.old),
+        }
+    }
+}
+
+pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
+    let places = Places::of(root, "faults")?;
+    let faults: Faults = toml::from_str(&fs::read_to_string(root.join("mutants/faults.toml"))?)?;
+    let mut faults = faults.fault;
+    faults.retain(|fault| options.names.is_empty() || options.names.contains(&fault.name));
+    let found = Mutex::new(BTreeMap::new());
+    for (index, group) in GROUPS.iter().enumerate() {
+        let of_group: Vec<Fault> = faults.iter().filter(|fault| Group::of(&fault.file) == index).cloned().collect();
+        if of_group.is_empty() {
+            continue;
+        }
+        let (alone, switched): (Vec<_>, Vec<_>) = (1..).zip(&of_group).partition(|(_, fault)| fault.kind == Kind::Text);
+        tree::copy(root, &places.tree)?;
+        tree::add_switch(&places.tree, of_group.len() as u32)?;
+        for (number, fault) in &switched {
+            let path = places.tree.join(&fault.file);
+            let text = fs::read_to_string(&path)?;
+            tree::write(&path, fault.apply(&text, &fault.switched(*number))?.as_bytes())?;
+        }
+        let runner = Runner { folder: &places.tree, scratch: &places.scratch, jobs: options.jobs };
+        let tests = built(&places, group, &runner, options)?;
+        runner.for_each(switched.len(), "faults", |index| {
+            let (number, fault) = switched[index];
+            let own = format!("{}::", fault.file.trim_start_matches("src/").trim_end_matches(".rs").replace('/', "::"));
+            let caught = runner.caught_by(number as u32, &tests, own.trim_end_matches("mod::"));
+            found.lock().expect("nothing panics here").insert(fault.name.clone(), caught);
+        });
+        for (_, fault) in &alone {
+            let path = places.tree.join(&fault.file);
+            let before = fs::read_to_string(&path)?;
+            tree::write(&path, fault.apply(&before, &fault.new)?.as_bytes())?;
+            let arguments = [group.arguments, &["--no-run"]].concat();
+            let caught = match tree::cargo(&places.tree, &places.target, "test", &arguments)? {
+                Built::Errors(_) => Some("the compiler".to_owned()),
+                Built::Executables(_) => {
+                    let mut order: Vec<&Test> = tests.iter().collect();
+                    let own = fault.file.trim_start_matches("src/").split(['/', '.']).next().unwrap_or_default();
+                    let weight = |test: &Test| test.seconds + if test.name.starts_with(own) { 0.0 } else { 1.0 };
+                    order.sort_by(|left, right| weight(left).total_cmp(&weight(right)));
+                    runner.first_failure(&order, 0)
+                }
+            };
+            found.lock().expect("nothing panics here").insert(fault.name.clone(), caught);
+            tree::write(&path, before.as_bytes())?;
+        }
+    }
+    let found = found.into_inner().expect("nothing panics here");
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&found)?);
+    } else {
+        for fault in &faults {
+            match &found[&fault.name] {
+                Some(test) => println!("{:44} {test}", fault.name),
+                None => println!("{:44} NOT NOTICED: {}", fault.name, fault.promise.trim()),
+            }
+        }
+        let caught = found.values().filter(|test| test.is_some()).count();
+        println!("{caught} of {} faults are noticed", found.len());
+    }
+    Ok(found.values().all(Option::is_some))
+}
+
+fn built(places: &Places, group: &Group, runner: &Runner<'_>, options: &Options) -> Result<Vec<Test>, Error> {
+    let _ = options;
+    let arguments = [group.arguments, &["--no-run"]].concat();
+    let executables = match tree::cargo(&places.tree, &places.target, "test", &arguments)? {
+        Built::Executables(executables) => executables,
+        Built::Errors(complaints) => {
+            let texts: Vec<&str> = complaints.iter().map(|complaint| complaint.text.as_str()).collect();
+            return Err(texts.join("\n").into());
+        }
+    };
+    let prefixes: Vec<String> = group.tests.iter().map(ToString::to_string).collect();
+    let mut tests = Vec::new();
+    for executable in executables.values() {
+        tests.extend(runner.baseline(executable, &prefixes, LONGEST_TEST)?);
+    }
+    Ok(tests)
+}

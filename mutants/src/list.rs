@@ -1,0 +1,95 @@
+//! The mutants that cargo-mutants would make, as it lists them.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::Error;
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Mutant {
+    pub file: String,
+    pub genre: String,
+    /// `file:line:column: change`
+    pub name: String,
+    pub replacement: String,
+    pub span: Span,
+    /// Which of those with the same change in the same line, from 0.
+    #[serde(skip)]
+    pub place_in_line: usize,
+    /// The line it begins in, without indentation.
+    #[serde(skip)]
+    pub line: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Span {
+    pub start: Place,
+    pub end: Place,
+}
+
+/// Lines and columns count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Place {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Mutant {
+    /// The name without its place, which every change of the file moves.
+    pub fn change(&self) -> &str {
+        self.name.splitn(4, ':').nth(3).map_or(self.name.as_str(), str::trim)
+    }
+
+    /// What names it as long as its line stays as it is.
+    pub fn key(&self) -> String {
+        format!("{} | {} | {} | {}", self.file, self.line, self.change(), self.place_in_line)
+    }
+
+    /// The part of the crate that it is counted with.
+    pub fn module(&self) -> String {
+        let path = self.file.trim_start_matches("src/").trim_end_matches(".rs");
+        let parts: Vec<&str> = path.split('/').collect();
+        let length = if parts[0] == "server" { 3.min(parts.len() - 1) } else { 1 };
+        parts[..length.max(1)].join("/")
+    }
+
+    /// The path of its module in the names of tests.
+    pub fn test_prefix(&self) -> String {
+        let path = self.file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+        format!("{}::", path.replace('/', "::"))
+    }
+}
+
+/// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any) and in what `diff` changes.
+pub fn list(root: &Path, files: &[String], diff: Option<&Path>) -> Result<Vec<Mutant>, Error> {
+    let mut command = Command::new("cargo");
+    command.current_dir(root).args(["mutants", "--list", "--json"]);
+    if let Some(diff) = diff {
+        command.arg("--in-diff").arg(diff);
+    }
+    let output = command.output().map_err(|error| format!("cargo mutants: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo mutants --list: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    if output.stdout.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Vec::new());
+    }
+    let mut mutants: Vec<Mutant> = serde_json::from_slice(&output.stdout)?;
+    // Its own option would add to what the configuration names.
+    mutants.retain(|mutant| files.is_empty() || files.iter().any(|file| mutant.file.starts_with(file.as_str())));
+    let mut texts = std::collections::HashMap::new();
+    let mut seen = std::collections::HashMap::new();
+    for mutant in &mut mutants {
+        if !texts.contains_key(&mutant.file) {
+            texts.insert(mutant.file.clone(), std::fs::read_to_string(root.join(&mutant.file))?);
+        }
+        let line = texts[&mutant.file].lines().nth(mutant.span.start.line - 1).unwrap_or_default();
+        mutant.line = line.trim().to_owned();
+        let same = seen.entry((mutant.file.clone(), mutant.span.start.line, mutant.change().to_owned())).or_insert(0);
+        mutant.place_in_line = *same;
+        *same += 1;
+    }
+    Ok(mutants)
+}
