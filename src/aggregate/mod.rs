@@ -103,19 +103,29 @@ impl Aggregate {
         reports: &[Report],
         threads: NonZeroUsize,
     ) -> Result<(), AggregateError> {
+        self.accumulate_shared(task, reports, threads, Sharing::USUAL)
+    }
+
+    fn accumulate_shared(
+        &mut self,
+        task: &Task,
+        reports: &[Report],
+        threads: NonZeroUsize,
+        sharing: Sharing,
+    ) -> Result<(), AggregateError> {
         self.check_task(task.digest())?;
         if let Some(report) = reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
             return Err(AggregateError::OtherReport(report.id()));
         }
         self.check_records(reports.len() as u64)?;
         let entries = self.folds[0].sums.len();
-        let threads = if reports.len() * entries < WORTH_A_THREAD { NonZeroUsize::MIN } else { threads };
-        if threads == NonZeroUsize::MIN || entries * self.folds.len() > COPIED_ENTRIES {
+        let threads = if reports.len() * entries < sharing.worth_a_thread { NonZeroUsize::MIN } else { threads };
+        if threads == NonZeroUsize::MIN || entries * self.folds.len() > sharing.copied_entries {
             self.add(task, reports, threads);
             return Ok(());
         }
         // More parts than threads, so that one that is held up leaves its share to the others.
-        let parts = reports.chunks(reports.len().div_ceil(4 * threads.get()).max(WORTH_A_THREAD / entries));
+        let parts = reports.chunks(reports.len().div_ceil(4 * threads.get()).max(sharing.worth_a_thread / entries));
         let total = Mutex::new(self);
         parallel::for_each_with(
             parts,
@@ -187,11 +197,18 @@ impl Aggregate {
     }
 }
 
-/// Reports × entries that take much longer than to start a thread.
-const WORTH_A_THREAD: usize = 1 << 21;
+/// From where on threads share the work, and how.
+#[derive(Clone, Copy, Debug)]
+struct Sharing {
+    /// Reports × entries that take much longer than to start a thread.
+    worth_a_thread: usize,
+    /// Entries of a state that each thread may have to itself: adding them up takes little beside the reports.
+    copied_entries: usize,
+}
 
-/// Entries of a state that each thread may have to itself: adding them up takes little beside the reports.
-const COPIED_ENTRIES: usize = 1 << 18;
+impl Sharing {
+    const USUAL: Self = Self { worth_a_thread: 1 << 21, copied_entries: 1 << 18 };
+}
 
 /// The fold a report belongs to, a function of its id alone.
 fn fold_of(id: ReportId, folds: usize) -> usize {
@@ -399,30 +416,24 @@ mod tests {
         }
     }
 
+    /// Each with copies of the state and with rows of one that are shared out, in parts of every size.
     #[test]
     fn any_number_of_threads_gives_the_same_bytes() {
-        let few_entries = tasks();
-        // More entries than a thread may have to itself.
-        let many_entries = [MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 4, cap: 1 }]
-            .map(|mechanism| {
-                Task::new(Schema::numeric(730).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
-            });
-        assert!(triangle(730) > COPIED_ENTRIES);
-        for (task, count) in
-            few_entries.iter().map(|task| (task, WORTH_A_THREAD / 10 + 7)).chain([(&many_entries[0], 9)])
-        {
-            // Copies are no concern of an aggregate, so a few reports make many.
-            let mut rng = ChaCha8Rng::seed_from_u64(9);
-            let record = task.bound((0..task.dimension()).map(|index| (index as f64).sin()).collect()).unwrap();
-            let few: Vec<Report> = (0..9).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
-            let reports: Vec<Report> = few.iter().cycle().take(count).cloned().collect();
-            let mut alone = Aggregate::empty(task);
-            alone.accumulate(task, &reports).unwrap();
-            assert_eq!(alone.records(), count as u64);
-            for threads in [2, 3, 64] {
-                let mut together = Aggregate::empty(task);
-                together.accumulate_with_threads(task, &reports, NonZeroUsize::new(threads).unwrap()).unwrap();
-                assert_eq!(together.to_bytes(), alone.to_bytes(), "{threads} threads");
+        let shared = |worth_a_thread, copied_entries| Sharing { worth_a_thread, copied_entries };
+        for task in tasks() {
+            let all = reports(&task, 700);
+            for count in [0, 1, 2, 7, 97, 700] {
+                let mut alone = Aggregate::empty(&task);
+                alone.accumulate(&task, &all[..count]).unwrap();
+                assert_eq!(alone.records(), count as u64);
+                for sharing in [shared(1, usize::MAX), shared(300, usize::MAX), shared(1, 0), Sharing::USUAL] {
+                    for threads in [2, 3, 64] {
+                        let threads = NonZeroUsize::new(threads).unwrap();
+                        let mut together = Aggregate::empty(&task);
+                        together.accumulate_shared(&task, &all[..count], threads, sharing).unwrap();
+                        assert_eq!(together, alone, "{count} reports, {threads} threads, {sharing:?}");
+                    }
+                }
             }
         }
     }
@@ -439,21 +450,101 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_state_of_the_task_is_refused() {
+    fn what_is_not_a_state_of_the_task_is_refused_by_name() {
         let tasks = tasks();
+        let [expected, found] = [tasks[0].digest(), tasks[1].digest()];
         let mut aggregate = Aggregate::empty(&tasks[0]);
-        assert!(matches!(aggregate.accumulate(&tasks[1], &[]), Err(AggregateError::OtherTask { .. })));
-        assert!(matches!(aggregate.accumulate(&tasks[0], &reports(&tasks[1], 1)), Err(AggregateError::OtherReport(_))));
-        assert!(aggregate.merge(&Aggregate::empty(&tasks[1])).is_err());
-        let bytes = aggregate.to_bytes();
-        assert!(Aggregate::from_bytes(&bytes, &tasks[1]).is_err());
-        for length in 0..bytes.len() {
-            assert!(Aggregate::from_bytes(&bytes[..length], &tasks[0]).is_err(), "{length}");
+        assert_eq!(aggregate.accumulate(&tasks[1], &[]), Err(AggregateError::OtherTask { expected, found }));
+        assert_eq!(aggregate.merge(&Aggregate::empty(&tasks[1])), Err(AggregateError::OtherTask { expected, found }));
+        // The one report of another task is named, and the good ones beside it are not added.
+        let (mut mixed, foreign) = (reports(&tasks[0], 3), reports(&tasks[1], 4).pop().unwrap());
+        mixed.insert(2, foreign.clone());
+        for threads in [1, 2] {
+            let outcome = aggregate.accumulate_with_threads(&tasks[0], &mixed, NonZeroUsize::new(threads).unwrap());
+            assert_eq!(outcome, Err(AggregateError::OtherReport(foreign.id())));
         }
+        assert_eq!(aggregate, Aggregate::empty(&tasks[0]));
+
+        let bytes = aggregate.to_bytes();
+        let found = tasks[0].digest();
+        let read = |bytes: &[u8]| Aggregate::from_bytes(bytes, &tasks[0]).unwrap_err();
+        assert_eq!(
+            Aggregate::from_bytes(&bytes, &tasks[1]),
+            Err(AggregateError::OtherTask { expected: tasks[1].digest(), found })
+        );
+        for length in 0..bytes.len() {
+            let error = AggregateError::Length { expected: bytes.len(), found: length };
+            assert_eq!(read(&bytes[..length]), error, "{length}");
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert_eq!(read(&longer), AggregateError::Length { expected: bytes.len(), found: bytes.len() + 1 });
+        // A header and nothing else, of something else.
+        assert_eq!(read(&[b'x'; HEADER]), AggregateError::Magic);
+        assert_eq!(read(&[b'x'; HEADER - 1]), AggregateError::Length { expected: bytes.len(), found: HEADER - 1 });
         for byte in 0..bytes.len() {
             let mut altered = bytes.clone();
             altered[byte] ^= 0x10;
-            assert!(Aggregate::from_bytes(&altered, &tasks[0]).is_err(), "{byte}");
+            let error = match byte {
+                0..4 => AggregateError::Magic,
+                4 => AggregateError::Version(0x11),
+                5..37 => {
+                    let mut digest = *expected.as_bytes();
+                    digest[byte - 5] ^= 0x10;
+                    AggregateError::OtherTask { expected, found: TaskDigest::new(digest) }
+                }
+                _ => AggregateError::Checksum,
+            };
+            assert_eq!(read(&altered), error, "{byte}");
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_laid_out_as_documented_and_come_in_parts_of_a_few_kilobytes() {
+        // 2485 sums, more than are handed on together.
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
+        let task = Task::new(Schema::numeric(70).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(3).unwrap());
+        let task = task.unwrap();
+        let mut aggregate = Aggregate::empty(&task);
+        let mut expected = [&b"LDPA\x01"[..], task.digest().as_bytes()].concat();
+        for (fold, index) in aggregate.folds.iter_mut().zip(0i64..) {
+            fold.records = 1000 + index.unsigned_abs();
+            expected.extend(fold.records.to_le_bytes());
+            assert_eq!(fold.sums.len(), 2485);
+            for (sum, place) in fold.sums.iter_mut().zip(0..) {
+                *sum = place - 1000 * index;
+                expected.extend(sum.to_le_bytes());
+            }
+        }
+        expected.extend(crc32fast::hash(&expected).to_le_bytes());
+        assert_eq!(aggregate.to_bytes(), expected);
+        let (mut visited, mut longest) = (Vec::new(), 0);
+        let Ok(()) = aggregate.visit_bytes(|part| {
+            visited.extend_from_slice(part);
+            longest = longest.max(part.len());
+            Ok::<(), Infallible>(())
+        });
+        assert_eq!((visited, longest), (expected, 8 * WORDS_AT_ONCE));
+        assert_eq!(Aggregate::from_bytes(&aggregate.to_bytes(), &task), Ok(aggregate));
+    }
+
+    /// CRC-32 of sixteen equal bytes, from another implementation.
+    #[test]
+    fn the_fold_of_a_report_is_the_remainder_of_its_ids_checksum() {
+        for (byte, checksum) in [(0, 0xecbb_4b55), (1, 0x52a0_28b7), (3, 0xf5e7_e932), (5, 0xc75e_adfc_u32)] {
+            let id = ReportId::new([byte; 16]);
+            for folds in [1, 2, 3, 5, 64] {
+                assert_eq!(fold_of(id, folds), checksum as usize % folds, "{byte} {folds}");
+            }
+        }
+        let task = &tasks()[1];
+        let reports = reports(task, 50);
+        let mut aggregate = Aggregate::empty(task);
+        aggregate.accumulate(task, &reports).unwrap();
+        for (index, fold) in aggregate.folds().iter().enumerate() {
+            let own: Vec<Report> = reports.iter().filter(|report| fold_of(report.id(), 3) == index).cloned().collect();
+            let mut alone = Aggregate::empty(task);
+            alone.accumulate(task, &own).unwrap();
+            assert_eq!((fold.records(), fold), (own.len() as u64, &alone.folds()[index]));
         }
     }
 
@@ -467,6 +558,70 @@ mod tests {
         assert_eq!(full.merge(&before), Err(AggregateError::TooMany(2 * MAX_RECORDS)));
         assert_eq!(full.accumulate(task, &reports(task, 1)), Err(AggregateError::TooMany(MAX_RECORDS + 1)));
         assert_eq!(full, before);
+    }
+
+    #[test]
+    fn as_many_reports_as_fit_are_taken_and_not_one_more() {
+        let task = &tasks()[1];
+        let two = reports(task, 2);
+        let mut of_two = Aggregate::empty(task);
+        of_two.accumulate(task, &two).unwrap();
+        let with = |records: [u64; 3]| {
+            let mut aggregate = Aggregate::empty(task);
+            aggregate.folds.iter_mut().zip(records).for_each(|(fold, records)| fold.records = records);
+            aggregate
+        };
+        for (records, fits) in [([MAX_RECORDS - 2, 0, 0], true), ([0, 1, MAX_RECORDS - 2], false)] {
+            let before = with(records);
+            let expected = if fits { Ok(()) } else { Err(AggregateError::TooMany(MAX_RECORDS + 1)) };
+            let (mut added, mut merged) = (before.clone(), before.clone());
+            assert_eq!((added.accumulate(task, &two), merged.merge(&of_two)), (expected.clone(), expected));
+            assert_eq!(added, merged);
+            assert_eq!(added.records(), if fits { MAX_RECORDS } else { MAX_RECORDS - 1 });
+            assert_eq!(added == before, !fits);
+        }
+        let read = |records| Aggregate::from_bytes(&with(records).to_bytes(), task).map(|read| read.records());
+        assert_eq!(read([MAX_RECORDS - 3, 1, 2]), Ok(MAX_RECORDS));
+        assert_eq!(read([MAX_RECORDS - 3, 2, 2]), Err(AggregateError::NotASum));
+        assert_eq!(read([u64::MAX - 1, 1, 1]), Err(AggregateError::NotASum), "it is 1 in 64 bits");
+    }
+
+    /// The most reports, each with the largest entries there are, in one fold or shared by several.
+    #[test]
+    fn no_sum_of_the_most_reports_leaves_its_integers() {
+        use crate::covariance::Covariance;
+        let dense = |epsilon, delta| MechanismSpec::Gaussian {
+            epsilon: Epsilon::new(epsilon).unwrap(),
+            delta: Delta::new(delta).unwrap(),
+            calibration: Calibration::Analytic,
+        };
+        let wide = [dense(0.001, 1e-6), dense(8.0, 0.1)].map(|mechanism| {
+            Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
+        });
+        for task in tasks().into_iter().chain(wide) {
+            let largest = i64::from(task.mechanism().largest_entry());
+            for sign in [1, -1] {
+                let full = |shares: &[u64]| {
+                    let mut aggregate = Aggregate::empty(&task);
+                    for (fold, &records) in aggregate.folds.iter_mut().zip(shares) {
+                        let sum = records.cast_signed().checked_mul(sign * largest).unwrap();
+                        *fold = FoldSum { records, sums: vec![sum; fold.sums.len()] };
+                    }
+                    let read = Aggregate::from_bytes(&aggregate.to_bytes(), &task);
+                    assert_eq!(read.as_ref(), Ok(&aggregate));
+                    let mut merged = Aggregate::empty(&task);
+                    merged.merge(&aggregate).unwrap();
+                    assert_eq!(merged, aggregate);
+                    Covariance::estimate(&aggregate, &task).unwrap()
+                };
+                let whole = full(&[MAX_RECORDS]);
+                assert!(whole.matrix().iter().all(|entry| entry.is_finite()));
+                if task.folds().count() > 1 {
+                    assert_eq!(full(&[MAX_RECORDS - 1, 1]), whole);
+                    assert_eq!(full(&[MAX_RECORDS / 2; 2]), whole);
+                }
+            }
+        }
     }
 
     /// A checksum is no signature: whoever writes the file writes that too.

@@ -112,6 +112,37 @@ mod tests {
         }
     }
 
+    /// Ids that differ in one bit, wherever it is, and many that share either half.
+    #[test]
+    fn ids_are_told_apart_by_every_bit_in_sets_of_every_size() {
+        let base = 0x5a01_f0c3_9966_1234_8765_0f3c_a55a_00ffu128;
+        let bits = (0..128).map(|bit| base ^ 1 << bit);
+        let halves = (1..2000).flat_map(|number| [base ^ number << 9, base ^ number << 73]);
+        let ids: Vec<u128> = core::iter::once(base).chain(bits).chain(halves).collect();
+        let ids: std::collections::BTreeSet<u128> = ids.into_iter().collect();
+        let digest = crate::task::TaskDigest::new([0; 32]);
+        let report = |id: &u128| Report::from_parts(digest, ReportId::new(id.to_be_bytes()), vec![]);
+        let all: Vec<Report> = ids.iter().map(report).collect();
+        assert!(all.len() > 4000);
+        for threads in [1, 2, 3, 300] {
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let (mut at_once, mut one_by_one) = (SeenIds::new(threads), SeenIds::new(threads));
+            let mut delivered = all.clone();
+            at_once.retain_new(&mut delivered);
+            assert_eq!((delivered.len(), at_once.len()), (all.len(), all.len()), "{threads} threads");
+            // To start threads for each takes long.
+            for (count, report) in all.iter().take(if threads.get() == 1 { all.len() } else { 20 }).enumerate() {
+                let mut twice = vec![report.clone(), report.clone()];
+                one_by_one.retain_new(&mut twice);
+                assert_eq!((twice.len(), one_by_one.len()), (1, count + 1));
+            }
+            at_once.forget(all[77].id());
+            let mut again = all.clone();
+            at_once.retain_new(&mut again);
+            assert_eq!(again, all[77..78], "{threads} threads");
+        }
+    }
+
     #[test]
     fn a_forgotten_report_may_come_again() {
         let all = reports(20);
