@@ -87,8 +87,18 @@ impl Report {
     /// [`from_bytes`](Self::from_bytes) of many on up to `threads` threads: one outcome per row, in their order, in parts.
     #[must_use]
     pub fn many_from_bytes(rows: &[&[u8]], task: &Task, threads: NonZeroUsize) -> Vec<Vec<Result<Self, ReportError>>> {
+        Self::many_in_parts(rows, task, threads, WORTH_A_THREAD)
+    }
+
+    /// Where fewer than `worth_a_thread` bytes have no thread of their own.
+    fn many_in_parts(
+        rows: &[&[u8]],
+        task: &Task,
+        threads: NonZeroUsize,
+        worth_a_thread: usize,
+    ) -> Vec<Vec<Result<Self, ReportError>>> {
         let most = rows.len().div_ceil(threads.get());
-        let per_part = most.max(WORTH_A_THREAD.div_ceil(report_bytes(task)));
+        let per_part = most.max(worth_a_thread.div_ceil(report_bytes(task)));
         let mut parts = vec![vec![]; rows.len().div_ceil(per_part)];
         parallel::for_each(rows.chunks(per_part).zip(&mut parts), threads, |(rows, part)| {
             *part = rows.iter().map(|row| Self::from_bytes(row, task)).collect();
@@ -178,13 +188,38 @@ mod tests {
     }
 
     #[test]
-    fn every_single_altered_bit_is_noticed() {
+    fn the_bytes_are_laid_out_as_documented() {
+        for task in [double_cap(), gaussian()] {
+            let report = report(&task);
+            let bytes = report.to_bytes();
+            assert_eq!(&bytes[..5], b"LDPR\x01");
+            assert_eq!(bytes[5..13], task.digest().as_bytes()[..8]);
+            assert_eq!(bytes[13..29], *report.id().as_bytes());
+            let end = bytes.len() - 4;
+            assert_eq!(bytes[29..end], *report.payload());
+            assert_eq!(bytes[end..], crc32fast::hash(&bytes[..end]).to_le_bytes());
+            assert_eq!(framed_bytes(report.payload().len()), bytes.len());
+        }
+    }
+
+    #[test]
+    fn every_single_altered_bit_is_noticed_for_what_it_is() {
         for task in [double_cap(), gaussian()] {
             let bytes = report(&task).to_bytes();
             for bit in 0..bytes.len() * 8 {
                 let mut altered = bytes.clone();
                 altered[bit / 8] ^= 1 << (bit % 8);
-                assert!(Report::from_bytes(&altered, &task).is_err(), "bit {bit}");
+                let expected = match bit / 8 {
+                    0..4 => ReportError::Magic,
+                    4 => ReportError::Version(1 ^ 1 << (bit % 8)),
+                    5..13 => {
+                        let (expected, found) = (task.digest().to_string(), altered[5..13].iter());
+                        let found = found.map(|byte| format!("{byte:02x}")).collect();
+                        ReportError::OtherTask { expected: expected[..16].to_owned(), found }
+                    }
+                    _ => ReportError::Checksum,
+                };
+                assert_eq!(Report::from_bytes(&altered, &task), Err(expected), "bit {bit}");
             }
         }
     }
@@ -195,8 +230,13 @@ mod tests {
         let bytes = report(&task).to_bytes();
         assert!(matches!(Report::from_bytes(&bytes, &other), Err(ReportError::OtherTask { .. })));
         for length in 0..bytes.len() {
-            assert!(matches!(Report::from_bytes(&bytes[..length], &task), Err(ReportError::Length { .. })), "{length}");
+            let error = ReportError::Length { expected: 35, found: length };
+            assert_eq!(Report::from_bytes(&bytes[..length], &task), Err(error), "{length}");
         }
+        // As much as a report without payload has, and one byte less.
+        assert_eq!(Report::from_bytes(&[b'x'; 33], &task), Err(ReportError::Magic));
+        let shorter = Report::from_bytes(&[b'x'; 32], &task);
+        assert_eq!(shorter, Err(ReportError::Length { expected: 35, found: 32 }));
         let longer = [bytes.as_slice(), &[0]].concat();
         assert_eq!(Report::from_bytes(&longer, &task), Err(ReportError::Length { expected: 35, found: 36 }));
         let mut version = bytes.clone();
@@ -205,28 +245,36 @@ mod tests {
         let mut magic = bytes.clone();
         magic[0] = b'X';
         assert_eq!(Report::from_bytes(&magic, &task), Err(ReportError::Magic));
-        let mut index = bytes[..31].to_vec();
-        index[29..31].copy_from_slice(&64u16.to_le_bytes());
-        let checksum = crc32fast::hash(&index).to_le_bytes();
-        assert!(matches!(Report::from_bytes(&[&index[..], &checksum].concat(), &task), Err(ReportError::Payload(_))));
+        // Only a payload can be wrong under a checksum that is right: the last of 64 candidates is one, the next is none.
+        let with_index = |index: u16| {
+            let content = [&bytes[..29], &index.to_le_bytes()].concat();
+            Report::from_bytes(&[&content[..], &crc32fast::hash(&content).to_le_bytes()].concat(), &task)
+        };
+        assert_eq!(with_index(63).unwrap().payload(), [63, 0]);
+        assert!(matches!(with_index(64), Err(ReportError::Payload(_))));
     }
 
     #[test]
     fn many_rows_give_what_each_gives_in_their_order() {
-        let task = task(MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 });
+        let task = double_cap();
         let record = task.bound(vec![0.1, 0.2, 0.3, 0.4, 0.5]).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let mut rows: Vec<Vec<u8>> =
-            (0..9000).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap().to_bytes()).collect();
-        rows[4321][20] ^= 1;
-        rows[8999].pop();
+            (0..100).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap().to_bytes()).collect();
+        rows[43][20] ^= 1;
+        rows[99].pop();
         let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
         let one_by_one: Vec<_> = rows.iter().map(|row| Report::from_bytes(row, &task)).collect();
-        for threads in [1, 2, 5] {
-            let parts = Report::many_from_bytes(&rows, &task, NonZeroUsize::new(threads).unwrap());
-            assert!(threads == 1 || parts.len() > 1);
-            assert_eq!(parts.concat(), one_by_one, "{threads} threads");
+        // Ten reports are worth a thread, or eleven where a byte more is.
+        for (threads, worth, parts) in [(1, 350, 1), (2, 350, 2), (5, 350, 5), (20, 350, 10), (20, 351, 10), (3, 1, 3)]
+        {
+            let sizes = NonZeroUsize::new(threads).unwrap();
+            let outcome = Report::many_in_parts(&rows, &task, sizes, worth);
+            assert_eq!((outcome.len(), outcome.concat()), (parts, one_by_one.clone()), "{threads} threads, {worth}");
+            assert_eq!(Report::many_from_bytes(&rows, &task, sizes).concat(), one_by_one);
         }
+        let first = |worth| Report::many_in_parts(&rows, &task, NonZeroUsize::new(64).unwrap(), worth)[0].len();
+        assert_eq!([first(350), first(351)], [10, 11]);
         assert!(Report::many_from_bytes(&[], &task, NonZeroUsize::MIN).is_empty());
     }
 }

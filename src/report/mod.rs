@@ -107,3 +107,47 @@ impl<'de> Deserialize<'de> for ReportId {
         Self::from_hex(&text).ok_or_else(|| D::Error::custom("a report id is 32 hexadecimal digits"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIGITS: &str = "00017f80ff0a9bc3d4e5f60718293a4b";
+
+    #[test]
+    fn an_id_is_its_thirty_two_digits_in_every_form() {
+        let bytes = [0, 1, 0x7f, 0x80, 0xff, 0x0a, 0x9b, 0xc3, 0xd4, 0xe5, 0xf6, 7, 0x18, 0x29, 0x3a, 0x4b];
+        let id = ReportId::new(bytes);
+        assert_eq!(ReportId::from_hex(DIGITS), Some(id));
+        assert_eq!(ReportId::from_hex(&DIGITS.to_uppercase()), Some(id));
+        assert_eq!((id.to_string(), id.as_bytes()), (DIGITS.to_owned(), &bytes));
+        assert_eq!(format!("{id:?}"), format!("ReportId({DIGITS})"));
+        let json = format!("\"{DIGITS}\"");
+        assert_eq!(serde_json::to_string(&id).unwrap(), json);
+        assert_eq!(serde_json::from_str::<ReportId>(&json).unwrap(), id);
+    }
+
+    #[test]
+    fn what_has_other_digits_or_not_as_many_is_no_id() {
+        for place in 0..32 {
+            for bad in ["g", "/", ":", "@", "`", " ", "+"] {
+                let mut text = DIGITS.to_owned();
+                text.replace_range(place..=place, bad);
+                assert_eq!(ReportId::from_hex(&text), None, "{text}");
+            }
+        }
+        for text in [&DIGITS[1..], &DIGITS[2..], "", "0", &format!("{DIGITS}0"), &format!("{DIGITS}00")] {
+            assert_eq!(ReportId::from_hex(text), None, "{text}");
+            assert!(serde_json::from_str::<ReportId>(&format!("\"{text}\"")).is_err());
+        }
+    }
+
+    #[test]
+    fn a_report_is_shown_without_its_payload() {
+        let (digest, id) = (TaskDigest::new(core::array::from_fn(|index| index as u8)), ReportId::new([0xab; 16]));
+        let report = Report::from_parts(digest, id, vec![77; 3]);
+        assert_eq!(format!("{report:?}"), format!("Report {{ id: {}, payload: 3 bytes }}", "ab".repeat(16)));
+        assert_eq!((report.task_prefix(), report.id()), ([0, 1, 2, 3, 4, 5, 6, 7], id));
+        assert_eq!(report.payload(), [77; 3]);
+    }
+}
