@@ -479,6 +479,100 @@ mod tests {
         assert_eq!(task().digest().to_string().len(), 64);
     }
 
+    /// By hand, and its SHA-256 by another implementation.
+    #[test]
+    fn the_canonical_json_is_what_is_documented_and_what_is_digested() {
+        let text = concat!(
+            r#"{"version":2,"schema":{"columns":[{"type":"numeric","name":"c1","offset":0.0,"scale":1.0},"#,
+            r#"{"type":"numeric","name":"c2","offset":0.0,"scale":1.0},"#,
+            r#"{"type":"numeric","name":"c3","offset":0.0,"scale":1.0}]},"bounding":{"type":"unit-norm"},"#,
+            r#""mechanism":{"type":"double-cap","epsilon":2.0,"candidates":64,"cap":8},"folds":1}"#
+        );
+        assert_eq!(task().to_json(), text);
+        let digest = "6f5f34536fadc0fa1a4125ee34e633a31517a923973eda616da41030e2e65fff";
+        assert_eq!(task().digest().to_string(), digest);
+        assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
+        assert_eq!(format!("{:?}", task().digest()), format!("TaskDigest({digest})"));
+        let bytes = *task().digest().as_bytes();
+        assert_eq!(task().digest().prefix()[..], bytes[..8]);
+        assert_eq!(task().digest().key()[..], bytes[..16]);
+        assert_eq!(TaskDigest::new(bytes), task().digest());
+    }
+
+    /// Unlike an id, a digest is a name of files and rows: it has one spelling.
+    #[test]
+    fn a_digest_has_one_spelling() {
+        let digits = "00017f80ff0a9bc3d4e5f60718293a4b".repeat(2);
+        assert_eq!(TaskDigest::from_hex(&digits).unwrap().to_string(), digits);
+        for place in 0..64 {
+            for bad in ["g", "/", ":", "@", "`", "A", "F"] {
+                let mut text = digits.clone();
+                text.replace_range(place..=place, bad);
+                assert_eq!(TaskDigest::from_hex(&text), None, "{text}");
+            }
+        }
+        for text in [&digits[1..], &digits[2..], "", &format!("{digits}0"), &format!("{digits}00")] {
+            assert_eq!(TaskDigest::from_hex(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_field_is_needed_once() {
+        let canonical = task().with_centring(Centring::default()).unwrap().to_json();
+        let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&canonical).unwrap();
+        assert_eq!(fields.len(), 6);
+        for (name, value) in &fields {
+            let without =
+                fields.iter().filter(|(other, _)| *other != name).map(|(name, value)| (name.clone(), value.clone()));
+            let without = serde_json::to_string(&without.collect::<serde_json::Map<_, _>>()).unwrap();
+            let twice = format!("{},\"{name}\":{value}}}", &canonical[..canonical.len() - 1]);
+            let null = fields.iter().map(|(other, value)| {
+                (other.clone(), if other == name { serde_json::Value::Null } else { value.clone() })
+            });
+            let null = serde_json::to_string(&null.collect::<serde_json::Map<_, _>>()).unwrap();
+            if name == "centring" {
+                assert_eq!(Task::from_json(&without).unwrap(), task());
+            } else {
+                let error = Task::from_json(&without).unwrap_err();
+                assert!(matches!(&error, TaskError::Json(_)) && error.to_string().contains(name), "{error}");
+            }
+            for bad in [twice, null] {
+                assert!(matches!(Task::from_json(&bad), Err(TaskError::Json(_))), "{bad}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_versions_are_told_apart_before_anything_else_is_read() {
+        for (version, error) in [
+            (0, TaskError::Version(0)),
+            (1, TaskError::Refusing),
+            (3, TaskError::Version(3)),
+            (u32::MAX, TaskError::Version(u32::MAX)),
+        ] {
+            let text = format!(r#"{{"what": ["nobody", {{"knows": null}}], "version": {version}}}"#);
+            assert_eq!(Task::from_json(&text), Err(error));
+        }
+        assert!(matches!(Task::from_json(r#"{"version": 4294967296}"#), Err(TaskError::Json(_))));
+    }
+
+    #[test]
+    fn a_document_is_read_up_to_its_limit() {
+        let mut text = task().to_json();
+        text.push_str(&" ".repeat(MAX_TASK_BYTES - text.len()));
+        assert_eq!(Task::from_json(&text), Ok(task()));
+        text.push(' ');
+        assert_eq!(Task::from_json(&text), Err(TaskError::TooLong(MAX_TASK_BYTES + 1)));
+    }
+
+    #[test]
+    fn there_are_one_to_sixty_four_folds() {
+        assert_eq!([1, 2, 64].map(|count| Folds::new(count).unwrap().count()), [1, 2, 64]);
+        for count in [0, 65, u32::MAX] {
+            assert_eq!(Folds::new(count), Err(TaskError::Folds(count)));
+        }
+    }
+
     #[test]
     fn tasks_that_make_no_sense_are_refused_with_the_value() {
         let canonical = task().to_json();
@@ -500,8 +594,9 @@ mod tests {
             let error = Task::from_json(&canonical.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(expected), "{error} lacks {expected}");
         }
-        assert!(Task::from_json("").is_err());
-        assert!(Task::from_json("[]").is_err());
+        for bad in ["", "[]", "2", "null"] {
+            assert!(matches!(Task::from_json(bad), Err(TaskError::Json(_))), "{bad}");
+        }
     }
 
     #[test]
@@ -590,11 +685,21 @@ mod tests {
 
     #[test]
     fn records_that_do_not_fit_are_refused() {
-        assert!(task().bound(vec![1.0]).is_err());
-        let short = BoundedRecord::new(vec![1.0], Bounding::UnitNorm).unwrap();
-        assert!(task().randomize(&short).is_err());
-        let clipped = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
-        let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped).unwrap();
-        assert!(matches!(task().randomize(&other), Err(RandomizeError::Record(RecordError::OtherBounding { .. }))));
+        let id = ReportId::new([3; 16]);
+        for found in [0, 1, 2, 4] {
+            let error = RecordError::Dimension { expected: 3, found };
+            assert_eq!(task().bound(vec![1.0; found]), Err(error.clone()), "{found}");
+            let Ok(other) = BoundedRecord::new(vec![1.0; found], Bounding::UnitNorm) else { continue };
+            assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error.clone())));
+            assert_eq!(task().randomize_with_id(&other, id), Err(RandomizeError::Record(error)));
+        }
+        let clipped = |radius| Bounding::Clip { radius: Radius::new(radius).unwrap() };
+        let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped(1.0)).unwrap();
+        let error = RecordError::OtherBounding { expected: Bounding::UnitNorm, found: clipped(1.0) };
+        assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
+        // The radius is part of the bounding.
+        let twice = Task::new(task().schema().clone(), clipped(2.0), task().mechanism_spec(), task().folds()).unwrap();
+        let error = RecordError::OtherBounding { expected: clipped(2.0), found: clipped(1.0) };
+        assert_eq!(twice.randomize(&other), Err(RandomizeError::Record(error)));
     }
 }
