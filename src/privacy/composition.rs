@@ -349,7 +349,7 @@ impl Composition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::tests::{delta, epsilon};
+    use crate::privacy::tests::{Case, composition_cases, delta, epsilon};
 
     fn composition(parts: &[(PrivacyLoss, u64)]) -> Composition {
         let mut composition = Composition::default();
@@ -427,12 +427,166 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 1e-8, "{found} {expected}");
     }
 
+    /// That `found` is no less than the `truth`, and no more than 1e-8 of it above.
+    fn is_just_above(label: &str, found: f64, truth: f64) {
+        assert!(found >= truth && found <= truth * (1.0 + 1e-8), "{label}: {found} where {truth} is true");
+    }
+
+    fn of_case(case: &Case) -> Composition {
+        composition(&case.parts.iter().map(|part| (part.loss, part.reports)).collect::<Vec<_>>())
+    }
+
+    /// What every method says, and the best of them, against the theorems computed elsewhere.
+    #[test]
+    fn every_method_costs_what_its_theorem_says() {
+        let mut proved = 0;
+        for case in composition_cases() {
+            let (reports, target) = (of_case(&case), Some(delta(case.delta)));
+            for method in Method::ALL {
+                let label = format!("{}, {method}", case.name);
+                let expected = case.methods[&method.to_string()];
+                match (reports.epsilon_by(method, target), expected) {
+                    (Some(found), Some(truth)) => is_just_above(&label, found.value(), truth),
+                    (found, expected) => {
+                        assert!(found.is_none() && expected.is_none(), "{label}: {found:?} {expected:?}")
+                    }
+                }
+                proved += u32::from(expected.is_some());
+            }
+            let truths =
+                Method::ALL.into_iter().filter_map(|method| Some((case.methods[&method.to_string()]?, method)));
+            let (truth, method) = truths.min_by(|left, right| left.0.total_cmp(&right.0)).unwrap();
+            let best = reports.epsilon(target).unwrap();
+            is_just_above(&case.name, best.epsilon.value(), truth);
+            // Where two methods say the same, either is the best.
+            let same = case.methods[&best.method.to_string()].unwrap();
+            assert!(best.method == method || same <= truth * (1.0 + 1e-8), "{}: {}", case.name, best.method);
+            match (case.pure, reports.epsilon(None)) {
+                (Some(truth), Ok(found)) => is_just_above(&case.name, found.epsilon.value(), truth),
+                (expected, found) => assert!(expected.is_none() && found.is_err(), "{}: {found:?}", case.name),
+            }
+        }
+        assert!(proved >= 60, "{proved}");
+    }
+
+    /// Sums that a test can do by hand.
+    #[test]
+    fn reports_cost_the_sum_of_their_epsilons() {
+        for (parts, truth) in [
+            (vec![(0.5, 2)], 1.0),
+            (vec![(0.25, 3)], 0.75),
+            (vec![(2.0, 7)], 14.0),
+            (vec![(0.125, 1 << 40)], (1u64 << 37) as f64),
+            (vec![(0.5, 1), (0.25, 1)], 0.75),
+            (vec![(0.5, 3), (0.25, 2), (4.0, 1)], 6.0),
+        ] {
+            let pure = |epsilon_: f64| PrivacyLoss::Pure { epsilon: epsilon(epsilon_) };
+            let cap = |epsilon_: f64| PrivacyLoss::Cap(Cap::new(epsilon(epsilon_), 64, 8).unwrap());
+            for kind in [&pure as &dyn Fn(f64) -> PrivacyLoss, &cap] {
+                let reports = composition(&parts.iter().map(|&(each, count)| (kind(each), count)).collect::<Vec<_>>());
+                for target in [None, Some(delta(1e-6))] {
+                    let found = reports.epsilon_by(Method::Basic, target).unwrap().value();
+                    is_just_above(&format!("{parts:?}"), found, truth);
+                }
+            }
+        }
+    }
+
+    /// A loss counts as often as it was added, however: at once, one by one, in two goes, or as losses that differ by less
+    /// than anything shows.
+    #[test]
+    fn equal_losses_cost_as_much_however_they_are_added() {
+        let kinds: [fn(f64) -> PrivacyLoss; 4] = [
+            |times| PrivacyLoss::Pure { epsilon: epsilon(0.3 * times) },
+            |times| PrivacyLoss::Cap(Cap::new(epsilon(0.7 * times), 64, 13).unwrap()),
+            |times| PrivacyLoss::Approximate { epsilon: epsilon(0.2 * times), delta: delta(1e-8 * times) },
+            |times| gaussian(0.01 * times, 1e-14),
+        ];
+        for of in kinds {
+            let (loss, other) = (of(1.0), of(1.5));
+            let at_once = composition(&[(loss, 12), (other, 1)]);
+            assert_eq!(at_once, composition(&[(loss, 5), (other, 1), (loss, 7)]));
+            let one_by_one: Vec<_> = (0..12).map(|_| (loss, 1)).chain([(other, 1)]).collect();
+            assert_eq!(at_once, composition(&one_by_one));
+            let different: Vec<_> = (0..12).map(|i| (of(1.0 + f64::from(i) * 1e-14), 1)).chain([(other, 1)]).collect();
+            let different = composition(&different);
+            assert_eq!(different.parts.len(), 13);
+            for method in Method::ALL {
+                let epsilon_of =
+                    |reports: &Composition| reports.epsilon_by(method, Some(delta(1e-6))).map(Epsilon::value);
+                let (left, right) = (epsilon_of(&at_once), epsilon_of(&different));
+                let close = |(left, right): (f64, f64)| (left / right - 1.0).abs() < 1e-9;
+                assert!(left.is_some() == right.is_some() && left.zip(right).is_none_or(close), "{loss:?} {method}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_adding_does_not_matter() {
+        let cases = composition_cases();
+        let parts: Vec<_> = cases.iter().find(|case| case.name == "one of everything").unwrap().parts.iter().collect();
+        let of = |order: [usize; 4]| composition(&order.map(|place| (parts[place].loss, parts[place].reports)));
+        for method in Method::ALL.into_iter().filter(|&method| method != Method::Gaussian) {
+            let epsilon_of = |order| of(order).epsilon_by(method, Some(delta(1e-6))).unwrap().value();
+            let first = epsilon_of([0, 1, 2, 3]);
+            for order in [[3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]] {
+                assert!((epsilon_of(order) / first - 1.0).abs() < 1e-12, "{method} {order:?}");
+            }
+        }
+    }
+
+    /// Four deltas of a quarter are the whole, but for the rounding of sums.
+    #[test]
+    fn the_deltas_of_reports_add_up() {
+        let quarter = 2f64.powi(-22);
+        let reports = composition(&[
+            (PrivacyLoss::Approximate { epsilon: epsilon(0.5), delta: delta(quarter) }, 3),
+            (PrivacyLoss::Approximate { epsilon: epsilon(0.25), delta: delta(quarter) }, 1),
+        ]);
+        let basic = |target: f64| reports.epsilon_by(Method::Basic, Some(delta(target))).map(Epsilon::value);
+        is_just_above("basic", basic(4.0 * quarter * (1.0 + 2.0 * SUM_ERROR)).unwrap(), 1.75);
+        assert_eq!(basic(4.0 * quarter), None);
+        // What they leave of delta is what every other method has.
+        let pure = composition(&[
+            (PrivacyLoss::Pure { epsilon: epsilon(0.5) }, 3),
+            (PrivacyLoss::Pure { epsilon: epsilon(0.25) }, 1),
+        ]);
+        for method in [Method::Advanced, Method::Concentrated, Method::Renyi] {
+            let found = reports.epsilon_by(method, Some(delta(12.0 * quarter))).unwrap().value();
+            is_just_above(
+                &method.to_string(),
+                found,
+                pure.epsilon_by(method, Some(delta(8.0 * quarter))).unwrap().value() * (1.0 - 1e-9),
+            );
+            assert!(reports.epsilon_by(method, Some(delta(4.0 * quarter))).is_none(), "{method}");
+        }
+    }
+
+    /// Each of a million different losses is less than half an ulp of their sum: added up as doubles they are nothing.
+    #[test]
+    fn sums_of_a_million_losses_are_not_below_the_real_ones() {
+        let small = 2f64.powi(-54);
+        let kind = |value: f64| (PrivacyLoss::Pure { epsilon: epsilon(value) }, 1);
+        let losses = (0..1_000_000).map(|i| kind(small * (1.0 - f64::from(i) * 2f64.powi(-40))));
+        let reports = Composition { parts: [kind(1.0)].into_iter().chain(losses).collect() };
+        let naive: f64 = reports.parts.iter().map(|(loss, _)| pure_epsilon_of(loss)).sum();
+        assert_eq!(naive, 1.0);
+        is_just_above("a million", reports.epsilon(None).unwrap().epsilon.value(), 1.0 + 999_999.0 * small);
+    }
+
+    fn pure_epsilon_of(loss: &PrivacyLoss) -> f64 {
+        let PrivacyLoss::Pure { epsilon } = loss else { panic!("{loss:?}") };
+        epsilon.value()
+    }
+
     #[test]
     fn counts_outside_their_range_are_refused() {
         let mut parts = Composition::default();
         let loss = PrivacyLoss::Pure { epsilon: epsilon(1.0) };
         assert!(parts.add(loss, 0).is_err());
-        parts.add(loss, 1 << 53).unwrap();
+        parts.add(loss, (1 << 53) - 1).unwrap();
+        assert!(parts.add(loss, 2).is_err());
+        parts.add(loss, 1).unwrap();
         assert!(parts.add(loss, 1).is_err());
         assert!(parts.add(loss, u64::MAX).is_err());
     }

@@ -163,7 +163,7 @@ mod tests {
     use crate::privacy::calibration::{gaussian_delta, gaussian_epsilon_of_rho};
     use crate::privacy::composition::{Composition, Method, TotalVariation};
     use crate::privacy::renyi::Cap;
-    use crate::privacy::tests::{delta, epsilon};
+    use crate::privacy::tests::{Case, composition_cases, delta, epsilon};
 
     fn budget(e: f64, d: f64) -> Budget {
         Budget { epsilon: epsilon(e), delta: Some(delta(d)) }
@@ -442,6 +442,102 @@ mod tests {
         assert!(own(1.2e-7) < 4.0 && own(1.3e-7) == f64::INFINITY);
         // With e^epsilon beyond all doubles and an exact sampler there is nothing to cover.
         assert!(Filter::Renyi.spent(budget(1e3, 1e-6), &[report(gaussian(0.001))]) < 1e3);
+    }
+
+    /// Each report of the case on its own, with the guarantee that is stated for it.
+    fn reports_of(case: &Case) -> Vec<(Guarantee, PrivacyLoss)> {
+        let each = |part: &crate::privacy::tests::Part| {
+            let delta = (part.guarantee.delta > 0.0).then(|| delta(part.guarantee.delta));
+            vec![(Guarantee::local(epsilon(part.guarantee.epsilon), delta), part.loss); part.reports as usize]
+        };
+        case.parts.iter().flat_map(each).collect()
+    }
+
+    /// Both filters against the table that JavaScript and Python read, too.
+    #[test]
+    fn what_is_spent_is_what_the_theorems_say() {
+        let mut finite = 0;
+        for case in composition_cases() {
+            let mut reports = reports_of(&case);
+            for _ in 0..2 {
+                let (least, roundings) = (case.sums, 1.0 + reports.len() as f64 * f64::EPSILON);
+                let sums = Filter::Sums.spent(budget(1e3, 0.5), &reports);
+                assert!(sums >= least.epsilon && sums <= least.epsilon * roundings, "{}: {sums}", case.name);
+                let found = Filter::Renyi.spent(case.filter.budget, &reports);
+                match case.filter.spent {
+                    Some(truth) => assert!((found / truth - 1.0).abs() < 1e-12, "{}: {found} {truth}", case.name),
+                    None => assert_eq!(found, f64::INFINITY, "{}", case.name),
+                }
+                finite += u32::from(case.filter.spent.is_some());
+                // In whatever order.
+                reports.reverse();
+            }
+        }
+        assert!(finite >= 20, "{finite}");
+    }
+
+    /// The budget may be spent to its last bit, and no bit more.
+    #[test]
+    fn sums_fit_exactly_and_not_by_one_ulp_less() {
+        let d = 2f64.powi(-20);
+        let reports: Vec<_> = [(0.5, d), (0.25, d), (1.0, 2.0 * d), (0.5, d)]
+            .map(|(e, own)| (Guarantee::local(epsilon(e), Some(delta(own))), gaussian(0.01)))
+            .into();
+        let spent = |d: f64| Filter::Sums.spent(budget(1.0, d), &reports);
+        assert_eq!((spent(5.0 * d), spent((5.0 * d).next_down())), (2.25, f64::INFINITY));
+        for reports in 1..=100 {
+            let pure = vec![report(PrivacyLoss::Pure { epsilon: epsilon(0.125) }); reports];
+            for filter in [Filter::Sums, Filter::Renyi] {
+                // Of so little delta that no divergence is less than the sum.
+                assert_eq!(filter.spent(budget(12.5, 1e-300), &pure), 0.125 * reports as f64);
+            }
+        }
+    }
+
+    /// The most that fits the Renyi filter, found by bisection, is what the formula of the one order says; the next double is
+    /// too much.
+    #[test]
+    fn divergences_fit_up_to_the_formula_and_not_by_one_ulp_more() {
+        for (e, d) in [(4.0f64, 1e-6f64), (1.0, 1e-9), (8.0, 1e-3)] {
+            let order = 1.0 + 2.0 * (1.0 / d).ln() / e;
+            let all = e - (1.0 - 1.0 / order).ln() + ((0.875 * d).ln() + order.ln()) / (order - 1.0);
+            for reports in [1, 3] {
+                let fits = |bits: u64| {
+                    let loss = gaussian(f64::from_bits(bits));
+                    Filter::Renyi.spent(budget(e, d), &vec![report(loss); reports]) <= e
+                };
+                let (mut low, mut high) = (1e-12f64.to_bits(), e.to_bits());
+                assert!(fits(low) && !fits(high));
+                while high - low > 1 {
+                    let middle = u64::midpoint(low, high);
+                    (low, high) = if fits(middle) { (middle, high) } else { (low, middle) };
+                }
+                let (most, truth) = (f64::from_bits(low), all / order / reports as f64);
+                assert!(most <= truth && most > truth * (1.0 - 1e-12), "{e} {d} {reports}: {most} {truth}");
+            }
+        }
+    }
+
+    /// An eighth of delta, rounded down, is for deltas of the reports' own and for samplers.
+    #[test]
+    fn beside_the_tail_an_eighth_of_delta_fits_and_not_one_ulp_more() {
+        let d = 2f64.powi(-20);
+        let eighth = (d / 8.0).next_down();
+        let own = |parts: &[f64]| {
+            let loss = |&own: &f64| report(PrivacyLoss::Approximate { epsilon: epsilon(0.1), delta: delta(own) });
+            Filter::Renyi.spent(budget(4.0, d), &parts.iter().map(loss).collect::<Vec<_>>())
+        };
+        assert!(own(&[eighth]) < 4.0 && own(&[d / 16.0, d / 32.0, d / 64.0]) < 4.0);
+        assert_eq!((own(&[d / 8.0]), own(&[d / 16.0, d / 16.0])), (f64::INFINITY, f64::INFINITY));
+        // (1 + e^epsilon) times the total variation.
+        let sampler = |total_variation: f64| {
+            let total_variation = TotalVariation::new(total_variation).unwrap();
+            let loss = PrivacyLoss::Gaussian { rho: Rho::new(0.001).unwrap(), total_variation };
+            Filter::Renyi.spent(budget(4.0, d), &[report(loss)])
+        };
+        let most = d / 8.0 / (1.0 + 4f64.exp());
+        assert!(sampler(most * (1.0 - 1e-12)) < 4.0);
+        assert_eq!(sampler(most * (1.0 + 1e-12)), f64::INFINITY);
     }
 
     #[test]

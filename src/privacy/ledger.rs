@@ -336,7 +336,7 @@ mod tests {
     use super::*;
     use crate::mechanism::{Calibration, MechanismSpec};
     use crate::privacy::Delta;
-    use crate::privacy::tests::epsilon;
+    use crate::privacy::tests::{composition_cases, epsilon};
     use crate::record::Bounding;
     use crate::schema::Schema;
     use crate::task::Folds;
@@ -425,6 +425,89 @@ mod tests {
         // A budget without delta has no room for a report with one.
         assert_eq!(ledger.book(&gaussian(4, 0.1)), Decision::Refuse { remaining: 1.5, needed: f64::INFINITY });
         assert_eq!(ledger, before);
+    }
+
+    /// The table that JavaScript and Python read, too: each of its pure reports is a task of its own.
+    #[test]
+    fn every_report_is_booked_once_and_in_full() {
+        let mut tasks = 0;
+        for case in composition_cases().into_iter().filter(|case| case.pure.is_some()) {
+            let epsilons: Vec<f64> =
+                case.parts.iter().flat_map(|part| vec![part.guarantee.epsilon; part.reports as usize]).collect();
+            let mut ledger = ledger(1e3, None, Filter::Sums);
+            for (place, &each) in epsilons.iter().enumerate() {
+                let (task, before) = (cap(place + 1, each), ledger.spent());
+                let Decision::Grant { remaining, .. } = ledger.book(&task) else { panic!("{}", case.name) };
+                let now = ledger.spent();
+                assert!(now - before >= each * (1.0 - 1e-9) && now - before <= each * (1.0 + 1e-9), "{}", case.name);
+                assert_eq!((remaining, ledger.remaining()), (1e3 - now, 1e3 - now));
+                // Asked again, it costs nothing.
+                assert_eq!(ledger.book(&task), Decision::Spent);
+                assert_eq!((ledger.spent(), ledger.entries().len()), (now, place + 1));
+            }
+            tasks += epsilons.len();
+            let (spent, least) = (ledger.spent(), case.sums.epsilon);
+            let roundings = 1.0 + epsilons.len() as f64 * f64::EPSILON;
+            assert!(spent >= least && spent <= least * roundings, "{}: {spent} {least}", case.name);
+            assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap().spent(), spent);
+        }
+        assert!(tasks > 300, "{tasks}");
+    }
+
+    #[test]
+    fn the_budget_is_spent_to_its_last_bit_and_no_bit_more() {
+        for filter in [Filter::Sums, Filter::Renyi] {
+            let mut ledger = ledger(4.0, None, filter);
+            booked(&mut ledger, &cap(3, 2.5));
+            let before = ledger.clone();
+            let Decision::Refuse { remaining, needed } = ledger.book(&cap(4, 1.5f64.next_up())) else { panic!() };
+            // The sum is rounded up to the next double.
+            assert_eq!((remaining, needed), (1.5, 4f64.next_up() - 2.5));
+            assert_eq!(ledger, before);
+            assert!(matches!(ledger.book(&cap(5, 1.5)), Decision::Grant { remaining: 0.0, .. }));
+            assert!(matches!(ledger.book(&cap(6, 1e-6)), Decision::Refuse { remaining: 0.0, .. }));
+            assert_eq!((ledger.spent(), ledger.remaining(), ledger.entries().len()), (4.0, 0.0, 2));
+        }
+        // One report alone.
+        let (mut whole, mut tight) = (ledger(2.5, None, Filter::Sums), ledger(2.5f64.next_down(), None, Filter::Sums));
+        booked(&mut whole, &cap(3, 2.5));
+        assert!(matches!(tight.book(&cap(3, 2.5)), Decision::Refuse { .. }));
+    }
+
+    #[test]
+    fn deltas_are_spent_to_the_last_bit_and_no_bit_more() {
+        let two = 2.0 * 1e-6f64;
+        for (all, reports) in [(two, 2), (two.next_down(), 1), (1e-6, 1), (1e-6f64.next_down(), 0), (two.next_up(), 2)]
+        {
+            let mut ledger = ledger(100.0, Some(all), Filter::Sums);
+            for features in 1..=3 {
+                let fits = matches!(ledger.book(&gaussian(features, 0.5)), Decision::Grant { .. });
+                assert_eq!(fits, features <= reports, "{all}: {features}");
+            }
+            assert_eq!(ledger.spent(), 0.5 * reports as f64);
+        }
+    }
+
+    /// What a booked task took stays taken, whether its report was recorded, lost or never made, and through every document.
+    #[test]
+    fn two_tasks_cost_the_same_whatever_became_of_their_reports() {
+        let (first, second) = (cap(3, 1.25), cap(4, 0.5));
+        for becomes in 0..4 {
+            let mut ledger = ledger(2.0, None, Filter::Sums);
+            for (place, task) in [&first, &second].into_iter().enumerate() {
+                let booking = booked(&mut ledger, task);
+                if becomes >> place & 1 == 1 {
+                    ledger.record(booking, report(task)).unwrap();
+                }
+                ledger = Ledger::from_json(&ledger.to_json()).unwrap();
+            }
+            for task in [&first, &second, &first] {
+                assert!(matches!(ledger.book(task), Decision::Spent | Decision::Resend(_)));
+            }
+            assert_eq!((ledger.spent(), ledger.remaining(), ledger.entries().len()), (1.75, 0.25, 2));
+            assert!(matches!(ledger.book(&cap(5, 0.5)), Decision::Refuse { remaining: 0.25, needed: 0.5 }));
+            assert!(matches!(ledger.book(&cap(5, 0.25)), Decision::Grant { remaining: 0.0, .. }));
+        }
     }
 
     #[test]

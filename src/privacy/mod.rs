@@ -313,6 +313,11 @@ pub enum PrivacyError {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::collections::HashMap;
+    use std::path::Path;
+
+    use super::composition::PrivacyLoss;
+    use super::filter::Budget;
     use super::*;
 
     pub(crate) fn epsilon(value: f64) -> Epsilon {
@@ -321,6 +326,51 @@ pub(crate) mod tests {
 
     pub(crate) fn delta(value: f64) -> Delta {
         Delta::new(value).unwrap()
+    }
+
+    /// A case of `tests/vectors/accounting/composition.json`, which JavaScript and Python read, too.
+    #[derive(Deserialize)]
+    pub(crate) struct Case {
+        pub(crate) name: String,
+        pub(crate) delta: f64,
+        pub(crate) parts: Vec<Part>,
+        /// Epsilon with delta 0.
+        pub(crate) pure: Option<f64>,
+        pub(crate) methods: HashMap<String, Option<f64>>,
+        /// What all guarantees sum up to, rounded up.
+        pub(crate) sums: Stated,
+        pub(crate) filter: Filtered,
+    }
+
+    #[derive(Deserialize)]
+    pub(crate) struct Part {
+        pub(crate) reports: u64,
+        pub(crate) loss: PrivacyLoss,
+        pub(crate) guarantee: Stated,
+    }
+
+    #[derive(Clone, Copy, Deserialize)]
+    pub(crate) struct Stated {
+        pub(crate) epsilon: f64,
+        pub(crate) delta: f64,
+    }
+
+    #[derive(Deserialize)]
+    pub(crate) struct Filtered {
+        pub(crate) budget: Budget,
+        pub(crate) spent: Option<f64>,
+    }
+
+    pub(crate) fn composition_cases() -> Vec<Case> {
+        #[derive(Deserialize)]
+        struct Document {
+            version: u32,
+            cases: Vec<Case>,
+        }
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/accounting/composition.json");
+        let Document { version, cases } = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert!(version == 1 && cases.len() >= 16);
+        cases
     }
 
     #[test]
