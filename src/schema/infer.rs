@@ -241,6 +241,90 @@ mod tests {
         assert_eq!(infer(&rows, range).unwrap().schema.encode_fields(&["2", "a", "0", "1"]).unwrap()[0], 1.0);
     }
 
+    /// The offset and the scale of the first column.
+    fn scaled(numbers: &[&str], scaling: Scaling) -> (f64, f64) {
+        let rows: Vec<[&str; 1]> = numbers.iter().map(|number| [*number]).collect();
+        let rows: Vec<&[&str]> = rows.iter().map(<[&str; 1]>::as_slice).collect();
+        let inferred = infer(&rows, InferenceOptions { scaling, ..Default::default() }).unwrap();
+        let ColumnKind::Numeric { offset, scale } = inferred.schema.columns()[0].kind else { panic!("{inferred:?}") };
+        (offset, scale)
+    }
+
+    /// Of -3, 1, 5 and a missing one: mean 1, mean square about it 32/3.
+    #[test]
+    fn offsets_and_scales_are_those_of_the_numbers_that_are_there() {
+        let numbers = ["-3", "NA", "5", "1"];
+        assert_eq!(scaled(&numbers, Scaling::MaxAbs), (0.0, 5.0));
+        assert_eq!(scaled(&["-7", "5"], Scaling::MaxAbs), (0.0, 7.0));
+        assert_eq!(scaled(&["-7", "-5"], Scaling::MaxAbs), (0.0, 7.0));
+        assert_eq!(scaled(&numbers, Scaling::Range), (-3.0, 8.0));
+        assert_eq!(scaled(&["-7", "-5"], Scaling::Range), (-7.0, 2.0));
+        assert_eq!(scaled(&numbers, Scaling::None), (0.0, 1.0));
+        let (offset, scale) = scaled(&numbers, Scaling::Standard);
+        assert!((offset - 1.0).abs() < 1e-15 && (scale - (32.0f64 / 3.0).sqrt()).abs() < 1e-15, "{offset} {scale}");
+        // No range is no scale.
+        assert_eq!(scaled(&["4", "4"], Scaling::Range), (4.0, 1.0));
+        assert_eq!(scaled(&["4", "4"], Scaling::Standard), (4.0, 1.0));
+        assert_eq!(scaled(&["4", "4"], Scaling::MaxAbs), (0.0, 4.0));
+        // Zero in one record is not zero in all.
+        assert_eq!(scaled(&["0", "2"], Scaling::Range), (0.0, 2.0));
+        assert_eq!(scaled(&["0", "-2"], Scaling::Range), (-2.0, 2.0));
+    }
+
+    #[test]
+    fn a_column_has_as_many_values_as_it_may_and_not_one_more() {
+        let options = |max_values| InferenceOptions { max_values, ..Default::default() };
+        let three: [&[&str]; 4] = [&["a"], &["b"], &["a"], &["c"]];
+        assert_eq!(infer(&three, options(3)).unwrap().schema.feature_names(), ["c1=a", "c1=b", "c1=c"]);
+        assert_eq!(infer(&three, options(2)), Err(SchemaError::TooManyValues { column: 1, limit: 2 }));
+        // Numbers before a text are categories while there are not too many.
+        let late: [&[&str]; 3] = [&["1", "1"], &["1", "2"], &["1", "x"]];
+        assert_eq!(infer(&late, options(3)).unwrap().schema.feature_names(), ["c1", "c2=1", "c2=2", "c2=x"]);
+        assert_eq!(infer(&late, options(2)), Err(SchemaError::TooManyValues { column: 2, limit: 2 }));
+        assert_eq!(infer(&late, options(1)), Err(SchemaError::TextAmongNumbers(2)));
+        // Numbers that stay numbers are not counted, and those of a named column are.
+        let numbers: [&[&str]; 3] = [&["1"], &["2"], &["3"]];
+        assert_eq!(infer(&numbers, options(0)).unwrap().schema.feature_names(), ["c1"]);
+        let named = |max_values| InferenceOptions { categorical: vec!["c1".into()], ..options(max_values) };
+        assert_eq!(infer(&numbers, named(2)), Err(SchemaError::TooManyValues { column: 1, limit: 2 }));
+        assert_eq!(infer(&numbers, named(3)).unwrap().schema.dimension(), 3);
+        assert_eq!(InferenceOptions::default().max_values, 256);
+    }
+
+    #[test]
+    fn the_value_for_all_others_is_listed_once_and_only_where_it_counts() {
+        let rows: [&[&str]; 2] = [&["other", "1"], &["a", "2"]];
+        for (unseen, categorical) in [(Unseen::Zero, vec![]), (Unseen::Other, vec![])] {
+            let inferred = infer(&rows, InferenceOptions { unseen, categorical, ..Default::default() }).unwrap();
+            assert_eq!(inferred.schema.feature_names(), ["c1=a", "c1=other", "c2"], "{unseen:?}");
+            let ColumnKind::Categorical { unseen: found, .. } = inferred.schema.columns()[0].kind else { panic!() };
+            assert_eq!(found, unseen);
+        }
+        let plain = infer(&[&["a"]], InferenceOptions::default()).unwrap();
+        assert_eq!(plain.schema.feature_names(), ["c1=a"]);
+    }
+
+    #[test]
+    fn what_cannot_be_scaled_is_told_by_its_place_at_the_limit() {
+        let scale = |number: &str| infer(&[&["1", number]], InferenceOptions::default());
+        for good in ["1e100", "-1e100", "1e-100"] {
+            assert_eq!(scale(good).unwrap().schema.dimension(), 2, "{good}");
+        }
+        for bad in ["1.0000001e100", "-1.0000001e100", "9e-101", "5e-324"] {
+            assert_eq!(scale(bad), Err(SchemaError::Unscalable(2)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ignored_columns_are_not_read_at_all() {
+        let ignore = || vec!["c1".to_owned()];
+        let rows: [&[&str]; 3] = [&["a", "1"], &["b", "2"], &["", "3"]];
+        let inferred =
+            infer(&rows, InferenceOptions { ignore: ignore(), max_values: 0, ..Default::default() }).unwrap();
+        assert_eq!(inferred.schema.columns()[0].kind, ColumnKind::Ignored);
+        assert_eq!((inferred.missing, inferred.always_zero, inferred.rows), (vec![], vec![], 3));
+    }
+
     #[test]
     fn named_columns_are_ignored_or_made_categorical() {
         let options =
@@ -248,7 +332,10 @@ mod tests {
         let inferred = infer(&[&["1", "x"], &["2", "y"]], options).unwrap();
         assert_eq!(inferred.schema.feature_names(), ["c1=1", "c1=2"]);
         let unknown = InferenceOptions { ignore: vec!["label".into()], ..Default::default() };
-        assert!(infer(&[&["1"]], unknown).unwrap_err().to_string().contains("label"));
+        let error = SchemaError::NotInSample { name: "label".into(), columns: 1 };
+        assert_eq!(infer(&[&["1"]], unknown), Err(error.clone()));
+        let unknown = InferenceOptions { categorical: vec!["label".into()], ..Default::default() };
+        assert_eq!(infer(&[&["1"]], unknown), Err(error));
     }
 
     #[test]
@@ -269,7 +356,8 @@ mod tests {
         assert!(matches!(infer(&[&["a"], &["b"], &["c"]], few), Err(SchemaError::TooManyValues { .. })));
         let none = Inference::new(&["a".into()], InferenceOptions::default()).unwrap().finish();
         assert_eq!(none, Err(SchemaError::EmptySample));
-        assert!(infer(&[&["1", "2"], &["1"]], InferenceOptions::default()).is_err());
+        let short = infer(&[&["1", "2"], &["1"]], InferenceOptions::default());
+        assert_eq!(short, Err(SchemaError::FieldCount { expected: 2, found: 1 }));
         let twice = Inference::new(&["a", "b", "a"].map(String::from), InferenceOptions::default());
         assert_eq!(twice.unwrap_err(), SchemaError::RepeatedInSample { first: 1, second: 3 });
         let huge: [&[&str]; 2] = [&["1", "7e150"], &["1", "2"]];

@@ -534,9 +534,156 @@ mod tests {
     #[test]
     fn headers_may_be_in_any_order_and_lack_ignored_columns() {
         assert_eq!(schema().match_header(&["color", "x"]).unwrap(), [Some(1), Some(0), None]);
-        assert!(schema().match_header(&["color", "x", "z"]).is_err());
-        assert!(schema().match_header(&["color"]).is_err());
-        assert!(schema().match_header(&["color", "color", "x"]).is_err());
+        assert_eq!(schema().match_header(&["id", "x", "color"]).unwrap(), [Some(1), Some(2), Some(0)]);
+        let refused = |header: &[&str]| schema().match_header(header).unwrap_err();
+        let unknown = |count| SchemaError::UnknownColumns { count, known: "x, color, id".into() };
+        assert_eq!(refused(&["color", "x", "z"]), unknown(1));
+        assert_eq!(refused(&["y", "color", "", "x", "X"]), unknown(3));
+        assert_eq!(refused(&["color"]), SchemaError::MissingColumn("x".into()));
+        assert_eq!(refused(&["id", "x"]), SchemaError::MissingColumn("color".into()));
+        assert_eq!(refused(&["color", "color", "x"]), SchemaError::RepeatedColumn("color".into()));
+        assert_eq!(refused(&["id", "color", "x", "id"]), SchemaError::RepeatedColumn("id".into()), "ignored ones, too");
+    }
+
+    #[test]
+    fn at_most_a_dozen_names_are_listed() {
+        let listing = |count| Schema::numeric(count).unwrap().listing();
+        assert_eq!(listing(1), "c1");
+        assert_eq!(listing(12), "c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12");
+        assert_eq!(listing(13), "c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, …");
+    }
+
+    fn categorical(values: impl Iterator<Item = String>) -> Column {
+        Column::new("k", ColumnKind::Categorical { values: values.collect(), unseen: Unseen::Zero })
+    }
+
+    #[test]
+    fn there_is_at_least_one_feature_and_at_most_the_limit() {
+        assert_eq!(Schema::numeric(0), Err(SchemaError::Dimension(0)));
+        assert_eq!(Schema::numeric(MAX_DIMENSION).unwrap().dimension(), MAX_DIMENSION);
+        assert_eq!(Schema::numeric(MAX_DIMENSION + 1), Err(SchemaError::Dimension(MAX_DIMENSION + 1)));
+        assert_eq!(Schema::numeric(usize::MAX), Err(SchemaError::Dimension(usize::MAX)), "and takes no time");
+        let ignored = Column::new("i", ColumnKind::Ignored);
+        assert_eq!(Schema::new(vec![ignored.clone()]), Err(SchemaError::Dimension(0)));
+        assert_eq!(Schema::new(vec![]), Err(SchemaError::Dimension(0)));
+        // The features count, not the columns.
+        let number = Column::new("n", ColumnKind::Numeric { offset: 0.0, scale: 1.0 });
+        let beside = |count: usize| {
+            let values = categorical((0..count).map(|value| value.to_string()));
+            Schema::new(vec![ignored.clone(), number.clone(), values]).map(|schema| schema.dimension())
+        };
+        assert_eq!(beside(0), Ok(1));
+        assert_eq!(beside(MAX_DIMENSION - 1), Ok(MAX_DIMENSION));
+        assert_eq!(beside(MAX_DIMENSION), Err(SchemaError::Dimension(MAX_DIMENSION + 1)));
+    }
+
+    #[test]
+    fn offsets_and_scales_are_taken_up_to_their_limits() {
+        let check = |offset, scale| Column::new("x", ColumnKind::Numeric { offset, scale }).check();
+        for sign in [1.0, -1.0] {
+            for (offset, scale) in [(0.0, 1e100), (1e100, 1e-100), (-1e100, 1.0)] {
+                assert_eq!(check(offset, sign * scale), Ok(1), "{offset} {scale}");
+            }
+            let (above, below) = (1e100f64.next_up(), 1e-100f64.next_down());
+            let bad =
+                [(0.0, above), (0.0, below), (above, 1.0), (0.0, 0.0), (0.0, f64::INFINITY), (f64::INFINITY, 1.0)];
+            for (offset, scale) in bad {
+                let (offset, scale) = (sign * offset, sign * scale);
+                let error = SchemaError::Scaling { column: "x".into(), offset, scale };
+                assert_eq!(check(offset, scale), Err(error));
+            }
+        }
+        for (offset, scale) in [(f64::NAN, 1.0), (0.0, f64::NAN)] {
+            assert!(matches!(check(offset, scale), Err(SchemaError::Scaling { .. })));
+        }
+    }
+
+    #[test]
+    fn columns_that_cannot_be_told_apart_or_read_are_refused_by_name() {
+        let named = |name: &str| Column::new(name, ColumnKind::Numeric { offset: 0.0, scale: 1.0 });
+        let refused = |columns| Schema::new(columns).unwrap_err();
+        assert_eq!(refused(vec![named("a"), named("")]), SchemaError::EmptyName);
+        let labelled = Column { label: Some(String::new()), ..named("b") };
+        assert_eq!(refused(vec![named("a"), labelled]), SchemaError::EmptyLabel("b".into()));
+        let repeated = vec![named("b"), named("a"), Column::new("b", ColumnKind::Ignored)];
+        assert_eq!(refused(repeated), SchemaError::RepeatedColumn("b".into()));
+        let twice = vec![categorical(["v", "w", "v"].map(String::from).into_iter())];
+        assert_eq!(refused(twice), SchemaError::RepeatedValue { column: "k".into(), value: "v".into() });
+        let other = ColumnKind::Categorical { values: vec!["Other".into()], unseen: Unseen::Other };
+        assert_eq!(refused(vec![Column::new("o", other)]), SchemaError::NoOther("o".into()));
+    }
+
+    #[test]
+    fn names_are_found_whatever_the_order_of_the_columns() {
+        let names = ["m", "b", "z", "a", "aa", "Z", "é"];
+        let kind = ColumnKind::Numeric { offset: 0.0, scale: 1.0 };
+        let schema = Schema::new(names.map(|name| Column::new(name, kind.clone())).to_vec()).unwrap();
+        for (place, name) in names.iter().enumerate() {
+            assert_eq!(schema.position(name), Some(place));
+        }
+        for name in ["", "c", "zz", "A", "~"] {
+            assert_eq!(schema.position(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn missing_values_are_counted_where_they_are_read() {
+        let schema = schema();
+        for missing in [Value::Missing, Value::Number(f64::NAN), Value::Number(f64::INFINITY)] {
+            assert_eq!(schema.missing_among(&[missing; 3]), 2, "the third column is ignored");
+            assert_eq!(schema.missing_among(&[missing, Value::Text("red"), missing]), 1);
+        }
+        assert_eq!(schema.missing_among(&[Value::Number(0.0), Value::Text(""), Value::Missing]), 0);
+        assert_eq!(schema.missing_among(&schema.read_fields(&["NA", "blue", ""]).unwrap()), 1);
+    }
+
+    #[test]
+    fn features_are_brought_back_into_the_units_of_their_columns() {
+        let features = schema().encode_fields(&["-3", "red", ""]).unwrap();
+        assert_eq!(features, [-2.0, 1.0, 0.0]);
+        assert_eq!(schema().decode(&features), [-3.0, 1.0, 0.0]);
+        assert_eq!(schema().decode(&[0.5, 0.25, 0.75]), [2.0, 0.25, 0.75]);
+    }
+
+    #[test]
+    fn a_row_of_numbers_names_its_categories_by_their_shortest_decimals() {
+        let codes = ColumnKind::Categorical { values: vec!["1".into(), "-0.5".into()], unseen: Unseen::Zero };
+        let other = ColumnKind::Categorical { values: vec!["other".into(), "7".into()], unseen: Unseen::Other };
+        let columns = vec![Column::new("code", codes), Column::new("o", other), Column::new("i", ColumnKind::Ignored)];
+        let schema = Schema::new(columns).unwrap();
+        assert_eq!(schema.encode_numbers(&[1.0, 7.0, f64::NAN]).unwrap(), [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(schema.encode_numbers(&[-0.5, 8.0, 0.0]).unwrap(), [0.0, 1.0, 1.0, 0.0]);
+        assert_eq!(schema.encode_numbers(&[0.5, f64::INFINITY, 0.0]).unwrap(), [0.0; 4]);
+        let error = SchemaError::FieldCount { expected: 3, found: 2 };
+        assert_eq!(schema.encode_numbers(&[1.0, 7.0]), Err(error.clone()));
+        assert_eq!(schema.encode_values(&[Value::Missing; 2]), Err(error.clone()));
+        assert_eq!(schema.read_fields(&["1", "7"]), Err(error.clone()));
+        assert_eq!(schema.encode_fields(&["1", "7"]), Err(error));
+    }
+
+    #[test]
+    fn types_are_checked_before_values_and_of_read_columns_alone() {
+        let schema = schema();
+        let encode = |values: [Value<'static>; 3]| schema.encode_values(&values);
+        let (number, text) = (Value::Number(5.0), Value::Text("red"));
+        assert_eq!(encode([number, text, text]).unwrap(), [2.0, 1.0, 0.0]);
+        assert_eq!(encode([number, text, number]).unwrap(), [2.0, 1.0, 0.0]);
+        assert_eq!(encode([text, text, text]), Err(SchemaError::NotANumber("x".into())));
+        assert_eq!(encode([Value::Text("5"), text, text]), Err(SchemaError::NotANumber("x".into())));
+        assert_eq!(encode([number, number, text]), Err(SchemaError::NotAText("color".into())));
+        assert_eq!(encode([number, Value::Text(" red "), text]).unwrap(), [2.0, 1.0, 0.0]);
+        assert_eq!(schema.encode_fields(&["5x", "red", ""]), Err(SchemaError::NotANumber("x".into())));
+    }
+
+    #[test]
+    fn what_stands_for_a_missing_value_is_listed() {
+        for name in ["", "na", "NA", "n/a", "#N/A", "<NA>", "NaN", "NULL", "none", "NIL"] {
+            assert!(stands_for_missing(name), "{name}");
+        }
+        for name in [" ", "-", "N", "NAN ", "nulls", "#NA", "0", "nan.", "missing", "inf"] {
+            assert!(!stands_for_missing(name), "{name}");
+        }
+        assert_eq!([positional_name(0), positional_name(9)], ["c1", "c10"]);
     }
 
     #[test]
@@ -561,7 +708,47 @@ mod tests {
             r#"{"columns":[{"name":"a","type":"numeric","offset":1e101,"scale":1}]}"#,
             r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":1}],"extra":1}"#,
         ] {
-            assert!(Schema::from_json(bad).is_err(), "{bad}");
+            assert!(matches!(Schema::from_json(bad), Err(SchemaError::Json(_))), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_column_has_the_fields_of_its_type_and_no_others() {
+        let read = |fields: &str| {
+            Schema::from_json(&format!(
+                r#"{{"columns":[{{"name":"a",{fields}}},{{"name":"b","type":"numeric","offset":0,"scale":1}}]}}"#
+            ))
+        };
+        let (number, values) = (r#""offset":3,"scale":-2"#, r#""values":["v"],"unseen":"zero""#);
+        let numeric = ColumnKind::Numeric { offset: 3.0, scale: -2.0 };
+        let listed = ColumnKind::Categorical { values: vec!["v".into()], unseen: Unseen::Zero };
+        let of = [("numeric", number, numeric), ("categorical", values, listed), ("ignored", "", ColumnKind::Ignored)];
+        for (name, own, kind) in &of {
+            let own = if own.is_empty() { String::new() } else { format!(",{own}") };
+            let good = format!(r#""type":"{name}"{own}"#);
+            assert_eq!(read(&good).unwrap().columns()[0].kind, *kind);
+            for (_, foreign, _) in of.iter().filter(|other| other.0 != *name) {
+                for field in foreign.split(r#",""#).filter(|field| !field.is_empty()) {
+                    let field = field.trim_start_matches('"');
+                    let error = read(&format!(r#"{good},"{field}"#)).unwrap_err().to_string();
+                    assert!(error.contains(field.split('"').next().unwrap()), "{error} lacks {field}");
+                }
+            }
+            // Each of its own is needed.
+            for field in own.split(r#",""#).filter(|field| !field.is_empty()) {
+                let error = read(&good.replacen(&format!(",\"{field}"), "", 1)).unwrap_err().to_string();
+                assert!(error.contains(field.split('"').next().unwrap()), "{error} lacks {field}");
+            }
+        }
+        for (bad, part) in [
+            (r#""type":"text""#, "text"),
+            (number, "type"),
+            (r#""type":"ignored","name":"c""#, "name"),
+            (r#""type":"categorical","values":["v"],"unseen":"Zero""#, "Zero"),
+        ] {
+            let error = read(bad).unwrap_err().to_string();
+            assert!(error.contains(part), "{error} lacks {part}");
+        }
+        assert_eq!(read(r#""type":"ignored","label":"L""#).unwrap().columns()[0].label.as_deref(), Some("L"));
     }
 }
