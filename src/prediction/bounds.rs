@@ -357,6 +357,75 @@ mod tests {
         assert!((0.75..0.85).contains(&at(1000, 100)), "{}", at(1000, 100));
     }
 
+    /// By hand, at d = 8, k = 2, s = 6, eigenvalues 0.4, 0.3 and 0.1, delta 0.01 and 5,000 records: every condition is met just so.
+    #[test]
+    fn rates_are_evaluated_as_printed_up_to_the_ends_of_their_conditions() {
+        let spectrum = Spectrum::new(8, vec![0.4, 0.3, 0.1], 0.04).unwrap();
+        let at = |k: usize, value: f64, s: usize| {
+            published(&spectrum, Rank::new(k).unwrap(), epsilon(value), delta(0.01), Some(5000), Some(0.1), Some(s))
+        };
+        let noise = 0.4 * 0.1 / (0.2 * 0.2);
+        let signal = (0.4f64 / 0.2).powi(2);
+        let (n, log_d, log_delta) = (5000.0 * 0.25, 8f64.ln(), 100f64.ln());
+        let all = at(2, 0.5, 6);
+        for (name, expected) in [
+            ("wang-xu-1", noise * 2.0 * 8.0 / n),
+            ("wang-xu-2", signal * 2.0 * 8.0 * log_delta / n),
+            ("wang-xu-3", noise * 6.0 * (2.0 + log_d) / n),
+            ("wang-xu-4", signal * 36.0 * log_d / n),
+            ("wang-xu-5", signal * 36.0 * log_delta * log_d * (8.0 * 0.4 + 0.2) / 0.25),
+        ] {
+            let found = of(name, &all).unwrap();
+            assert!((found / expected - 1.0).abs() < 1e-9, "{name} {found} {expected}");
+        }
+        // The first two theorems are about one component.
+        assert_eq!(["ppca", "any-central", "mod-sulq"].map(|name| of(name, &all)), [None; 3]);
+        let some = |all: Vec<Published>| {
+            ["wang-xu-1", "wang-xu-2", "wang-xu-3", "wang-xu-4", "wang-xu-5"].map(|name| of(name, &all).is_some())
+        };
+        assert_eq!(some(at(2, 0.5, 8)), [true; 5]);
+        assert_eq!(some(at(2, 0.5, 5)), [true, true, false, true, true], "2k > s - k");
+        assert_eq!(some(at(2, 0.5, 9)), [true, true, false, true, true], "s > d");
+        assert_eq!(some(at(2, 0.5f64.next_up(), 6)), [false, true, false, true, true]);
+        assert_eq!(some(at(2, 1.0f64.next_down(), 6)), [false, true, false, true, true]);
+        assert_eq!(some(at(2, 1.0, 6)), [false, true, false, false, false]);
+        assert_eq!(some(at(1, 0.5, 6)), [false, true, false, true, true], "k < d / 4");
+        assert_eq!(some(at(3, 0.5, 8)), [true, true, false, true, true]);
+        // No gap behind the signals.
+        assert_eq!(some(at(4, 0.5, 8)), [false; 5]);
+        let wide = Spectrum::new(8, vec![0.3; 7], 0.1).unwrap();
+        let of_wide = |k| published(&wide, Rank::new(k).unwrap(), epsilon(0.5), delta(0.01), Some(5000), None, None);
+        assert_eq!(of("wang-xu-1", &of_wide(7)), None, "k > 3 d / 4");
+        let six = Spectrum::new(8, vec![0.3; 6], 0.1).unwrap();
+        let all = published(&six, Rank::new(6).unwrap(), epsilon(0.5), delta(0.01), Some(5000), None, None);
+        assert!((of("wang-xu-1", &all).unwrap() / (0.3 * 0.1 / 0.04 * 48.0 / n) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn theorems_hold_up_to_the_ends_of_their_conditions() {
+        let at = |dimension, first: f64, value: f64, target: f64| {
+            let spectrum = Spectrum::new(dimension, vec![first], 0.0).unwrap();
+            let all =
+                published(&spectrum, Rank::new(1).unwrap(), epsilon(value), delta(0.01), None, Some(target), None);
+            (of("ppca", &all), of("any-central", &all))
+        };
+        // 1 - phi for three features: exp(-2 (ln 8 + ln(1 + e^3))).
+        let complement = (8.0 * (1.0 + 3f64.exp())).powi(-2);
+        let most = complement / 16.0;
+        let least = |target| at(3, 0.5, 0.5, target).1;
+        // Where the root is below one, which it is up to a fifth of the largest target, one takes its place.
+        assert!((least(0.999 * most).unwrap() / 12.0 - 1.0).abs() < 1e-12);
+        assert_eq!(least(1.001 * most), None);
+        let root = (complement / (80.0 * 0.05 * most)).sqrt();
+        assert!(root > 1.5 && (least(0.05 * most).unwrap() / (12.0 * root) - 1.0).abs() < 1e-9);
+        assert_eq!(at(2, 0.5, 0.5, 1e-9).1, None);
+        assert_eq!(at(3, 0.5, 0.5f64.next_up(), 1e-9).1, None);
+        assert_eq!(at(3, 0.5f64.next_up(), 0.5, 1e-9).1, None);
+        assert!(at(3, 0.5f64.next_up(), 0.5, 1e-9).0.is_some());
+        assert!(at(3, 0.5, 0.5, 1.0f64.next_down()).0.is_some());
+        assert_eq!(at(3, 0.5, 0.5, 1.0).0, None);
+    }
+
     /// They are keys and values of public JSON.
     #[test]
     fn statements_say_in_words_what_they_are() {

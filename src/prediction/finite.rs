@@ -119,3 +119,76 @@ fn scrambled(number: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::tests::double_cap_law;
+    use chacha20::ChaCha8Rng;
+    use rand::{RngExt, SeedableRng};
+    use rand_distr::StandardNormal;
+
+    /// Every two entries of a block, and every three, have all combinations of signs equally often: pairs of blocks with
+    /// opposite signs do the rest.
+    #[test]
+    fn the_signs_of_a_small_block_are_balanced() {
+        for size in 1..=FULL_DESIGN {
+            let entries = (size * (size + 1) / 2) as u64;
+            let runs = (entries + 1).next_power_of_two();
+            for entry in 1..=entries {
+                let sum =
+                    |other: u64| (0..runs).map(|run| sign(run, entry, size) * sign(run, other, size)).sum::<f64>();
+                assert_eq!((sum(entry), (0..runs).map(|run| sign(run, entry, size)).sum::<f64>()), (runs as f64, 0.0));
+                assert!((1..entry).all(|other| sum(other) == 0.0), "{size} {entry}");
+            }
+        }
+        // Those of larger ones differ from entry to entry: half of them, and six deviations.
+        for size in [FULL_DESIGN + 1, LARGE] {
+            let entries = (size * (size + 1) / 2) as u64;
+            let ups = (0..PAIRS).flat_map(|run| (1..=entries).map(move |entry| sign(run, entry, size))).sum::<f64>();
+            assert!(ups.abs() < 6.0 * (PAIRS as f64 * entries as f64).sqrt(), "{ups}");
+            assert_eq!(sign(3, 5, size).abs(), 1.0);
+        }
+    }
+
+    /// The cubature beside 3,000 drawn blocks, near the threshold where it is worst. A share of at most one is drawn to 1 % of one.
+    #[test]
+    fn the_mean_over_the_noise_is_that_of_drawn_noise() {
+        let law = double_cap_law(40, 2.0, 3000);
+        for (signals, rank) in [(vec![0.2], 1), (vec![0.4, 0.2], 1), (vec![0.3, 0.25, 0.15], 2)] {
+            let spectrum = Spectrum::new(40, signals.clone(), 0.01).unwrap();
+            let bulk = law.bulk(0.01, 40 - signals.len());
+            let found = captured(&spectrum, rank, &law, &bulk).unwrap();
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            let mut drawn = vec![0.0; signals.len()];
+            for _ in 0..3000 {
+                let mut block = DMatrix::zeros(signals.len(), signals.len());
+                for row in 0..signals.len() {
+                    for column in 0..=row {
+                        let twice = if row == column { 2.0 } else { 1.0 };
+                        let deviation = (twice * law.cross_variance(signals[row], signals[column])).sqrt();
+                        let mean = if row == column { signals[row] } else { 0.0 };
+                        block[(row, column)] = mean + deviation * rng.sample::<f64, _>(StandardNormal);
+                        block[(column, row)] = block[(row, column)];
+                    }
+                }
+                let eigen = symmetric_eigen(&block).unwrap();
+                let shares = shares(eigen.values.as_slice(), 40, rank, &bulk);
+                for (component, sum) in drawn.iter_mut().enumerate() {
+                    let row = eigen.vectors.row(component);
+                    *sum += row.iter().zip(&shares).map(|(entry, share)| entry * entry * share).sum::<f64>() / 3000.0;
+                }
+            }
+            for (found, drawn) in found.iter().zip(&drawn) {
+                assert!((found - drawn).abs() < 0.03, "{signals:?} {rank}: {found} {drawn}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_components_nothing_is_captured() {
+        let law = double_cap_law(40, 2.0, 3000);
+        let flat = Spectrum::new(40, vec![], 0.025).unwrap();
+        assert_eq!(captured(&flat, 2, &law, &law.bulk(0.025, 38)), Ok(vec![]));
+    }
+}

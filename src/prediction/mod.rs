@@ -322,6 +322,56 @@ mod tests {
     }
 
     #[test]
+    fn spectra_are_taken_up_to_their_limits_and_no_further() {
+        // As many signals as leave one direction, each as small as the bulk, in any order.
+        let spectrum = Spectrum::new(3, vec![0.25, 0.5], 0.25).unwrap();
+        assert_eq!((spectrum.dimension(), spectrum.signals(), spectrum.bulk()), (3, &[0.5, 0.25][..], 0.25));
+        assert!(Spectrum::new(1, vec![], 0.0).unwrap().signals().is_empty());
+        let refused = |signals: Vec<f64>, bulk| match Spectrum::new(3, signals, bulk).unwrap_err() {
+            PredictionError::Spectrum { value, requirement } => (value, requirement.split(' ').nth(1).unwrap()),
+            other => panic!("{other}"),
+        };
+        assert_eq!(refused(vec![0.5; 3], 0.25), (3.0, "must"));
+        assert_eq!(refused(vec![0.5, 0.25f64.next_down()], 0.25), (0.25f64.next_down(), "signal"));
+        assert_eq!(refused(vec![], -f64::MIN_POSITIVE), (-f64::MIN_POSITIVE, "bulk"));
+        assert!(matches!(Spectrum::new(0, vec![], 0.0), Err(PredictionError::Spectrum { .. })));
+        // What signals leave of 1 is spread over the others; rounding is no reason to refuse them.
+        assert_eq!(Spectrum::of_unit_trace(4, vec![0.5, 0.25]).unwrap().bulk(), 0.125);
+        for sum in [1.0, 1.0 + 0.9e-9] {
+            assert_eq!(Spectrum::of_unit_trace(4, vec![sum]).unwrap().bulk(), 0.0);
+        }
+        for sum in [1.0 + 1.1e-9, 2.0, f64::INFINITY] {
+            assert_eq!(Spectrum::of_unit_trace(4, vec![sum]), Err(PredictionError::Sum(sum)));
+        }
+        assert!(matches!(Spectrum::of_unit_trace(4, vec![f64::NAN]), Err(PredictionError::Spectrum { .. })));
+        // Below what they leave to the others.
+        assert!(matches!(Spectrum::of_unit_trace(4, vec![0.24]), Err(PredictionError::Spectrum { value: 0.24, .. })));
+    }
+
+    #[test]
+    fn components_beyond_the_signals_have_the_bulk_and_are_missed_as_at_random() {
+        let law = double_cap_law(40, 2.0, 100_000);
+        let spectrum = Spectrum::new(40, vec![0.5], 0.5 / 39.0).unwrap();
+        let prediction = predict(&spectrum, rank(3), &law).unwrap();
+        assert_eq!(prediction.components.len(), 3);
+        assert_eq!(prediction.components.iter().filter(|component| component.recoverable).count(), 1);
+        let [first, second, third] = [0, 1, 2].map(|index| prediction.components[index]);
+        assert_eq!([first.eigenvalue, second.eigenvalue], [0.5, 0.5 / 39.0]);
+        assert_eq!(second, third);
+        // What three random directions miss is as much as anything is missed.
+        assert_eq!(second.sin_squared, 1.0 - 3.0 / 40.0);
+        let sum: f64 = prediction.components.iter().map(|component| component.sin_squared).sum();
+        assert_eq!(prediction.sin_theta_squared, sum);
+        assert!(first.sin_squared > 0.0 && first.sin_squared < 0.1, "{first:?}");
+        let at_threshold = Spectrum::new(40, vec![prediction.threshold], 0.0).unwrap();
+        let threshold = predict(&at_threshold, rank(1), &law).unwrap().threshold;
+        let at = |signal: f64| {
+            predict(&Spectrum::new(40, vec![signal], 0.0).unwrap(), rank(1), &law).unwrap().components[0].recoverable
+        };
+        assert_eq!([at(threshold), at(threshold.next_up())], [false, true]);
+    }
+
+    #[test]
     fn spectra_and_ranks_that_make_no_sense_are_refused() {
         for (signals, bulk) in [
             (vec![0.5], -0.1),

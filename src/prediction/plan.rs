@@ -224,30 +224,7 @@ impl Planner {
         let enough = |value: f64| -> Result<bool, PredictionError> {
             Ok(self.predict(epsilon(value)?, records)?.sin_theta_squared <= target)
         };
-        // Where the largest epsilon's parameters do not fit the mechanism's integers, the next below does.
-        let mut high = MOST_EPSILON;
-        let reached = loop {
-            match enough(high) {
-                Err(PredictionError::Mechanism(_)) if high > 1.0 => high -= 1.0,
-                result => break result?,
-            }
-        };
-        if !reached {
-            return Ok(None);
-        }
-        let mut low = LEAST_EPSILON;
-        if enough(low)? {
-            return Ok(Some(epsilon(low)?));
-        }
-        while high > low * (1.0 + EPSILON_TOLERANCE) {
-            let middle = (low * high).sqrt();
-            if enough(middle)? {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Ok(Some(epsilon(high)?))
+        least_epsilon(enough)?.map(epsilon).transpose()
     }
 
     /// The law of the estimate.
@@ -285,6 +262,34 @@ fn least_records(
     Ok(Some(high))
 }
 
+/// The least epsilon that is searched, to a millionth and rounded up, for which `enough` holds, by halving.
+fn least_epsilon(enough: impl Fn(f64) -> Result<bool, PredictionError>) -> Result<Option<f64>, PredictionError> {
+    // Where the largest epsilon's parameters do not fit the mechanism's integers, the next below does.
+    let mut high = MOST_EPSILON;
+    let reached = loop {
+        match enough(high) {
+            Err(PredictionError::Mechanism(_)) if high > 1.0 => high -= 1.0,
+            result => break result?,
+        }
+    };
+    if !reached {
+        return Ok(None);
+    }
+    let mut low = LEAST_EPSILON;
+    if enough(low)? {
+        return Ok(Some(low));
+    }
+    while high > low * (1.0 + EPSILON_TOLERANCE) {
+        let middle = (low * high).sqrt();
+        if enough(middle)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Ok(Some(high))
+}
+
 pub(super) fn epsilon(value: f64) -> Result<Epsilon, PredictionError> {
     Ok(Epsilon::new(value).map_err(MechanismError::from)?)
 }
@@ -297,7 +302,9 @@ fn whole(value: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::NoiseError;
     use crate::privacy::tests::{delta, epsilon};
+    use core::cell::Cell;
 
     fn planner(family: MechanismFamily) -> Planner {
         let spectrum = Spectrum::of_unit_trace(116, vec![0.646, 0.176, 0.088, 0.039]).unwrap();
@@ -355,6 +362,97 @@ mod tests {
         assert_eq!(flat.threshold_records(epsilon(2.0)), Ok(vec![None, None]));
     }
 
+    /// `enough` and how often it was asked, which ends a search that does not.
+    fn counted<T: Copy, R>(asked: &Cell<u32>, most: u32, enough: impl Fn(T) -> R) -> impl Fn(T) -> R {
+        move |value| {
+            asked.set(asked.get() + 1);
+            assert!(asked.get() <= most, "it asks without an end");
+            enough(value)
+        }
+    }
+
+    #[test]
+    fn the_search_for_records_finds_the_least_and_ends() {
+        let search = |most, enough: &dyn Fn(u64) -> Result<bool, PredictionError>| {
+            // Every bit of the answer twice: once to double, once to halve.
+            let asked = Cell::new(0);
+            least_records(most, counted(&asked, 108, enough))
+        };
+        for most in [1, 2, 3, 10, 64, 1000, (1 << 53) - 1, MOST_RECORDS] {
+            let interesting = [1, 2, 3, 4, 5, 7, 8, 9, 10, 63, 64, 65, 999, 1000, most / 3, most - 1, most];
+            for least in interesting.into_iter().filter(|least| (1..=most).contains(least)) {
+                assert_eq!(search(most, &|records| Ok(records >= least)), Ok(Some(least)), "{most}");
+            }
+            assert_eq!(search(most, &|_| Ok(false)), Ok(None));
+            assert_eq!(search(most, &|records| Ok(records > most)), Ok(None));
+            assert_eq!(search(most, &|_| Err(PredictionError::Centred)), Err(PredictionError::Centred));
+            // What rises and falls has an answer, too, beyond which one fewer is not enough.
+            let found = search(most, &|records| Ok(records.is_multiple_of(2))).unwrap();
+            assert!(found.is_none_or(|records| records.is_multiple_of(2)), "{most} {found:?}");
+        }
+        // An error on the way back.
+        let late = |records| if records == 12 { Err(PredictionError::Centred) } else { Ok(records >= 16) };
+        assert_eq!(search(MOST_RECORDS, &late), Err(PredictionError::Centred));
+    }
+
+    #[test]
+    fn the_search_for_epsilon_finds_the_least_and_ends() {
+        let search = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| {
+            // 16 down to 1, the least, and a range of 1 to 16,000 halved on a logarithmic scale to a millionth.
+            let asked = Cell::new(0);
+            least_epsilon(counted(&asked, 16 + 1 + 24, enough))
+        };
+        for least in [0.001_000_01, 0.0011, 0.5, 1.0, 1.1, 8.0, 15.999_999, 16.0] {
+            let found = search(&|epsilon| Ok(epsilon >= least)).unwrap().unwrap();
+            assert!(found >= least && found <= least * (1.0 + 1e-6), "{found} {least}");
+        }
+        assert_eq!(search(&|_| Ok(true)), Ok(Some(0.001)));
+        assert_eq!(search(&|epsilon| Ok(epsilon >= 0.001)), Ok(Some(0.001)));
+        assert_eq!(search(&|_| Ok(false)), Ok(None));
+        assert_eq!(search(&|epsilon| Ok(epsilon > 16.0)), Ok(None));
+        assert_eq!(search(&|epsilon| Ok(f64::NAN * epsilon <= 1.0)), Ok(None));
+        assert_eq!(search(&|_| Err(PredictionError::Centred)), Err(PredictionError::Centred));
+        // A mechanism that fits from some epsilon down is searched below it, in steps of one, and one that never does is not.
+        let error = || PredictionError::Mechanism(MechanismError::Dimension(0));
+        for (fits, most) in [(16.0, 16.0), (15.9, 15.0), (13.2, 13.0), (2.0, 2.0), (1.9, 1.0), (1.0, 1.0)] {
+            let within = |epsilon: f64, least| if epsilon > fits { Err(error()) } else { Ok(epsilon >= least) };
+            assert!((search(&|epsilon| within(epsilon, 0.7)).unwrap().unwrap() / 0.7 - 1.0).abs() < 1e-6);
+            let found = search(&|epsilon| within(epsilon, most)).unwrap().unwrap();
+            assert!((found / most - 1.0).abs() < 1e-6, "{found} {fits}");
+            assert_eq!(search(&|epsilon| within(epsilon, most + 1e-9)), Ok(None), "{fits}");
+        }
+        assert_eq!(search(&|_| Err(error())), Err(error()));
+        assert_eq!(search(&|epsilon| if epsilon > 0.99 { Err(error()) } else { Ok(true) }), Err(error()));
+    }
+
+    /// The integers of many candidates with a wide cap overflow above 13.2.
+    #[test]
+    fn an_epsilon_is_found_where_the_largest_does_not_fit() {
+        let (candidates, cap) = (Some(MAX_CANDIDATES), Some(MAX_CANDIDATES / 2));
+        let family = |cap| MechanismFamily::DoubleCap { candidates, cap };
+        let spectrum = || Spectrum::of_unit_trace(10, vec![0.5]).unwrap();
+        let planner = |family| Planner::new(spectrum(), Rank::new(1).unwrap(), family, Bounding::UnitNorm).unwrap();
+        let wide = planner(family(cap));
+        assert!(matches!(
+            wide.mechanism(epsilon(16.0)),
+            Err(PredictionError::Mechanism(MechanismError::Weights { .. }))
+        ));
+        let found = wide.epsilon_for(3000, 0.05).unwrap().unwrap();
+        let error = |value: f64| wide.predict(epsilon(value), 3000).unwrap().sin_theta_squared;
+        assert!(error(found.value()) <= 0.05 && error(found.value() * (1.0 - 2e-6)) > 0.05, "{found}");
+        // A cap that no epsilon permits.
+        let none = planner(family(Some(MAX_CANDIDATES)));
+        let refused = none.epsilon_for(3000, 0.05);
+        assert!(matches!(refused, Err(PredictionError::Mechanism(MechanismError::Cap { .. }))), "{refused:?}");
+    }
+
+    #[test]
+    fn the_first_whole_number_above_is_an_answer_up_to_the_limit() {
+        assert_eq!([0.0, 0.5, 1.0, 2.999].map(whole), [Some(1), Some(1), Some(2), Some(3)]);
+        assert_eq!(whole(MOST_RECORDS as f64 - 1.0), Some(MOST_RECORDS));
+        assert_eq!([MOST_RECORDS as f64, f64::INFINITY, f64::NAN].map(whole), [None; 3]);
+    }
+
     #[test]
     fn what_no_number_of_records_reaches_is_said_so() {
         let tied = Spectrum::of_unit_trace(20, vec![0.3, 0.3]).unwrap();
@@ -362,10 +460,50 @@ mod tests {
         assert_eq!(planner.records_for(epsilon(2.0), 0.1), Ok(None));
         assert_eq!(planner.epsilon_for(1_000_000, 0.1), Ok(None));
         assert_eq!(planner.shuffled_records_for(epsilon(1.0), delta(1e-6), 0.1), Ok(None));
-        for target in [0.0, -1.0, 0.95, f64::NAN] {
-            assert!(matches!(planner.records_for(epsilon(2.0), target), Err(PredictionError::Target { .. })));
+        for target in [0.0, -1.0, 0.95, 1.0, f64::INFINITY] {
+            let error = PredictionError::Target { target, uninformed: 0.95 };
+            assert_eq!(planner.records_for(epsilon(2.0), target), Err(error.clone()));
+            assert_eq!(planner.epsilon_for(1000, target), Err(error.clone()));
+            assert_eq!(planner.shuffled_records_for(epsilon(2.0), delta(1e-6), target), Err(error.clone()));
+            assert_eq!(planner.shuffled_epsilon_for(1000, delta(1e-6), target), Err(error));
         }
-        assert!(matches!(planner.predict(epsilon(2.0), 0), Err(PredictionError::Noise(_))));
+        assert!(matches!(planner.records_for(epsilon(2.0), f64::NAN), Err(PredictionError::Target { .. })));
+        // A target next to what a random subspace has is one, and the least there is needs more than anybody counts.
+        assert!(planner.records_for(epsilon(2.0), 0.95f64.next_down()).unwrap().is_some());
+        assert_eq!(planner.records_for(epsilon(2.0), f64::MIN_POSITIVE), Ok(None));
+        assert_eq!(planner.epsilon_for(MOST_RECORDS, f64::MIN_POSITIVE), Ok(None));
+        assert_eq!(planner.predict(epsilon(2.0), 0), Err(PredictionError::Noise(NoiseError::NoRecords)));
+        assert_eq!(planner.epsilon_for(0, 0.1), Err(PredictionError::Noise(NoiseError::NoRecords)));
+        // Flat: nothing can be predicted but a random subspace.
+        let flat = Spectrum::new(20, vec![], 0.05).unwrap();
+        let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(flat.records_for(epsilon(2.0), 1.7), Ok(None));
+        assert_eq!(flat.epsilon_for(1000, 1.7), Ok(None));
+        assert_eq!(flat.shuffled_records_for(epsilon(2.0), delta(1e-6), 1.7), Ok(None));
+    }
+
+    #[test]
+    fn a_planner_keeps_fewer_components_than_features_and_the_mechanism_of_its_task() {
+        let spectrum = || Spectrum::of_unit_trace(4, vec![0.5]).unwrap();
+        let new = |rank| Planner::new(spectrum(), Rank::new(rank).unwrap(), DOUBLE_CAP, Bounding::UnitNorm);
+        assert_eq!(new(3).unwrap().uninformed(), 0.75);
+        for rank in [4, 5] {
+            assert_eq!(new(rank).unwrap_err(), PredictionError::Rank { rank, dimension: 4 });
+        }
+        let spec = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 10, cap: 5 };
+        let schema = crate::schema::Schema::numeric(4).unwrap();
+        let task = Task::new(schema, Bounding::UnitNorm, spec, crate::task::Folds::new(1).unwrap()).unwrap();
+        let planner = Planner::of_task(spectrum(), Rank::new(1).unwrap(), &task).unwrap();
+        let deviation = |value: f64| planner.mechanism(epsilon(value)).unwrap().entry_deviation();
+        let recommended = |value: f64| new(1).unwrap().mechanism(epsilon(value)).unwrap().entry_deviation();
+        assert_eq!(deviation(2.0), task.mechanism().entry_deviation());
+        assert!(deviation(2.0) > 1.01 * recommended(2.0));
+        assert_eq!(deviation(2.1), recommended(2.1));
+        let centred = task.with_centring(crate::centring::Centring::default()).unwrap();
+        assert_eq!(
+            Planner::of_task(spectrum(), Rank::new(1).unwrap(), &centred).unwrap_err(),
+            PredictionError::Centred
+        );
     }
 
     /// The setting of Wang & Xu's synthetic experiments: unit-norm records have a thousand times their eigenvalues.
