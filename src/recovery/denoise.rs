@@ -157,6 +157,37 @@ mod tests {
         assert_eq!(single.matrix(), DMatrix::from_element(1, 1, 0.9));
     }
 
+    /// Level, components and their eigenvalues each follow from the other two.
+    #[test]
+    fn a_split_spectrum_agrees_with_itself_and_keeps_the_trace() {
+        for law in [double_cap_law(30, 2.0, 20_000), gaussian_law(30, 4.0, 40_000)] {
+            let truth = unit_trace(30, &[0.4, 0.2], 1);
+            let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(4)).unwrap();
+            let observed = symmetric_eigenvalues(&estimate).unwrap();
+            let split = split_spectrum(&observed, &law);
+            let (count, bulk) = (split.eigenvalues.len(), split.bulk);
+            assert_eq!(count, 2);
+            let trace = split.eigenvalues.iter().sum::<f64>() + (30 - count) as f64 * bulk.level();
+            assert!((trace - observed.sum()).abs() < 1e-12, "{trace}");
+            assert!(observed[count - 1] > bulk.edge() && observed[count] <= bulk.edge());
+            for (found, value) in split.eigenvalues.iter().zip(&observed) {
+                // The way back, which the module of the bulk has.
+                assert!((bulk.observed(*found) - value).abs() < 1e-9, "{found} {value}");
+            }
+            let shrunken = denoise(&estimate, &law, Loss::Frobenius).unwrap();
+            for (variance, found) in shrunken.variances().iter().zip(&split.eigenvalues) {
+                let expected = bulk.level() + bulk.cos_squared(*found) * (found - bulk.level());
+                assert!((variance - expected).abs() < 1e-15);
+            }
+            assert_eq!(denoise(&estimate, &law, Loss::Operator).unwrap().variances().as_slice(), split.eigenvalues);
+        }
+        // However far all stand above the noise, the last is left to the bulk.
+        let law = double_cap_law(3, 8.0, 1_000_000_000);
+        let split = split_spectrum(&DVector::from_row_slice(&[0.6, 0.5, 0.4]), &law);
+        assert_eq!(split.eigenvalues.len(), 2);
+        assert!((split.bulk.level() - 0.4).abs() < 1e-3, "{split:?}");
+    }
+
     #[test]
     fn the_positive_part_keeps_what_is_positive() {
         let matrix = DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 2.0, 1.0]);
@@ -170,7 +201,8 @@ mod tests {
     fn matrices_that_do_not_fit_are_refused() {
         let law = double_cap_law(3, 1.0, 100);
         let refused = |matrix: &DMatrix<f64>| denoise(matrix, &law, Loss::Frobenius).unwrap_err();
-        assert!(matches!(refused(&DMatrix::zeros(2, 2)), RecoveryError::ShapeMismatch { .. }));
+        let shape = RecoveryError::ShapeMismatch { rows: 2, columns: 4, dimension: 3 };
+        assert_eq!(refused(&DMatrix::zeros(2, 4)), shape);
         assert!(matches!(refused(&DMatrix::zeros(3, 2)), RecoveryError::Eigen(_)));
         assert!(matches!(refused(&DMatrix::from_element(3, 3, f64::NAN)), RecoveryError::Eigen(_)));
     }

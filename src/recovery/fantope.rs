@@ -338,8 +338,112 @@ mod tests {
         let z = DMatrix::from_row_slice(2, 2, &[0.0, 0.0, 0.6, 0.0]);
         let refused = RecoveryError::DualInfeasible { row: 1, column: 0, value: 0.6, penalty: 0.5 };
         assert_eq!(problem.dual_bound(&z), Err(refused));
-        assert!(problem.dual_bound(&DMatrix::from_element(2, 2, f64::NAN)).is_err());
+        for (place, bad) in [(3, f64::NAN), (2, -0.6), (1, 0.5f64.next_up()), (0, f64::NEG_INFINITY)] {
+            let mut z = DMatrix::from_element(2, 2, -0.5);
+            assert!(problem.dual_bound(&z).is_ok());
+            z[place] = bad;
+            let Err(RecoveryError::DualInfeasible { row, column, value, penalty }) = problem.dual_bound(&z) else {
+                panic!()
+            };
+            assert_eq!((row, column, penalty, value.to_bits()), (place % 2, place / 2, 0.5, bad.to_bits()));
+        }
         assert!((problem.dual_bound(&DMatrix::from_element(2, 2, 0.5)).unwrap() - 1.0).abs() < 1e-14);
+    }
+
+    /// Matrices whose eigenvalues are known and sum to zero or nearly so: what remains is the margin.
+    #[test]
+    fn the_margin_of_a_dual_bound_is_the_documented_one() {
+        let unit = 4.0 * f64::EPSILON;
+        let diagonal = |entries: &[f64]| DMatrix::from_diagonal(&DVector::from_row_slice(entries));
+        let zero = DMatrix::zeros(2, 2);
+        let bound = dual_bound(&diagonal(&[1.0, -1.0]), &zero, rank(2)).unwrap();
+        assert!((bound / (2.0 * unit * (2.0 * 2f64.sqrt() + 1.0)) - 1.0).abs() < 1e-9, "{bound}");
+        // Entries of Z count once more, as they do in the difference.
+        let bound = dual_bound(&diagonal(&[1.0, -1.0]), &diagonal(&[3.0, -3.0]), rank(2)).unwrap();
+        assert!((bound / (2.0 * unit * (2.0 * 8f64.sqrt() + 4.0)) - 1.0).abs() < 1e-9, "{bound}");
+        // A multiple of the identity is taken out before there is a norm: 1 and -1 about 2^20, whose sum is exact.
+        let shifted = dual_bound(&diagonal(&[1_048_577.0, 1_048_575.0]), &zero, rank(1)).unwrap();
+        let margin = shifted - 1_048_577.0;
+        assert!(margin > 0.0 && margin < 2.0 * unit * 1_048_577.0, "{margin}");
+        assert_eq!(eigenvalue_rounding(7, 3.0, 5.0), unit * 26.0);
+    }
+
+    #[test]
+    fn a_dual_bound_is_the_sum_of_the_leading_eigenvalues() {
+        let s = DMatrix::from_row_slice(3, 3, &[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, -4.0]);
+        let z = DMatrix::from_row_slice(3, 3, &[0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0]);
+        for (z, sums) in [(DMatrix::zeros(3, 3), [3.0, 4.0, 0.0]), (z, [2.0, 4.0, 1.0])] {
+            for (k, sum) in (1..).zip(sums) {
+                let bound = dual_bound(&s, &z, rank(k)).unwrap();
+                assert!(bound >= sum && bound < sum + 1e-13, "{k} {bound}");
+            }
+        }
+        let shape = RecoveryError::ShapeMismatch { rows: 2, columns: 3, dimension: 3 };
+        assert_eq!(dual_bound(&s, &DMatrix::zeros(2, 3), rank(1)), Err(shape));
+        let excess = RecoveryError::RankExceedsDimension { rank: 4, dimension: 3 };
+        assert_eq!(dual_bound(&s, &DMatrix::zeros(3, 3), rank(4)), Err(excess));
+    }
+
+    #[test]
+    fn the_objective_is_the_inner_product_less_the_penalty_on_every_entry() {
+        let s = DMatrix::from_row_slice(2, 2, &[3.0, 1.0, 1.0, -2.0]);
+        let problem = FantopeProblem::new(&s, rank(1), Penalty::new(0.5).unwrap()).unwrap();
+        let x = DMatrix::from_row_slice(2, 2, &[0.5, -0.25, -0.25, 1.0]);
+        assert_eq!(problem.objective(&x), Ok(1.5 - 0.5 - 2.0 - 0.5 * 2.0));
+        for shape in [(1, 2), (2, 1), (3, 3)] {
+            let error = RecoveryError::ShapeMismatch { rows: shape.0, columns: shape.1, dimension: 2 };
+            let other = DMatrix::zeros(shape.0, shape.1);
+            assert_eq!(problem.objective(&other), Err(error.clone()));
+            assert_eq!(problem.dual_bound(&other), Err(error.clone()));
+            assert_eq!(problem.infeasibility(&other), Err(error));
+        }
+        assert_eq!(mean_diagonal(&s), 0.5);
+        assert_eq!(mean_diagonal(&DMatrix::from_diagonal_element(2, 2, f64::MAX)), f64::MAX);
+    }
+
+    /// By both ways of summing: of the vectors with weight, and of those that lack some.
+    #[test]
+    fn projectors_are_weighted_one_by_one_from_whichever_are_fewer() {
+        let matrix = DMatrix::from_fn(5, 5, |i, j| ((i * j) as f64 + 0.3 * (i + j) as f64).sin());
+        let vectors = symmetric_eigen(&matrix).unwrap().vectors;
+        for weights in [
+            [1.0, 0.0, 0.0, 0.0, 0.0],
+            [0.75, 0.25, 0.0, 0.0, 0.0],
+            [1.0, 0.5, 0.25, 0.25, 0.0],
+            [1.0, 1.0, 1.0, 0.5, 0.5],
+            [1.0, 1.0, 1.0, 1.0, 0.0],
+            [1.0; 5],
+            [0.0; 5],
+            [0.5; 5],
+        ] {
+            let weights = DVector::from_row_slice(&weights);
+            let expected = &vectors * DMatrix::from_diagonal(&weights) * vectors.transpose();
+            let found = weighted_projectors(&vectors, &weights);
+            assert!((&found - expected).norm() < 1e-14, "{weights:?}");
+            assert_eq!(found, found.transpose());
+        }
+    }
+
+    #[test]
+    fn the_projection_is_the_nearest_point() {
+        let matrix = DMatrix::from_fn(6, 6, |i, j| 0.7 * ((i * j) as f64 * 1.3 + (i + j) as f64).cos());
+        for k in 1..=6 {
+            let found = project_onto_fantope(&matrix, rank(k)).unwrap();
+            assert!((found.matrix.trace() - k as f64).abs() < 1e-12 && (found.weights.sum() - k as f64).abs() < 1e-12);
+            let values = symmetric_eigenvalues(&matrix).unwrap();
+            for (weight, value) in found.weights.iter().zip(&values) {
+                assert!((weight - (value - found.threshold).clamp(0.0, 1.0)).abs() < 1e-12, "{k}");
+            }
+            // No projector is nearer along the way to it: the angle is not acute.
+            for start in 0..6 {
+                let rows = (0..k).map(|step| (start + step) % 6);
+                let mut other = DMatrix::zeros(6, 6);
+                rows.for_each(|row| other[(row, row)] = 1.0);
+                assert!((&matrix - &found.matrix).dot(&(other - &found.matrix)) < 1e-12, "{k} {start}");
+            }
+        }
+        let excess = RecoveryError::RankExceedsDimension { rank: 7, dimension: 6 };
+        assert_eq!(project_onto_fantope(&matrix, rank(7)), Err(excess));
     }
 
     #[test]
@@ -347,8 +451,11 @@ mod tests {
         let problem = FantopeProblem::new(&DMatrix::identity(3, 3), rank(1), Penalty::ZERO).unwrap();
         let diagonal = |entries: [f64; 3]| DMatrix::from_diagonal(&DVector::from_row_slice(&entries));
         assert_eq!(problem.infeasibility(&diagonal([1.0, 0.0, 0.0])), Ok(0.0));
-        assert_eq!(problem.infeasibility(&diagonal([1.5, -0.5, 0.0])), Ok(0.5));
+        // Each by itself, with the others smaller.
+        assert_eq!(problem.infeasibility(&diagonal([1.5, -0.25, -0.25])), Ok(0.5));
+        assert_eq!(problem.infeasibility(&diagonal([0.75, 0.75, -0.5])), Ok(0.5));
         assert_eq!(problem.infeasibility(&diagonal([1.0, 1.0, 0.0])), Ok(1.0));
+        assert_eq!(problem.infeasibility(&diagonal([0.25, 0.0, 0.0])), Ok(0.75));
         assert!(matches!(problem.infeasibility(&DMatrix::zeros(2, 2)), Err(RecoveryError::ShapeMismatch { .. })));
     }
 

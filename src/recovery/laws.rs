@@ -150,3 +150,48 @@ fn eigenvalues_tied_at_the_rank_still_get_a_certificate() {
     let problem = problem(&DMatrix::from_fn(6, 6, block), 1, 0.2);
     solve_by_both(&problem).iter().for_each(|solution| assert_certified(&problem, solution));
 }
+
+/// From the largest off-diagonal entry up, and not below it, the solution is on the diagonal and its bound is its value, but for
+/// rounding. What is shown for it is a dual matrix that cancels all it may.
+#[test]
+fn the_closed_form_begins_at_the_largest_off_diagonal_entry() {
+    let matrix = spiked(6);
+    let largest = (0..6).flat_map(|i| (0..i).map(move |j| (i, j))).map(|at| matrix[at].abs()).fold(0.0, f64::max);
+    let diagonal = matrix.diagonal();
+    for rank in 1..6 {
+        let mut order: Vec<usize> = (0..6).collect();
+        order.sort_by(|a, b| diagonal[*b].total_cmp(&diagonal[*a]));
+        let mut rows = order[..rank].to_vec();
+        rows.sort_unstable();
+        let value: f64 = rows.iter().map(|row| diagonal[*row]).sum();
+        for penalty in [largest, 2.0 * largest] {
+            let problem = problem(&matrix, rank, penalty);
+            let solution = solve(&problem);
+            assert_certified(&problem, &solution);
+            assert_eq!((solution.iterations, &solution.support), (0, &rows));
+            let objective = value - penalty * rank as f64;
+            assert!((solution.objective - objective).abs() < 1e-14, "{rank}");
+            let gap = solution.dual_bound - solution.objective;
+            assert!((0.0..1e-13).contains(&gap), "{rank} {gap}");
+            let checked = problem.dual_bound(&solution.dual.matrix(&problem)).unwrap();
+            assert!((checked - objective).abs() < 1e-12, "{rank} {checked} {objective}");
+        }
+        let below = solve(&problem(&matrix, rank, largest * (1.0 - 1e-9)));
+        assert!(below.iterations > 0, "{rank}");
+    }
+}
+
+#[test]
+fn without_penalty_the_bound_is_the_sum_of_eigenvalues_and_a_margin() {
+    let matrix = spiked(8);
+    for rank in 1..8 {
+        let problem = problem(&matrix, rank, 0.0);
+        let solution = solve(&problem);
+        let values = crate::linalg::symmetric_eigenvalues(&matrix).unwrap();
+        let sum = values.rows(0, rank).sum();
+        assert!((solution.objective - sum).abs() < 1e-13, "{rank}");
+        let gap = solution.dual_bound - solution.objective;
+        assert!(gap > 0.0 && gap < 1e-12, "{rank} {gap}");
+        assert_eq!(solution.dual.matrix(&problem), DMatrix::zeros(8, 8));
+    }
+}

@@ -228,6 +228,30 @@ mod tests {
         assert_eq!(selected.cross_validation.unwrap().points().len(), 1);
     }
 
+    /// By hand: differences of 0, 1 and 2 about 1 have squares that sum to 2, over three times two.
+    #[test]
+    fn the_error_of_a_difference_is_that_of_the_folds() {
+        let point = |factor, scores: [f64; 3]| {
+            let untried = CrossValidationPoint::untried(factor, Penalty::new(factor).unwrap());
+            CrossValidationPoint { scores: scores.to_vec(), ..untried }
+        };
+        let points = vec![
+            point(3.0, [4.0, 5.0, 6.0]),
+            point(2.0, [5.0, 7.0, 6.0]),
+            point(1.0, [5.0, 6.0, 4.0]),
+            point(0.0, [6.0, 6.0, 6.0]),
+        ];
+        let result = CrossValidation::compare(points).unwrap();
+        // The last is as good as the second, and has the smaller penalty.
+        assert_eq!(result.chosen().factor, 2.0);
+        let means: Vec<f64> = result.points().iter().map(|point| point.mean_score).collect();
+        assert_eq!(means, [5.0, 6.0, 5.0, 6.0]);
+        let errors: Vec<f64> = result.points().iter().map(|point| point.standard_error).collect();
+        let expected = [1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0].map(f64::sqrt);
+        assert!(errors.iter().zip(expected).all(|(error, expected)| (error - expected).abs() < 1e-15), "{errors:?}");
+        assert_eq!(CrossValidation::compare(vec![]), Err(PenaltyError::NoPenalties));
+    }
+
     #[test]
     fn ties_go_to_the_largest_penalty() {
         // In one dimension every penalty is 0 and every score the same.

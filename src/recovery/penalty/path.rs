@@ -155,6 +155,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sequence_of_two_is_its_ends_and_one_that_begins_at_its_end_is_that() {
+        let largest = largest_magnitudes(&SymmetricMatrix::new(spiked()).unwrap()).off_diagonal;
+        let values = |smallest: f64, count| {
+            let penalties = PenaltyPath::penalties(&spiked(), penalty(smallest), count).unwrap();
+            penalties.iter().map(|penalty| penalty.value()).collect::<Vec<f64>>()
+        };
+        assert_eq!(values(0.05, 2), [largest, 0.05]);
+        assert_eq!(values(largest, 5), [largest]);
+        assert_eq!(values(9.0, 5), [9.0]);
+        let three = values(0.05, 3);
+        assert!((three[1] / (largest * 0.05).sqrt() - 1.0).abs() < 1e-14 && three.len() == 3, "{three:?}");
+    }
+
+    #[test]
     fn penalties_are_solved_in_descending_order() {
         let shuffled = path(&spiked(), 2, &[penalty(0.2), penalty(0.0), penalty(9.0)]).unwrap();
         let order: Vec<f64> = shuffled.points().iter().map(|point| point.penalty.value()).collect();
@@ -173,9 +187,13 @@ mod tests {
 
     #[test]
     fn what_is_no_sequence_or_no_problem_is_refused() {
-        let setting = |result| matches!(result, Err(RecoveryError::InvalidSetting { .. }));
-        assert!(setting(PenaltyPath::penalties(&spiked(), penalty(0.1), 1)));
-        assert!(setting(PenaltyPath::penalties(&spiked(), Penalty::ZERO, 5)));
+        let setting = |smallest, count| match PenaltyPath::penalties(&spiked(), smallest, count) {
+            Err(RecoveryError::InvalidSetting { name, value, .. }) => (name, value),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(setting(penalty(0.1), 1), ("count", 1.0));
+        assert_eq!(setting(penalty(0.1), 0), ("count", 0.0));
+        assert_eq!(setting(Penalty::ZERO, 5), ("smallest", 0.0));
         let skew = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, -1.0, 0.0]);
         assert!(matches!(PenaltyPath::penalties(&skew, penalty(0.1), 5), Err(RecoveryError::Eigen(_))));
         assert_eq!(path(&spiked(), 2, &[]), Err(PenaltyError::NoPenalties));
