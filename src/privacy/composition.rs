@@ -395,6 +395,12 @@ mod tests {
         assert!(at(1e-15).unwrap() >= exact && at(1e-15).unwrap().value() < exact.value() * (1.0 + 1e-3));
         // More slack than delta: nothing is proved.
         assert!(at(1e-7).is_err());
+        // The slack at half of delta may be half of delta, and hardly more.
+        let half = composition(&[(gaussian(0.5, 0.0), 4)]).epsilon_by(Method::Gaussian, Some(delta(5e-7))).unwrap();
+        let most = 5e-7 / (1.0 + half.value().exp()) / 4.0;
+        let proved = |slack| composition(&[(gaussian(0.5, slack), 4)]).epsilon_by(Method::Gaussian, Some(delta(1e-6)));
+        assert!(proved(most * (1.0 - 1e-7)).is_some_and(|found| (found.value() / half.value() - 1.0).abs() < 1e-7));
+        assert!(proved(most * (1.0 + 1e-7)).is_none());
     }
 
     #[test]

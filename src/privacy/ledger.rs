@@ -458,7 +458,7 @@ mod tests {
     fn the_budget_is_spent_to_its_last_bit_and_no_bit_more() {
         for filter in [Filter::Sums, Filter::Renyi] {
             let mut ledger = ledger(4.0, None, filter);
-            booked(&mut ledger, &cap(3, 2.5));
+            let _ = booked(&mut ledger, &cap(3, 2.5));
             let before = ledger.clone();
             let Decision::Refuse { remaining, needed } = ledger.book(&cap(4, 1.5f64.next_up())) else { panic!() };
             // The sum is rounded up to the next double.
@@ -470,7 +470,7 @@ mod tests {
         }
         // One report alone.
         let (mut whole, mut tight) = (ledger(2.5, None, Filter::Sums), ledger(2.5f64.next_down(), None, Filter::Sums));
-        booked(&mut whole, &cap(3, 2.5));
+        let _ = booked(&mut whole, &cap(3, 2.5));
         assert!(matches!(tight.book(&cap(3, 2.5)), Decision::Refuse { .. }));
     }
 
