@@ -1,0 +1,182 @@
+// What reports cost: each once, in full, to the last bit of the budget.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { failure, LedgerError } from "../../pkg/errors.js";
+import { PrivacyLedger } from "../../pkg/ledger.js";
+import { digestOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
+
+const onStorageDenied = () => true;
+
+/** The table that Rust and Python read, too. */
+const { version, cases } = JSON.parse(readFileSync(new URL("../vectors/accounting/composition.json", import.meta.url), "utf8"));
+
+/** The double beside a positive one, so many further up. */
+function beside(number, steps) {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, number);
+  view.setBigUint64(0, view.getBigUint64(0) + BigInt(steps));
+  return view.getFloat64(0);
+}
+
+/** A ledger that forgets. */
+function open(limits) {
+  return PrivacyLedger.open({ onStorageDenied, ...limits });
+}
+
+/** That the report does not fit, and costs nothing. */
+async function isRefused(ledger, randomizer, part = /./) {
+  const before = await ledger.status();
+  await assert.rejects(ledger.report(randomizer, {}, { url }), (error) => {
+    assert.ok(error instanceof LedgerError && error.code === "budget", String(error));
+    assert.match(error.message, part);
+    return true;
+  });
+  assert.deepEqual(await ledger.status(), before);
+  assert.equal(randomizer.made.length, 0, "the record was not looked at");
+}
+
+const fits = (ledger, randomizer) => ledger.report(randomizer, {}, { url });
+
+test("all reports of the table cost what it says, in any order, and fit exactly", async () => {
+  assert.ok(version === 1 && cases.length >= 16);
+  for (const { name, parts, sums } of cases) {
+    const each = parts.flatMap(({ reports, guarantee }) => Array(reports).fill(guarantee));
+    const middle = each.length >> 1;
+    for (const order of [each, [...each].reverse(), [...each.slice(middle), ...each.slice(0, middle)]]) {
+      const randomizers = order.map(({ epsilon, delta }, index) => randomizerOf(index + 1, epsilon, delta));
+      const ledger = await open({ maxEpsilon: Infinity, maxDelta: 1 });
+      for (const randomizer of randomizers) await fits(ledger, randomizer);
+      const { epsilon, delta, reports } = await ledger.status();
+      assert.equal(reports.length, each.length, name);
+      // Every addition may round up by two ulps.
+      const most = 1 + 2 * each.length * Number.EPSILON;
+      assert.ok(epsilon >= sums.epsilon && epsilon <= sums.epsilon * most, `${name}: ${epsilon} of ${sums.epsilon}`);
+      assert.ok(delta >= sums.delta && delta <= sums.delta * most, `${name}: ${delta} of ${sums.delta}`);
+      const exact = await open({ maxEpsilon: epsilon, maxDelta: delta });
+      for (const randomizer of randomizers) await fits(exact, randomizer);
+      for (const limits of [{ maxEpsilon: beside(epsilon, -1), maxDelta: delta }, delta && { maxEpsilon: epsilon, maxDelta: beside(delta, -1) }]) {
+        if (!limits) continue;
+        const tight = await open(limits);
+        const refused = [];
+        for (const [index, randomizer] of randomizers.entries()) await fits(tight, randomizer).catch(({ code }) => refused.push([index, code]));
+        // The last that has any of what is short.
+        const last = order.findLastIndex((guarantee) => guarantee.delta > 0 || limits.maxEpsilon < epsilon);
+        assert.deepEqual(refused, [[last, "budget"]], name);
+      }
+    }
+  }
+});
+
+test("a budget is spent to its last bit, and no bit more", async () => {
+  const ledger = await open({ maxEpsilon: 1 });
+  for (const [index, epsilon] of [0.5, 0.25].entries()) await fits(ledger, randomizerOf(index + 1, epsilon));
+  await isRefused(ledger, randomizerOf(3, beside(0.25, 1)));
+  await fits(ledger, randomizerOf(4, 0.25));
+  assert.equal((await ledger.status()).epsilon, 1);
+  await isRefused(ledger, randomizerOf(5, 5e-324), /epsilon 1\.0000000000000002, and this page allows 1$/);
+  // The double of a tenth is a little more than a tenth.
+  const tenths = await open({ maxEpsilon: 1 });
+  for (let index = 1; index <= 9; index += 1) await fits(tenths, randomizerOf(index, 0.1));
+  await isRefused(tenths, randomizerOf(10, 0.1));
+});
+
+test("deltas are spent to the last bit, too, and no bit more", async () => {
+  const d = 2 ** -20;
+  const ledger = await open({ maxEpsilon: Infinity, maxDelta: 3 * d });
+  await fits(ledger, randomizerOf(1, 1, d));
+  await isRefused(ledger, randomizerOf(2, 1, beside(2 * d, 1)), /would spend delta/);
+  await fits(ledger, randomizerOf(3, 1, 2 * d));
+  await isRefused(ledger, randomizerOf(4, 1, 5e-324), /would spend delta/);
+  await fits(ledger, randomizerOf(5, 1, 0));
+  const { epsilon, delta } = await ledger.status();
+  assert.deepEqual([epsilon, delta], [3, 3 * d]);
+  // Unless the page says otherwise, a hundred-thousandth.
+  const usual = await open({ maxEpsilon: Infinity });
+  await isRefused(usual, randomizerOf(1, 1, beside(1e-5, 1)));
+  await fits(usual, randomizerOf(1, 1, 1e-5));
+});
+
+test("sums are the real ones where nothing is rounded, and the next double or the one after it where something is", async () => {
+  let state = 7;
+  const number = (bits) => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> (32 - bits);
+  for (let round = 0; round < 300; round += 1) {
+    // Whole numbers of 2^-90.
+    const [first, second] = [0, 1].map(() => BigInt(1 + number(26)) << BigInt(number(6)));
+    const sum = first + second;
+    const ledger = await open({ maxEpsilon: Infinity });
+    for (const [index, whole] of [first, second].entries()) await fits(ledger, randomizerOf(index + 1, Number(whole) * 2 ** -90));
+    const found = (await ledger.status()).epsilon * 2 ** 90;
+    if (BigInt(Number(sum)) === sum) assert.equal(found, Number(sum));
+    else assert.ok(BigInt(found) > sum && BigInt(beside(found, -2)) < sum, `${first} ${second}: ${found}`);
+  }
+});
+
+test("a task costs the same whatever becomes of its report, and once", async () => {
+  const refused = failure("refused", "expired", { status: 403, type: "task-expired" });
+  const down = failure("network", "no answer");
+  const becomes = {
+    booked: [async (ledger, one) => ledger.report({ ...one, randomize: () => Promise.reject(down) }, {}, { url }).catch(() => {})],
+    pending: [(ledger, one) => ledger.report(one, {}, { url }), (ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
+    sent: [(ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
+    refused: [(ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
+    withdrawn: [(ledger, one) => ledger.report(one, {}, { url }), (ledger, one) => ledger.withdraw(one.taskDigest), (ledger) => ledger.flush()],
+  };
+  for (const [state, steps] of Object.entries(becomes)) {
+    const deliver = async () => {
+      if (state === "sent") return { status: "accepted", attempts: 1 };
+      throw state === "refused" ? refused : down;
+    };
+    const ledger = await openOn(newDevice(), { maxEpsilon: 4, maxDelta: 2 ** -19 }, { deliver });
+    const one = randomizerOf(1, 2.5, 2 ** -20);
+    for (const step of [...steps, ...steps]) {
+      // What was withdrawn cannot be made again.
+      await step(ledger, one).catch(({ code }) => assert.equal(code, "spent"));
+      const { epsilon, delta, reports } = await ledger.status();
+      assert.deepEqual([epsilon, delta, reports.length], [2.5, 2 ** -20, 1], state);
+    }
+    assert.equal((await ledger.status()).reports[0].state, state);
+    await isRefused(ledger, randomizerOf(2, beside(1.5, 1), 2 ** -20), /epsilon 4\.00000000000000/);
+    await isRefused(ledger, randomizerOf(2, 1.5, 3 * 2 ** -20), /delta/);
+    await fits(ledger, randomizerOf(2, 1.5, 2 ** -20));
+    assert.equal((await ledger.status()).epsilon, 4);
+  }
+});
+
+test("two tabs have one budget, and a task in both costs once", async () => {
+  const device = newDevice();
+  const tabs = await Promise.all([1, 2].map(() => openOn(device, { maxEpsilon: 3 })));
+  await Promise.all(tabs.map((tab) => fits(tab, randomizerOf(1, 1))));
+  await fits(tabs[0], randomizerOf(2, 1));
+  for (const tab of tabs) {
+    await isRefused(tab, randomizerOf(3, 1.5));
+    assert.equal((await tab.status()).epsilon, 2);
+  }
+  // Both at once: one of them.
+  const both = await Promise.allSettled(tabs.map((tab, index) => fits(tab, randomizerOf(4 + index, 1))));
+  assert.deepEqual(both.map(({ status }) => status), ["fulfilled", "rejected"]);
+  assert.equal((await tabs[1].status()).epsilon, 3);
+  // What another page allows is its own business, and what is spent is not.
+  const wide = await openOn(device, { maxEpsilon: 5 });
+  await isRefused(wide, randomizerOf(6, 2.5), /epsilon 5\.5, and this page allows 5$/);
+  await fits(wide, randomizerOf(6, 2));
+});
+
+test("limits that make no sense open nothing, and what is no randomizer books nothing", async () => {
+  for (const limits of [undefined, {}, { maxEpsilon: NaN }, { maxEpsilon: -1 }, { maxEpsilon: "2" }, { maxEpsilon: 2, maxDelta: -1 }]) {
+    const device = newDevice();
+    await assert.rejects(PrivacyLedger.open(limits && { onStorageDenied, ...limits }, device), { code: "argument" });
+    assert.deepEqual(device.names, []);
+  }
+  const ledger = await open({ maxEpsilon: 0 });
+  for (const other of [undefined, null, {}, { randomize: 1 }]) {
+    await assert.rejects(ledger.report(other, {}, { url }), { name: "ArgumentError", code: "argument", message: "give a Randomizer" });
+    await assert.rejects(ledger.send(other, {}, { url }), { code: "argument" });
+  }
+  await assert.rejects(ledger.report(randomizerOf(1, 1), {}), { code: "argument" });
+  await isRefused(ledger, randomizerOf(1, 5e-324));
+  assert.deepEqual(await ledger.status(), { epsilon: 0, delta: 0, reports: [] });
+  assert.equal(digestOf(1).length, 64);
+});

@@ -1,0 +1,53 @@
+// A device and reports without any module: what the tests of the ledger need.
+
+import { memory, PrivacyLedger } from "../../pkg/ledger.js";
+import { promising, reportOf } from "../../pkg/report.js";
+import { deliver, issuedId } from "../../pkg/submit.js";
+
+export const url = "https://aggregator.example/";
+
+/** The digest of the task with a number. */
+export function digestOf(number) {
+  return number.toString(16).padStart(64, "0");
+}
+
+/** The id of the report of the task with a number. */
+export function idOf(number) {
+  return number.toString(16).padStart(32, "0");
+}
+
+/** The bytes of the report of the task with a number, in which its id is. */
+export function bytesOf(number) {
+  const bytes = new Uint8Array(35);
+  new DataView(bytes.buffer).setUint32(25, number);
+  return bytes;
+}
+
+/** A randomizer of the task with a number that states this guarantee; `made` are the records that it was given. */
+export function randomizerOf(number, epsilon = 1, delta = 0) {
+  const taskDigest = digestOf(number);
+  const guarantee = { epsilon, delta };
+  const made = [];
+  const randomize = (record, options) => {
+    made.push({ record, options });
+    return reportOf(bytesOf(number), taskDigest, guarantee);
+  };
+  return { taskDigest, guarantee, made, randomize };
+}
+
+/** What is stored under one name: who opens it with the same device shares it. `closed` counts who closed it. */
+export function newDevice() {
+  const change = memory();
+  const device = { names: [], closed: 0, change, put: (entry) => change((_, write) => write.put(entry)), all: () => change((entries) => entries) };
+  device.openDatabase = async (name) => {
+    device.names.push(name);
+    return { change: (edit) => device.change(edit), close: () => (device.closed += 1) };
+  };
+  return device;
+}
+
+/** A ledger on a device, with the client's own parts but for `parts`. */
+export function openOn(device, options = {}, parts = {}) {
+  const { openDatabase } = device;
+  return PrivacyLedger.open({ maxEpsilon: Infinity, ...options }, { deliver, issuedId, openDatabase, promising, ...parts });
+}
