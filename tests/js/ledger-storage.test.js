@@ -1,0 +1,280 @@
+// What a ledger asks of IndexedDB, in a double of it that can fail, be slow, and be taken away.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { PrivacyLedger } from "../../pkg/ledger.js";
+import { digestOf, idOf, randomizerOf, url } from "./ledger-tools.js";
+
+const RECORD = { height: 181 };
+const soon = () => new Promise((resolve) => setImmediate(resolve));
+
+/** What a disk does: databases by name, each with stores by name; `log` is what was asked of it. */
+class Disk {
+  databases = new Map();
+  log = [];
+  /** What opening does: "works", "fails", or "hangs". */
+  opening = "works";
+  /** What a transaction does before it is complete: "works", "fails", "hangs", or "is complete", and cannot be given up. */
+  writing = "works";
+
+  open(name, version) {
+    this.log.push(["open", name, version]);
+    const request = {};
+    setImmediate(() => {
+      if (this.opening === "hangs") return;
+      if (this.opening === "fails") {
+        request.error = new DOMException("the disk is broken", "UnknownError");
+        return request.onerror();
+      }
+      const isNew = !this.databases.has(name);
+      if (isNew) this.databases.set(name, new Map());
+      request.result = new Connection(this, this.databases.get(name));
+      if (isNew) request.onupgradeneeded();
+      request.onsuccess();
+    });
+    return request;
+  }
+}
+
+class Connection {
+  #disk;
+  #stores;
+  #closed = false;
+
+  constructor(disk, stores) {
+    this.#disk = disk;
+    this.#stores = stores;
+    disk.connection = this;
+  }
+
+  createObjectStore(name, options) {
+    this.#disk.log.push(["create", name, options]);
+    this.#stores.set(name, new Map());
+  }
+
+  transaction(name, mode, options) {
+    if (this.#closed) throw new DOMException("the connection is closed", "InvalidStateError");
+    this.#disk.log.push(["transaction", name, mode, options]);
+    return new Transaction(this.#disk, this.#stores);
+  }
+
+  close() {
+    this.#disk.log.push(["close"]);
+    this.#closed = true;
+  }
+}
+
+class Transaction {
+  error = null;
+  #disk;
+  #over = false;
+  #stores;
+  #written = [];
+
+  constructor(disk, stores) {
+    this.#disk = disk;
+    this.#stores = stores;
+    disk.transaction = this;
+  }
+
+  objectStore(name) {
+    const entries = this.#stores.get(name);
+    const put = (entry) => void this.#written.push(() => entries.set(entry.taskDigest, structuredClone(entry)));
+    const getAll = () => {
+      const request = {};
+      setImmediate(() => {
+        if (this.#over) return;
+        request.onsuccess({ target: { result: structuredClone([...entries.values()]) } });
+        setImmediate(() => this.#end());
+      });
+      return request;
+    };
+    return { getAll, put };
+  }
+
+  #end() {
+    if (this.#over || this.#disk.writing === "hangs") return;
+    if (this.#disk.writing === "fails") {
+      this.error = new DOMException("", "QuotaExceededError");
+      this.#over = true;
+      return this.onabort();
+    }
+    this.complete();
+  }
+
+  complete() {
+    this.#over = true;
+    for (const write of this.#written) write();
+    this.oncomplete();
+  }
+
+  abort() {
+    this.#disk.log.push(["abort"]);
+    if (this.#over || this.#disk.writing === "is complete") throw new DOMException("it is over", "InvalidStateError");
+    this.#over = true;
+    setImmediate(() => this.onabort());
+  }
+}
+
+let disk;
+let page;
+let lasting;
+let timers;
+
+beforeEach((t) => {
+  disk = new Disk();
+  page = new EventTarget();
+  lasting = [];
+  globalThis.indexedDB = disk;
+  globalThis.addEventListener = page.addEventListener.bind(page);
+  // Time passes when the test says so.
+  timers = [];
+  t.mock.method(globalThis, "setTimeout", (end, milliseconds) => void timers.push({ milliseconds, end }));
+  t.mock.method(AbortSignal, "timeout", (milliseconds) => {
+    const controller = new AbortController();
+    lasting.push({ milliseconds, end: () => controller.abort() });
+    return controller.signal;
+  });
+});
+
+afterEach(() => {
+  delete globalThis.indexedDB;
+  delete globalThis.addEventListener;
+});
+
+const open = (options) => PrivacyLedger.open({ maxEpsilon: 4, ...options });
+const asked = (what) => disk.log.filter(([name]) => name === what);
+
+function denied(message, cause) {
+  return (error) => {
+    assert.deepEqual([error.name, error.code, error.message], ["LedgerError", "storage", `the ledger has no storage: ${message}`]);
+    assert.ok(cause === undefined || error.cause === cause || error.cause?.name === cause, String(error.cause));
+    return true;
+  };
+}
+
+test("what is booked is on the disk, strictly, and there for whoever opens it next", async () => {
+  const ledger = await open();
+  assert.equal(ledger.persistent, true);
+  const made = await ledger.report(randomizerOf(1), RECORD, { url });
+  const transaction = ["transaction", "reports", "readwrite", { durability: "strict" }];
+  assert.deepEqual(disk.log, [["open", "ldp-pca", 1], ["create", "reports", { keyPath: "taskDigest" }], transaction, transaction]);
+  assert.ok(lasting.every(({ milliseconds }) => milliseconds === 10_000));
+  const other = await open();
+  assert.equal(asked("create").length, 1);
+  const again = await other.report(randomizerOf(1), { height: 1 }, { url });
+  assert.deepEqual(again.bytes, made.bytes);
+  const { epsilon, reports } = await other.status();
+  assert.deepEqual([epsilon, reports.length, reports[0].state], [1, 1, "pending"]);
+  assert.deepEqual(await other.withdraw(digestOf(1)), { taskDigest: digestOf(1), id: idOf(1), sent: false });
+  assert.equal((await ledger.status()).reports[0].state, "withdrawn");
+  // Another name is another ledger.
+  assert.deepEqual((await (await open({ name: "mine" })).status()).reports, []);
+  assert.deepEqual(asked("open").at(-1), ["open", "mine", 1]);
+  assert.deepEqual(asked("abort"), []);
+});
+
+test("what changes nothing writes nothing, and a refusal is the ledger's own", async () => {
+  const ledger = await open();
+  await assert.rejects(ledger.report(randomizerOf(1, 5), RECORD, { url }), { code: "budget" });
+  assert.equal(asked("abort").length, 1);
+  assert.deepEqual((await ledger.status()).reports, []);
+  await ledger.report(randomizerOf(1, 4), RECORD, { url });
+  await ledger.withdraw(digestOf(1));
+  const { databases } = disk;
+  const before = [...databases.get("ldp-pca").get("reports").values()];
+  await ledger.withdraw(digestOf(1));
+  const after = [...databases.get("ldp-pca").get("reports").values()];
+  assert.ok(after.length === 1 && after[0] === before[0]);
+});
+
+test("a change is told when all of it is on the disk, and not before", async () => {
+  const ledger = await open();
+  disk.writing = "hangs";
+  let told = false;
+  const booked = ledger.status().then(() => (told = true));
+  for (let turn = 0; turn < 10; turn += 1) await soon();
+  assert.equal(told, false);
+  disk.transaction.complete();
+  await booked;
+});
+
+test("a disk that is broken, full, or closed is an error with its own words, or at least its name", async () => {
+  disk.opening = "fails";
+  await assert.rejects(open(), denied("UnknownError: the disk is broken", "UnknownError"));
+  disk.opening = "works";
+  const ledger = await open();
+  disk.writing = "fails";
+  await assert.rejects(ledger.report(randomizerOf(1), RECORD, { url }), denied("QuotaExceededError", "QuotaExceededError"));
+  disk.writing = "works";
+  assert.deepEqual((await ledger.status()).reports, []);
+  // Somebody deletes the data, or a later version is there.
+  disk.connection.onversionchange();
+  assert.equal(asked("close").length, 1);
+  await assert.rejects(ledger.status(), denied("InvalidStateError: the connection is closed", "InvalidStateError"));
+  const other = await open();
+  other.close();
+  assert.equal(asked("close").length, 2);
+});
+
+test("a disk that does not open within ten seconds is an error", async () => {
+  disk.opening = "hangs";
+  const opening = open();
+  assert.deepEqual(timers.map(({ milliseconds }) => milliseconds), [10_000]);
+  timers[0].end();
+  await assert.rejects(opening, denied("it took over 10000 ms (is another tab busy?)"));
+});
+
+test("a change that takes over ten seconds is given up", async () => {
+  const ledger = await open();
+  lasting.length = 0;
+  disk.writing = "hangs";
+  const waiting = ledger.status();
+  await soon();
+  assert.deepEqual(lasting.map(({ milliseconds }) => milliseconds), [10_000]);
+  lasting[0].end();
+  await assert.rejects(waiting, denied("it took over 10000 ms (is another tab busy?)"));
+  assert.equal(asked("abort").length, 1);
+});
+
+test("a change that is not over when its page is left is given up, unless all of it is on its way to the disk", async () => {
+  const ledger = await open();
+  disk.writing = "hangs";
+  const waiting = ledger.status();
+  page.dispatchEvent(new Event("pagehide"));
+  await assert.rejects(waiting, denied("the browser gave it up"));
+  assert.equal(asked("abort").length, 1);
+  // One that cannot be given up any more throws nothing in the page.
+  disk.writing = "is complete";
+  const errors = [];
+  const note = (error) => errors.push(error);
+  process.on("uncaughtException", note);
+  const late = ledger.status();
+  page.dispatchEvent(new Event("pagehide"));
+  await assert.rejects(late, denied("the browser gave it up"));
+  await soon();
+  process.off("uncaughtException", note);
+  assert.deepEqual(errors, []);
+});
+
+test("what is over is given up by nobody", async () => {
+  const ledger = await open();
+  lasting.length = 0;
+  await ledger.status();
+  await assert.rejects(ledger.report(randomizerOf(1, 5), RECORD, { url }), { code: "budget" });
+  const before = asked("abort").length;
+  page.dispatchEvent(new Event("pagehide"));
+  for (const { end } of lasting) end();
+  assert.equal(asked("abort").length, before);
+});
+
+test("two tabs on one disk make one report, and have one budget", async () => {
+  const tabs = [await open({ maxEpsilon: 2 }), await open({ maxEpsilon: 2 })];
+  const made = await Promise.all(tabs.map((tab) => tab.report(randomizerOf(1, 1.5), RECORD, { url })));
+  assert.deepEqual(made[0].bytes, made[1].bytes);
+  for (const tab of tabs) {
+    await assert.rejects(tab.report(randomizerOf(2, 0.75), RECORD, { url }), { code: "budget", message: /epsilon 2\.25, and this page allows 2$/ });
+    assert.equal((await tab.status()).epsilon, 1.5);
+  }
+});
