@@ -75,6 +75,7 @@ fn found(
         relative_gap: scaled.relative_gap(value, bound),
         iterations: 0,
         history: Vec::new(),
+        certificates: 0,
         weights: DVector::from_element(vectors.ncols(), 1.0),
         vectors,
         sparse_block,

@@ -65,6 +65,7 @@ impl<'a> NormalisedProblem<'a> {
             relative_gap: self.relative_gap(candidate.objective, candidate.bound),
             iterations,
             history: Vec::new(),
+            certificates: 0,
             vectors: candidate.vectors.columns(0, positive).into_owned(),
             weights: candidate.weights.rows(0, positive).into_owned(),
             sparse_block: candidate.sparse,

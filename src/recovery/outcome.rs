@@ -105,6 +105,9 @@ pub struct FantopeSolution {
     pub iterations: usize,
     /// Every certificate of the whole problem, in order.
     pub history: Vec<HistoryEntry>,
+    /// The certificates behind it, with those of the solution it was started from: each has used a random vector, and what is
+    /// started from this one uses none of them again.
+    pub certificates: u64,
     /// The dimension, `d`.
     pub dimension: usize,
     /// The rows of the working set, ascending from 0.
@@ -152,6 +155,7 @@ pub(super) struct Found {
     pub(super) relative_gap: f64,
     pub(super) iterations: usize,
     pub(super) history: Vec<HistoryEntry>,
+    pub(super) certificates: u64,
     pub(super) rows: Vec<usize>,
     pub(super) vectors: DMatrix<f64>,
     pub(super) weights: DVector<f64>,
@@ -187,6 +191,7 @@ impl FantopeSolution {
             relative_gap: found.relative_gap,
             iterations: found.iterations,
             history: found.history,
+            certificates: found.certificates,
             rows: found.rows,
             vectors: found.vectors,
             weights: found.weights,

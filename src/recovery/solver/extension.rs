@@ -57,7 +57,8 @@ pub(super) struct Evidence {
 /// How much to spend on a bound.
 pub(super) struct Effort<'a> {
     pub(super) seed: u64,
-    /// The number of this certificate, from 1: each has a random vector of its own, for the matrix depends on the last one's.
+    /// The number of this certificate, from 1, counted on from those of the solution that the run started from: each has a
+    /// random vector of its own, for the matrix depends on those of all earlier ones.
     pub(super) number: u64,
     /// Probability that any certificate is wrong.
     pub(super) failure: f64,

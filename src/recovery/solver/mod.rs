@@ -138,6 +138,7 @@ impl FantopeSolver {
             splitting,
             multipliers: Multipliers::default(),
             iterations: 0,
+            certificates_before: start.map_or(0, |start| start.certificates),
             best: Best::default(),
             progress,
         };
@@ -206,6 +207,8 @@ struct Run<'a> {
     /// Where the search for what cancels the rows beyond the working set starts.
     multipliers: Multipliers,
     iterations: usize,
+    /// Those of the solution that this run starts from, which depends on their random vectors.
+    certificates_before: u64,
     best: Best,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
@@ -325,7 +328,7 @@ impl Run<'_> {
         let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
         let effort = Effort {
             seed: self.settings.seed,
-            number: self.best.history.len() as u64 + 1,
+            number: self.certificates() + 1,
             failure: self.settings.failure,
             exact_dimension: self.settings.exact_dimension,
             wanted: &|bound| self.scaled.relative_gap(value, bound) <= self.settings.tolerance,
@@ -377,6 +380,11 @@ impl Run<'_> {
         Ok((gap > 0.8 * self.settings.tolerance).then_some(Verdict::Unsolved))
     }
 
+    /// How many there were, with those of the solution that this run started from.
+    fn certificates(&self) -> u64 {
+        self.certificates_before + self.best.history.len() as u64
+    }
+
     fn best_bound(&self) -> f64 {
         self.best.dual.as_ref().map_or(f64::INFINITY, |best| best.bound)
     }
@@ -398,7 +406,7 @@ impl Run<'_> {
     }
 
     fn found(self, status: SolverStatus) -> Found {
-        let relative_gap = self.relative_gap();
+        let (relative_gap, certificates) = (self.relative_gap(), self.certificates());
         let sparse_block = self.working.assembled(&self.splitting, &self.splitting.sparse());
         let rows = self.working.rows;
         let (primal, dual) = match (self.best.primal, self.best.dual) {
@@ -420,6 +428,7 @@ impl Run<'_> {
             relative_gap,
             iterations: self.iterations,
             history: self.best.history,
+            certificates,
             vectors,
             weights: primal.weights,
             sparse_block,

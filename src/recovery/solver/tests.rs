@@ -9,8 +9,8 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::linalg::SymmetricMatrix;
 use crate::recovery::laws::{assert_certified, noise, problem, solve, spiked};
 use crate::recovery::{
-    Certificate, FantopeProblem, FantopeSolver, Penalty, Progress, Rank, RecoveryError, SolverSettings, SolverStatus,
-    solve_admm,
+    Certificate, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, RecoveryError,
+    SolverSettings, SolverStatus, solve_admm,
 };
 
 /// A component on the first `sparsity` rows with a gap of 1 above 0, under symmetric noise of this deviation.
@@ -120,6 +120,27 @@ fn budgets_and_callbacks_end_with_a_valid_certificate() {
     let cancelled = cancelled.unwrap();
     assert_eq!((cancelled.status, cancelled.iterations), (SolverStatus::Cancelled, 20));
     assert!(cancelled.dual_bound >= exact.objective);
+}
+
+/// The matrix of a certificate depends on the random vectors of all certificates before it: what goes on where another run
+/// ended must use none of them again, nor give any failure twice.
+#[test]
+fn a_run_that_goes_on_counts_its_certificates_on() {
+    // The second component is noise, so that what is beyond the working set matters to the bound.
+    let matrix = spike_in_noise(300, 6, 0.006, 3);
+    let solver = FantopeSolver::new(SolverSettings { exact_dimension: 0, ..SolverSettings::default() }).unwrap();
+    let run = |penalty: f64, start: Option<&FantopeSolution>| {
+        let at_once = &mut |_: &Progress| ControlFlow::Break(());
+        solver.solve(&problem(&matrix, 2, penalty), start, at_once).unwrap()
+    };
+    let first = run(0.015, None);
+    assert_eq!((first.certificates, first.history.len()), (1, 1));
+    let second = run(0.012, Some(&first));
+    assert_eq!((second.certificates, second.history.len()), (2, 1));
+    assert!(matches!(second.certificate, Certificate::Probable { .. }));
+    // Its bound is that of another vector and a smaller failure than with a count from 1.
+    let forgetful = FantopeSolution { certificates: 0, ..first };
+    assert_ne!(run(0.012, Some(&forgetful)).dual_bound, second.dual_bound);
 }
 
 #[test]
