@@ -221,6 +221,9 @@ pub fn switch_all(
             apart.extend(found.numbers.iter().map(|&number| (number, why)));
         }
         eprintln!("  {} mistakes, {} mutants taken out", complaints.len(), apart.len() - before);
+        if std::env::var_os("MUTANTS_VERBOSE").is_some() {
+            complaints.iter().for_each(|complaint| eprintln!("{}", complaint.text));
+        }
         if apart.len() == before {
             return Err(format!("not a mutant's fault: {}", complaints[0].text).into());
         }
