@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python test-spark test-postgres bench siege schemathesis fuzz wasm page wheel setup clean distclean
+.PHONY: help demo test test-python test-spark test-postgres bench siege schemathesis fuzz mutants faults wasm page wheel setup clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ schemathesis: ## test the aggregator's interface against its OpenAPI document (n
 
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)
+
+mutants: ## change the code in thousands of small ways and tell which changes no test notices (an hour; CONTRIBUTING has the quick ways)
+	scripts/mutants.sh
+
+faults: ## apply known faults one by one and tell which test notices each
+	scripts/mutants.sh faults
 
 wheel: ## build the wheel of the Python package into python/dist
 	scripts/setup.sh python

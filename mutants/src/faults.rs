@@ -71,26 +71,34 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
         if of_group.is_empty() {
             continue;
         }
-        let (alone, switched): (Vec<_>, Vec<_>) = (1..).zip(&of_group).partition(|(_, fault)| fault.kind == Kind::Text);
         tree::copy(root, &places.tree)?;
         tree::add_switch(&places.tree, of_group.len() as u32)?;
-        for (number, fault) in &switched {
+        let (mut alone, mut switched) = (Vec::new(), Vec::new());
+        for (number, fault) in (1..).zip(&of_group) {
             let path = places.tree.join(&fault.file);
-            let text = fs::read_to_string(&path)?;
-            tree::write(&path, fault.apply(&text, &fault.switched(*number))?.as_bytes())?;
+            fault.apply(&fs::read_to_string(root.join(&fault.file))?, &fault.new)?;
+            // What another fault has changed already takes a build of its own, too.
+            match fault.apply(&fs::read_to_string(&path)?, &fault.switched(number)) {
+                Ok(text) if fault.kind != Kind::Text => {
+                    tree::write(&path, text.as_bytes())?;
+                    switched.push((number, fault));
+                }
+                _ => alone.push(fault),
+            }
         }
         let runner = Runner { folder: &places.tree, scratch: &places.scratch, jobs: options.jobs };
-        let tests = built(&places, group, &runner, options)?;
+        let tests = built(&places, group, &runner)?;
         runner.for_each(switched.len(), "faults", |index| {
             let (number, fault) = switched[index];
             let own = format!("{}::", fault.file.trim_start_matches("src/").trim_end_matches(".rs").replace('/', "::"));
             let caught = runner.caught_by(number as u32, &tests, own.trim_end_matches("mod::"));
             found.lock().expect("nothing panics here").insert(fault.name.clone(), caught);
         });
-        for (_, fault) in &alone {
+        for fault in alone {
             let path = places.tree.join(&fault.file);
             let before = fs::read_to_string(&path)?;
-            tree::write(&path, fault.apply(&before, &fault.new)?.as_bytes())?;
+            let text = fs::read_to_string(root.join(&fault.file))?;
+            tree::write(&path, fault.apply(&text, &fault.new)?.as_bytes())?;
             let arguments = [group.arguments, &["--no-run"]].concat();
             let caught = match tree::cargo(&places.tree, &places.target, "test", &arguments)? {
                 Built::Errors(_) => Some("the compiler".to_owned()),
@@ -122,8 +130,7 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
     Ok(found.values().all(Option::is_some))
 }
 
-fn built(places: &Places, group: &Group, runner: &Runner<'_>, options: &Options) -> Result<Vec<Test>, Error> {
-    let _ = options;
+fn built(places: &Places, group: &Group, runner: &Runner<'_>) -> Result<Vec<Test>, Error> {
     let arguments = [group.arguments, &["--no-run"]].concat();
     let executables = match tree::cargo(&places.tree, &places.target, "test", &arguments)? {
         Built::Executables(executables) => executables,
