@@ -7,6 +7,13 @@ use super::EntropyError;
 /// A block is at most what one `crypto.getRandomValues` call may fill.
 const LARGEST_BLOCK: usize = 65_536;
 
+/// A source of uniform words of `WIDTH` bits. In production they have 64 and come from [`Bits`]; tests run the same code on all
+/// words of a few bits, and so know its law exactly.
+pub(crate) trait Words<const WIDTH: u32> {
+    /// The next word, below 2^`WIDTH`.
+    fn word(&mut self) -> Result<u64, EntropyError>;
+}
+
 /// Uniform 64-bit words over a fallible generator: one call to the source per block, words in little-endian order.
 ///
 /// The block is sized by the caller's estimate, so that a short report does not pay for a long block. What is left in
@@ -48,10 +55,78 @@ impl<'a, R: TryCryptoRng + ?Sized> Bits<'a, R> {
     }
 }
 
+impl<R: TryCryptoRng + ?Sized> Words<64> for Bits<'_, R> {
+    #[inline]
+    fn word(&mut self) -> Result<u64, EntropyError> {
+        Bits::word(self)
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use rand::rand_core::{TryCryptoRng, TryRng};
+
+    /// The words that are listed, and then none: what wants more of them has an error.
+    pub(crate) struct Script<'a> {
+        words: &'a [u64],
+    }
+
+    impl<'a> Script<'a> {
+        pub(crate) fn new(words: &'a [u64]) -> Self {
+            Self { words }
+        }
+
+        /// How many words were not taken.
+        pub(crate) fn left(&self) -> usize {
+            self.words.len()
+        }
+    }
+
+    impl<const WIDTH: u32> Words<WIDTH> for Script<'_> {
+        fn word(&mut self) -> Result<u64, EntropyError> {
+            let (&first, rest) = self.words.split_first().ok_or_else(|| EntropyError::new(&"end"))?;
+            assert_eq!(u128::from(first) >> WIDTH, 0, "{first} has more than {WIDTH} bits");
+            self.words = rest;
+            Ok(first)
+        }
+    }
+
+    /// A system that gives the bytes that are listed, once, then ones, which no sampler draws again. It notes how many it is
+    /// asked for, request by request.
+    pub(crate) struct ScriptedSource {
+        bytes: std::vec::IntoIter<u8>,
+        pub(crate) requests: Vec<usize>,
+    }
+
+    impl ScriptedSource {
+        pub(crate) fn new(bytes: Vec<u8>) -> Self {
+            Self { bytes: bytes.into_iter(), requests: vec![] }
+        }
+
+        /// Little-endian words.
+        pub(crate) fn of_words(words: &[u64]) -> Self {
+            Self::new(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+        }
+    }
+
+    impl TryRng for ScriptedSource {
+        type Error = std::io::Error;
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            self.try_next_u64().map(|word| word as u32)
+        }
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            let mut bytes = [0; 8];
+            self.try_fill_bytes(&mut bytes).map(|()| u64::from_le_bytes(bytes))
+        }
+        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+            self.requests.push(bytes.len());
+            bytes.fill_with(|| self.bytes.next().unwrap_or(0xff));
+            Ok(())
+        }
+    }
+
+    impl TryCryptoRng for ScriptedSource {}
 
     /// A source that works for `left` bytes and then fails.
     pub(crate) struct FailingSource {
@@ -75,6 +150,26 @@ pub(crate) mod tests {
     }
 
     impl TryCryptoRng for FailingSource {}
+
+    #[test]
+    fn words_are_all_bytes_of_the_source_in_their_order() {
+        let bytes: Vec<u8> = (0..640u32).map(|place| (place * place / 3) as u8).collect();
+        let mut source = ScriptedSource::new(bytes.clone());
+        let mut bits = Bits::new(&mut source, 10);
+        for expected in bytes.as_chunks().0 {
+            assert_eq!(bits.word().unwrap(), u64::from_le_bytes(*expected));
+        }
+        assert_eq!(source.requests, [80; 8]);
+    }
+
+    #[test]
+    fn a_block_is_as_long_as_the_estimate_within_the_limits() {
+        for (words, bytes) in [(0, 64), (8, 64), (9, 72), (8191, 65_528), (8192, 65_536), (usize::MAX, 65_536)] {
+            let mut source = ScriptedSource::new(vec![]);
+            Bits::new(&mut source, words).word().unwrap();
+            assert_eq!(source.requests, [bytes], "{words}");
+        }
+    }
 
     #[test]
     fn a_failing_source_is_an_error_that_says_so() {

@@ -15,8 +15,13 @@ use rand::rand_core::TryRng;
 /// # Errors
 /// [`EntropyError`] when the system gives none. There is no fallback.
 pub fn system_rng() -> Result<ChaCha12Rng, EntropyError> {
+    seeded(&mut getrandom::SysRng)
+}
+
+/// The generator with all of its 256 bits of seed from `source`.
+fn seeded<S: TryRng + ?Sized>(source: &mut S) -> Result<ChaCha12Rng, EntropyError> {
     let mut seed = [0u8; 32];
-    getrandom::SysRng.try_fill_bytes(&mut seed).map_err(|error| EntropyError::new(&error))?;
+    source.try_fill_bytes(&mut seed).map_err(|error| EntropyError::new(&error))?;
     Ok(ChaCha12Rng::from_seed(seed))
 }
 
@@ -41,5 +46,71 @@ pub struct EntropyError {
 impl EntropyError {
     pub(crate) fn new(error: &impl core::fmt::Display) -> Self {
         Self { reason: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::Rng;
+
+    use super::*;
+    use crate::sampling::bits::tests::{FailingSource, ScriptedSource};
+
+    /// The first 64 bytes of ChaCha with 12 rounds (block 0, nonce 0) for the key of zeros, as published by its authors' test
+    /// vectors.
+    const OF_ZEROS: [u8; 16] =
+        [0x9b, 0xf4, 0x9a, 0x6a, 0x07, 0x55, 0xf9, 0x53, 0x81, 0x1f, 0xce, 0x12, 0x5f, 0x26, 0x83, 0xd5];
+
+    fn first_bytes(seed: [u8; 32]) -> [u8; 64] {
+        let mut source = ScriptedSource::new(seed.to_vec());
+        let mut bytes = [0; 64];
+        seeded(&mut source).unwrap().fill_bytes(&mut bytes);
+        assert_eq!(source.requests, [32]);
+        bytes
+    }
+
+    #[test]
+    fn every_byte_of_the_seed_comes_from_the_source() {
+        assert_eq!(first_bytes([0; 32])[..16], OF_ZEROS);
+        let seed: [u8; 32] = core::array::from_fn(|place| (37 * place + 11) as u8);
+        let mut expected = [0; 64];
+        ChaCha12Rng::from_seed(seed).fill_bytes(&mut expected);
+        assert_eq!(first_bytes(seed), expected);
+        let mut seen = vec![expected];
+        for place in 0..32 {
+            let mut other = seed;
+            other[place] ^= 1;
+            let bytes = first_bytes(other);
+            assert!(!seen.contains(&bytes), "byte {place} does not matter");
+            seen.push(bytes);
+        }
+    }
+
+    #[test]
+    fn without_a_seed_there_is_no_generator() {
+        for left in [0, 31] {
+            let error = seeded(&mut FailingSource { left }).unwrap_err();
+            assert!(error.to_string().contains("injected failure"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_system_seeds_each_generator_anew() {
+        let first_word = || system_rng().unwrap().next_u64();
+        // Equal once in 2^64.
+        assert_ne!(first_word(), first_word());
+    }
+
+    #[test]
+    fn positions_and_seeds_have_streams_of_their_own() {
+        let first_words = |seed, position| {
+            let mut rng = insecure_rng(seed, position);
+            [rng.next_u64(), rng.next_u64(), rng.next_u64()]
+        };
+        assert_eq!(first_words(1, 2), first_words(1, 2));
+        let all: Vec<_> = [(1, 0), (1, 1), (1, 1 << 40), (2, 0), (2, 1)].map(|(s, p)| first_words(s, p)).to_vec();
+        for (place, words) in all.iter().enumerate() {
+            assert!(!all[..place].contains(words));
+        }
     }
 }
