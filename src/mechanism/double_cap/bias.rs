@@ -318,7 +318,7 @@ mod tests {
                 let length = direction.iter().map(|value| value * value).sum::<f64>().sqrt();
                 let u: Vec<f64> = direction.iter().map(|value| value / length).collect();
                 let mechanism = DoubleCap::new(u.len(), Bounding::UnitNorm, epsilon(e), j, l).unwrap();
-                let more = (mechanism.cap_weight - UNIT_WEIGHT) as f64 / mechanism.total_weight as f64;
+                let more = (mechanism.weights.inside - UNIT_WEIGHT) as f64 / mechanism.weights.total as f64;
                 let mut rng = ChaCha8Rng::seed_from_u64(23);
                 let (mut sums, mut squares) =
                     (DMatrix::<f64>::zeros(u.len(), u.len()), DMatrix::<f64>::zeros(u.len(), u.len()));

@@ -60,6 +60,57 @@ mod tests {
         assert_eq!([nth_member(&flags, false, 0), nth_member(&flags, false, 2)], [1, 4]);
     }
 
+    #[test]
+    fn every_member_of_either_side_has_one_rank() {
+        for length in 1..=10 {
+            for bits in 0u32..1 << length {
+                let flags: Vec<bool> = (0..length).map(|index| bits >> index & 1 == 1).collect();
+                for side in [true, false] {
+                    let members: Vec<usize> = (0..length).filter(|&index| flags[index] == side).collect();
+                    let found: Vec<usize> =
+                        (0..members.len()).map(|rank| nth_member(&flags, side, rank as u64)).collect();
+                    assert_eq!(found, members, "{flags:?}");
+                }
+            }
+        }
+    }
+
+    /// All scores that five candidates can have from -2 to 2, and caps of every size: the rule by its definition.
+    #[test]
+    fn the_cap_has_its_size_for_all_small_scores() {
+        for number in 0..5i32.pow(5) {
+            let scores: [i32; 5] = core::array::from_fn(|index| number / 5i32.pow(index as u32) % 5 - 2);
+            for count in 0..=5 {
+                let in_cap = largest(&scores, count);
+                assert_eq!(in_cap.iter().filter(|&&member| member).count(), count as usize, "{scores:?}");
+                for (one, member) in in_cap.iter().enumerate() {
+                    let before = |other: &usize| {
+                        let (own, theirs) = (scores[one].abs(), scores[*other].abs());
+                        theirs > own || theirs == own && *other < one
+                    };
+                    let ahead = (0..5).filter(before).count();
+                    assert_eq!(*member, ahead < count as usize, "{count} of {scores:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn among_as_many_equal_scores_as_there_can_be_the_first_are_in_the_cap() {
+        for (length, count) in [(16_384, 16), (16_384, 8192), (65_536, 1), (65_536, 65_535), (65_536, 65_536)] {
+            for score in [0, 1, i32::MAX, i32::MIN] {
+                let in_cap = largest(&vec![score; length], count);
+                assert!(in_cap.iter().enumerate().all(|(index, &member)| member == (index < count as usize)));
+            }
+        }
+        // The magnitudes decide before the indices, in their highest and in their lowest bit.
+        let mut scores = vec![i32::MAX - 1; 65_536];
+        scores[65_535] = -i32::MAX;
+        scores[65_534] = i32::MIN;
+        assert!((0..2).all(|index| !largest(&scores, 2)[index] && largest(&scores, 2)[65_535 - index]));
+        assert!(largest(&scores, 1)[65_534]);
+    }
+
     /// Scores from a small range make ties the rule.
     #[test]
     fn the_cap_is_what_sorting_gives() {

@@ -65,7 +65,11 @@ use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
 use crate::report::ReportId;
-use crate::sampling::{EntropyError, bits::Bits, uniform::uniform_below};
+use crate::sampling::{
+    EntropyError,
+    bits::{Bits, Words},
+    uniform::below,
+};
 use crate::schema::MAX_DIMENSION;
 
 /// The weight of a candidate outside the cap.
@@ -95,8 +99,7 @@ pub struct DoubleCap {
     epsilon: Epsilon,
     candidates: u32,
     cap: u32,
-    cap_weight: u64,
-    total_weight: u64,
+    weights: Weights<UNIT_WEIGHT>,
     /// Worked out when it is first asked for: whoever makes reports never does.
     gain: OnceLock<f64>,
     loss: Cap,
@@ -124,15 +127,12 @@ impl DoubleCap {
         if epsilon.value() < SMALLEST_EPSILON {
             return Err(MechanismError::EpsilonTooSmall { epsilon: epsilon.value() });
         }
-        let overflow = MechanismError::Weights { epsilon: epsilon.value(), cap };
-        let cap_weight = weight::cap_weight(epsilon)?.ok_or_else(|| overflow.clone())?;
-        let total_weight = cap_weight
-            .checked_mul(u64::from(cap))
-            .and_then(|inside| inside.checked_add(u64::from(candidates - cap) * UNIT_WEIGHT))
-            .ok_or(overflow)?;
+        let weights = weight::cap_weight(epsilon)?
+            .and_then(|inside| Weights::new(candidates, cap, inside))
+            .ok_or(MechanismError::Weights { epsilon: epsilon.value(), cap })?;
         let lifted = matches!(bounding, Bounding::Clip { .. });
         let loss = Cap::new(epsilon, candidates, cap)?;
-        Ok(Self { dimension, lifted, epsilon, candidates, cap, cap_weight, total_weight, gain: OnceLock::new(), loss })
+        Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, gain: OnceLock::new(), loss })
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of what any number of candidates could reach (the
@@ -158,8 +158,8 @@ impl DoubleCap {
     #[must_use]
     pub fn gain(&self) -> f64 {
         *self.gain.get_or_init(|| {
-            let inside = u128::from(self.cap_weight) * u128::from(self.cap);
-            KEPT * gain::gain(self.candidates, self.cap, inside as f64 / self.total_weight as f64)
+            let inside = self.weights.of_cap() as f64 / self.weights.total as f64;
+            KEPT * gain::gain(self.candidates, self.cap, inside)
         })
     }
 
@@ -178,13 +178,8 @@ impl DoubleCap {
     /// The rank, from 0 for the largest, of the reported candidate's score among the magnitudes of all J, with the
     /// randomizer's probabilities.
     pub(crate) fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
-        let draw = rng.random_range(0..self.total_weight);
-        let inside_total = u64::from(self.cap) * self.cap_weight;
-        let rank = match draw.checked_sub(inside_total) {
-            None => draw / self.cap_weight,
-            Some(outside) => u64::from(self.cap) + outside / UNIT_WEIGHT,
-        };
-        rank as u32
+        let (inside, rank) = self.weights.place(rng.random_range(0..self.weights.total));
+        if inside { rank as u32 } else { self.cap + rank as u32 }
     }
 
     /// The sums of `records` reports whose reported candidates z have the mean `mean` (d × d) of `z z^T / scale^2`. What
@@ -205,6 +200,54 @@ impl DoubleCap {
             direction.push((1.0 - norm_squared).max(0.0).sqrt());
         }
         direction
+    }
+}
+
+/// Integer weights of the indices: `inside` for each of the `cap` that are in the cap, `UNIT` for each other one.
+#[derive(Clone, Copy, Debug)]
+struct Weights<const UNIT: u64> {
+    candidates: u32,
+    cap: u32,
+    inside: u64,
+    total: u64,
+}
+
+impl<const UNIT: u64> Weights<UNIT> {
+    /// `None` where their sum does not fit 64 bits.
+    fn new(candidates: u32, cap: u32, inside: u64) -> Option<Self> {
+        let total = inside.checked_mul(cap.into())?.checked_add(u64::from(candidates - cap) * UNIT)?;
+        Some(Self { candidates, cap, inside, total })
+    }
+
+    /// The weight of the whole cap.
+    fn of_cap(&self) -> u64 {
+        u64::from(self.cap) * self.inside
+    }
+
+    /// Whether the index of a number below the total weight is in the cap, and which it is on its side.
+    #[inline]
+    fn place(&self, draw: u64) -> (bool, u64) {
+        // Whether the index is from the cap is the secret. Both ranks are computed and one is kept, without a branch.
+        let inside = draw < self.of_cap();
+        let mask = u64::from(inside).wrapping_neg();
+        (inside, mask & (draw / self.inside) | !mask & (draw.wrapping_sub(self.of_cap()) / UNIT))
+    }
+
+    /// An index with the weights of the cap, or with equal ones where there is no direction.
+    #[inline]
+    fn draw<const WIDTH: u32>(
+        &self,
+        in_cap: &[bool],
+        has_direction: bool,
+        words: &mut impl Words<WIDTH>,
+    ) -> Result<u64, EntropyError> {
+        let draw = below(words, self.total)?;
+        let any_index = below(words, u64::from(self.candidates))?;
+        let (inside, rank) = self.place(draw);
+        let of_direction = cap::nth_member(in_cap, inside, rank) as u64;
+        // Whether there is a direction is a secret too: both indices are drawn and one is kept.
+        let there = u64::from(has_direction).wrapping_neg();
+        Ok(there & of_direction | !there & any_index)
     }
 }
 
@@ -239,18 +282,7 @@ impl LocalRandomizer for DoubleCap {
         let scores =
             Candidates::new(task_key, id, self.state_dimension()).scores(&self.direction(record), self.candidates);
         let in_cap = cap::largest(&scores, self.cap);
-        let mut bits = Bits::new(rng, 8);
-        let draw = uniform_below(&mut bits, self.total_weight)?;
-        let any_index = uniform_below(&mut bits, u64::from(self.candidates))?;
-        let inside_total = u64::from(self.cap) * self.cap_weight;
-        // Whether the index is from the cap is the secret. Both ranks are computed and one is kept, without a branch.
-        let inside = draw < inside_total;
-        let mask = u64::from(inside).wrapping_neg();
-        let rank = mask & (draw / self.cap_weight) | !mask & (draw.wrapping_sub(inside_total) / UNIT_WEIGHT);
-        let of_direction = cap::nth_member(&in_cap, inside, rank) as u64;
-        // Whether there is a direction is a secret too: both indices are drawn and one is kept.
-        let there = u64::from(record.has_direction()).wrapping_neg();
-        let index = there & of_direction | !there & any_index;
+        let index = self.weights.draw(&in_cap, record.has_direction(), &mut Bits::new(rng, 8))?;
         Ok((index as u16).to_le_bytes().to_vec())
     }
 
@@ -331,6 +363,7 @@ mod tests {
     use super::*;
     use crate::privacy::tests::epsilon;
     use crate::record::Radius;
+    use crate::sampling::bits::tests::{Script, ScriptedSource};
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
@@ -367,6 +400,157 @@ mod tests {
         assert!(DoubleCap::new(0, Bounding::UnitNorm, epsilon(1.0), 8, 1).is_err());
     }
 
+    /// How many of the pairs of two words of eight bits, of which none is drawn again, give each index.
+    fn pairs_of_words<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool], has_direction: bool) -> Vec<u64> {
+        let mut counts = vec![0; in_cap.len()];
+        for first in 256 % weights.total..256 {
+            for second in 256 % u64::from(weights.candidates)..256 {
+                let words = [first, second];
+                let mut script = Script::new(&words);
+                let index = weights.draw::<8>(in_cap, has_direction, &mut script).unwrap();
+                assert_eq!(script.left(), 0);
+                counts[index as usize] += 1;
+            }
+        }
+        counts
+    }
+
+    /// The exact law of the index for all caps of all sizes, from all words of eight bits: each index has its weight, and the
+    /// ratio of no two records exceeds that of the weights, in both directions and with a record that has no direction.
+    #[test]
+    fn every_index_has_exactly_its_weight_whatever_the_cap() {
+        const UNIT: u64 = 4;
+        for (candidates, cap, inside) in [(2, 1, 5), (3, 1, 40), (4, 2, 7), (5, 2, 11), (6, 3, 29), (7, 2, 5)] {
+            let weights = Weights::<UNIT>::new(candidates, cap, inside).unwrap();
+            let total = inside * u64::from(cap) + UNIT * u64::from(candidates - cap);
+            assert_eq!(weights.total, total);
+            let (firsts, seconds) = (256 / total, 256 / u64::from(candidates));
+            let uniform = pairs_of_words(weights, &vec![true; candidates as usize], false);
+            assert_eq!(uniform, vec![total * firsts * seconds; candidates as usize]);
+            let caps = (0u32..1 << candidates).filter(|members| members.count_ones() == cap);
+            let mut laws = vec![uniform];
+            for members in caps {
+                let in_cap: Vec<bool> = (0..candidates).map(|index| members >> index & 1 == 1).collect();
+                let law = pairs_of_words(weights, &in_cap, true);
+                for (count, member) in law.iter().zip(&in_cap) {
+                    let weight = if *member { inside } else { UNIT };
+                    assert_eq!(*count, weight * firsts * seconds * u64::from(candidates), "{in_cap:?}: {law:?}");
+                }
+                assert_eq!(pairs_of_words(weights, &in_cap, false), laws[0], "{in_cap:?}");
+                laws.push(law);
+            }
+            let ratios = laws.iter().flat_map(|one| laws.iter().flat_map(|other| one.iter().zip(other)));
+            let mut reached = false;
+            for (one, other) in ratios {
+                assert!(UNIT * one <= inside * other, "J {candidates} L {cap}: {one} / {other}");
+                reached |= UNIT * one == inside * other;
+            }
+            assert!(reached, "J {candidates} L {cap}: the bound is no better than it need be");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_refused_is_drawn_again_for_either_number() {
+        let weights = Weights::<4>::new(5, 2, 11).unwrap();
+        let in_cap = [false, true, false, false, true];
+        let drawn = |words: &[u64]| {
+            let mut script = Script::new(words);
+            (weights.draw::<8>(&in_cap, true, &mut script).unwrap(), script.left())
+        };
+        // 256 mod 34 is 18, 256 mod 5 is 1: the first refusals are of the first number, the last one is of the second.
+        let last_of_cap = 34 + 21;
+        assert_eq!(drawn(&[0, 17, last_of_cap, 0, 1, 9]), (4, 1));
+        assert_eq!(drawn(&[last_of_cap + 1, 1, 9]), (0, 1));
+        assert_eq!(drawn(&[18, 1, 9]), (4, 1));
+    }
+
+    /// A word that gives `draw` for a number below `bound`, and is not drawn again.
+    fn word_of(draw: u64, bound: u64) -> u64 {
+        if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
+    }
+
+    /// The whole randomizer with words at both ends of every weight. The cap is found by sorting.
+    #[test]
+    fn the_ends_of_every_weight_belong_to_its_index() {
+        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+        for (bounding, e, candidates, cap) in [
+            (Bounding::UnitNorm, 1e-6, 2, 1),
+            (Bounding::UnitNorm, 1.0, 64, 14),
+            (clip, 4.0, 256, 10),
+            (Bounding::UnitNorm, 16.0, 1024, 1),
+            (clip, 8.0, MAX_CANDIDATES, 16),
+        ] {
+            let mechanism = DoubleCap::new(3, bounding, epsilon(e), candidates, cap).unwrap();
+            let inside = weight::cap_weight(epsilon(e)).unwrap().unwrap();
+            let of_cap = u64::from(cap) * inside;
+            let total = of_cap + u64::from(candidates - cap) * (1 << 32);
+            let record = BoundedRecord::new(vec![0.3, 0.0, -0.9], bounding).unwrap();
+            let (key, id) = ([3; 16], ReportId::new([8; 16]));
+            let direction = mechanism.direction(&record);
+            let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
+            let mut order: Vec<usize> = (0..scores.len()).collect();
+            order.sort_by_key(|&index| (core::cmp::Reverse(scores[index].unsigned_abs()), index));
+            let (members, others) = order.split_at_mut(cap as usize);
+            members.sort_unstable();
+            others.sort_unstable();
+            let report = |record: &BoundedRecord, words: &[u64]| {
+                let mut source = ScriptedSource::of_words(words);
+                let payload = mechanism.randomize_with_rng(record, &key, id, &mut source).unwrap();
+                assert_eq!(source.requests, [64], "two words are drawn, of a block of eight");
+                index(&payload) as usize
+            };
+            let ranks = |count: usize| [0, 1, count / 2, count - 1].into_iter().filter(move |&rank| rank < count);
+            let ends = |start: u64, weight: u64, rank: usize| {
+                let first = start + rank as u64 * weight;
+                [first, first + weight / 2, first + weight - 1]
+            };
+            let draws =
+                ranks(members.len()).flat_map(|rank| ends(0, inside, rank).map(|draw| (draw, members[rank]))).chain(
+                    ranks(others.len()).flat_map(|rank| ends(of_cap, 1 << 32, rank).map(|draw| (draw, others[rank]))),
+                );
+            for (draw, expected) in draws {
+                let second = (draw + 1) % u64::from(candidates);
+                let words = [word_of(draw, total), word_of(second, candidates.into())];
+                assert_eq!(report(&record, &words), expected, "eps {e} J {candidates} draw {draw}");
+                if bounding == Bounding::UnitNorm {
+                    let nothing = BoundedRecord::new(vec![0.0; 3], bounding).unwrap();
+                    assert_eq!(report(&nothing, &words), second as usize, "eps {e} J {candidates} draw {draw}");
+                }
+            }
+        }
+    }
+
+    /// A record of length 0 has a direction under clip: that of its lift.
+    #[test]
+    fn the_lift_makes_a_unit_vector_of_every_clipped_record() {
+        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+        let lifted = DoubleCap::new(2, clip, epsilon(1.0), 64, 14).unwrap();
+        for (values, expected) in
+            [([0.0, 0.0], [0.0, 0.0, 1.0]), ([0.96, -0.72], [0.48, -0.36, 0.8]), ([-6.0, 8.0], [-0.6, 0.8, 0.0])]
+        {
+            let record = BoundedRecord::new(values.to_vec(), clip).unwrap();
+            assert!(record.has_direction());
+            for (found, expected) in lifted.direction(&record).iter().zip(expected) {
+                // The square root of a rounding error is larger than it.
+                assert!((found - expected).abs() < 2e-8, "{values:?}: {found} {expected}");
+            }
+        }
+        let record = BoundedRecord::new(vec![3.0, -4.0], Bounding::UnitNorm).unwrap();
+        assert_eq!(mechanism(2, 1.0, 64, 14).direction(&record), [0.6, -0.8]);
+    }
+
+    /// Ranks have the randomizer's law: as many of each as the weights say, on both sides of the cap.
+    #[test]
+    fn every_number_has_its_place() {
+        let weights = Weights::<4>::new(5, 2, 11).unwrap();
+        let places: Vec<(bool, u64)> = (0..weights.total).map(|draw| weights.place(draw)).collect();
+        let expected = (0..22).map(|draw| (true, draw / 11)).chain((0..12).map(|draw| (false, draw / 4)));
+        assert!(places.into_iter().eq(expected));
+        assert!(Weights::<4>::new(5, 2, u64::MAX / 2).is_none());
+        assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 6).is_some_and(|weights| weights.total == u64::MAX - 1));
+        assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 5).is_none());
+    }
+
     /// Frequencies of every index against its exact weight, for one id and a fixed record: chi-square, alpha 0.001.
     #[test]
     fn selection_frequencies_are_the_weights() {
@@ -385,8 +569,8 @@ mod tests {
         }
         let chi_square: f64 = (0..16)
             .map(|j| {
-                let weight = if in_cap[j] { mechanism.cap_weight } else { UNIT_WEIGHT };
-                let expected = f64::from(draws) * weight as f64 / mechanism.total_weight as f64;
+                let weight = if in_cap[j] { mechanism.weights.inside } else { UNIT_WEIGHT };
+                let expected = f64::from(draws) * weight as f64 / mechanism.weights.total as f64;
                 (counts[j] - expected).powi(2) / expected
             })
             .sum();

@@ -22,32 +22,39 @@ const LARGEST_EPSILON: f64 = 21.48;
 /// # Errors
 /// [`MechanismError::UnknownWeight`] for the rare epsilon of which the arithmetic cannot tell it.
 pub(super) fn cap_weight(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
+    weight::<64>(epsilon)
+}
+
+/// [`cap_weight`] from sums with `FRACTION` binary places, of which there are 64 in production. With few, more epsilons are
+/// refused, but no weight is another.
+#[inline]
+fn weight<const FRACTION: u32>(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
     let epsilon = epsilon.value();
     if epsilon > LARGEST_EPSILON {
         return Ok(None);
     }
-    let (lower, upper) = bounds(epsilon);
-    if lower >> 64 == upper >> 64 {
-        Ok(Some((lower >> 64) as u64))
+    let (lower, upper) = bounds::<FRACTION>(epsilon);
+    if lower >> FRACTION == upper >> FRACTION {
+        Ok(Some((lower >> FRACTION) as u64))
     } else {
         Err(MechanismError::UnknownWeight { epsilon })
     }
 }
 
-/// Bounds on `2^96 e^epsilon`, the lower one included, the upper one not.
-fn bounds(epsilon: f64) -> (u128, u128) {
+/// Bounds on `2^(32 + FRACTION) e^epsilon`, the lower one included, the upper one not.
+fn bounds<const FRACTION: u32>(epsilon: f64) -> (u128, u128) {
     let bits = epsilon.to_bits();
     let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
     // epsilon = mantissa / 2^shift; the shift is 48 for 16, 72 for 1e-6.
     let shift = 1075 - (bits >> 52) as u32;
-    let (mut term, mut sum, mut steps) = (1u128 << 96, 0u128, 0u32);
+    let (mut term, mut sum, mut steps) = (1u128 << (32 + FRACTION), 0u128, 0u32);
     while term > 0 {
         sum += term;
         steps += 1;
         term = quotient(product(term, mantissa, shift), u64::from(steps));
     }
-    // e^epsilon is below S / 2^96 + 1, since the sum is short by less than 2^96.
-    let short = u128::from(2 * steps) * ((sum >> 96) + 2);
+    // e^epsilon is below S / 2^(32 + FRACTION) + 1, since the sum is short by less than 2^(32 + FRACTION).
+    let short = u128::from(2 * steps) * ((sum >> (32 + FRACTION)) + 2);
     (sum, sum + short)
 }
 
@@ -132,6 +139,58 @@ mod tests {
         }
     }
 
+    /// floor(2^96 e^epsilon), with 100 digits: round numbers, both ends and the epsilon of the next test.
+    const WITH_64_PLACES: &[(f64, u128)] = &[
+        (1e-06, 0x1_0000_10c6_f82d_72bc_a97f_0062),
+        (1e-05, 0x1_0000_a7c5_e340_e6fd_ae87_ca89),
+        (0.1, 0x1_1aec_7b35_a00d_3a20_ad9d_3c71),
+        (0.3, 0x1_5990_58c8_c1a9_5931_472d_a713),
+        (0.6931471805599454, 0x2_0000_0000_0000_0ca8_6c38_98cf),
+        (1.0, 0x2_b7e1_5162_8aed_2a6a_bf71_5880),
+        (2.5, 0xc_2eb7_ec98_f05d_8ea6_f61a_6f42),
+        (4.0, 0x36_9920_5c4e_74b0_cf1a_da77_fb72),
+        (8.0, 0xba4_f53e_a386_36f8_5f00_7042_540a),
+        (11.090354888959125, 0xffff_ffff_ffff_e543_61c4_c67f_c236),
+        (16.0, 0x87_975e_8540_0102_4911_f8b8_4415_af72),
+        (20.0, 0x1ceb_088b_68e8_0402_1897_97f9_599c_b8b6),
+        (21.0, 0x4e9b_87f6_7bb3_f559_76a7_206a_5878_4c1e),
+        (21.478999893601276, 0x7ee8_9d7c_1d0d_6bc0_ffff_ffc2_1631_ec79),
+        (21.48, 0x7f09_1f9d_b521_9599_a943_12cc_4de2_17e1),
+    ];
+
+    #[test]
+    fn the_exact_number_is_inside_the_interval() {
+        for &(e, exact) in WITH_64_PLACES {
+            let (lower, upper) = bounds::<64>(e);
+            assert!(lower <= exact && exact < upper, "{e}: {lower:x} {exact:x} {upper:x}");
+            // Each step loses less than 2 by itself, in the least significant places.
+            assert!(exact - lower <= upper - exact, "{e}: the interval has room to spare");
+        }
+        let short = |place: usize| WITH_64_PLACES[place].1 - bounds::<64>(WITH_64_PLACES[place].0).0;
+        assert_eq!([short(0), short(7), short(14)], [0, 25, 5_530_628]);
+    }
+
+    /// With fewer binary places the margin is needed for many epsilons: what is not refused is right, and without the margin
+    /// the lower bound alone would often name another weight.
+    #[test]
+    fn no_epsilon_that_is_not_refused_has_another_weight() {
+        fn known_and_wrong_below<const FRACTION: u32>() -> (u32, u32) {
+            let (mut known, mut wrong) = (0, 0);
+            for step in 1..=2148 {
+                let e = f64::from(step) * 0.01 - 1.0 / 3000.0;
+                let exact = cap_weight(epsilon(e)).unwrap().unwrap();
+                wrong += u32::from((bounds::<FRACTION>(e).0 >> FRACTION) as u64 != exact);
+                if let Ok(found) = weight::<FRACTION>(epsilon(e)) {
+                    assert_eq!(found, Some(exact), "{e}");
+                    known += 1;
+                }
+            }
+            (known, wrong)
+        }
+        let of = [known_and_wrong_below::<8>(), known_and_wrong_below::<16>(), known_and_wrong_below::<24>()];
+        assert_eq!(of, [(85, 1523), (577, 699), (1098, 36)]);
+    }
+
     /// Found by trying 30 million neighbours: `2^32 e^epsilon` is an integer to 25 binary places.
     #[test]
     fn an_epsilon_whose_weight_is_not_known_is_refused() {
@@ -152,7 +211,7 @@ mod tests {
     fn the_interval_is_narrow() {
         let mut e = 1e-6;
         while e < LARGEST_EPSILON {
-            let (lower, upper) = bounds(e);
+            let (lower, upper) = bounds::<64>(e);
             let real = e.exp() * 2f64.powi(96);
             assert!((lower as f64 / real - 1.0).abs() < 1e-14, "{e}");
             assert!(((upper - lower) as f64) < 300.0 * (e.exp() + 2.0), "{e}");
