@@ -96,9 +96,7 @@ impl Gaussian {
             return Err(MechanismError::DeltaBelowSampler { delta: delta.value(), error: slack });
         }
         let sigma = analytic_gaussian_sigma(epsilon, Delta::new(delta.value() - slack)?, COVARIANCE_SENSITIVITY)?;
-        // Rounded up, so that sqrt(2) times the off-diagonal deviation is not below sigma.
-        let off_diagonal = (sigma * core::f64::consts::FRAC_1_SQRT_2).next_up().next_up();
-        Self::with_deviations(dimension, Guarantee::local(epsilon, Some(delta)), sigma, off_diagonal)
+        Self::with_deviations(dimension, Guarantee::local(epsilon, Some(delta)), sigma, off_diagonal_deviation(sigma))
     }
 
     /// The paper's mechanism at any epsilon, to compare with. Its guarantee is the (epsilon, delta) that it really
@@ -153,6 +151,11 @@ impl Gaussian {
     pub fn diagonal_deviation(&self) -> f64 {
         self.diagonal.deviation()
     }
+}
+
+/// sigma / sqrt(2), rounded up, so that sqrt(2) times it is not below sigma.
+fn off_diagonal_deviation(sigma: f64) -> f64 {
+    (sigma * core::f64::consts::FRAC_1_SQRT_2).next_up().next_up()
 }
 
 /// The loss of noise that has standard deviation at least `sigma` in every direction of Frobenius geometry, with the
@@ -392,8 +395,10 @@ mod tests {
     use super::*;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
+    use crate::sampling::bits::tests::ScriptedSource;
+    use crate::sampling::gaussian::tests::words_of;
     use chacha20::ChaCha8Rng;
-    use rand::SeedableRng;
+    use rand::{Rng, RngExt, SeedableRng};
 
     fn unit(values: &[f64]) -> BoundedRecord {
         BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap()
@@ -412,6 +417,247 @@ mod tests {
         }
         assert_eq!(quantise(&[1.0 + 4e-16, 0.0]), [1 << 20, 0]);
         assert_eq!(quantise(&[1.1, 0.0]), [1 << 20, 0]);
+    }
+
+    /// Towards zero, coordinate by coordinate, and no further than the ball asks for.
+    #[test]
+    fn only_records_too_long_for_the_ball_are_shortened() {
+        let mut rng = ChaCha8Rng::seed_from_u64(31);
+        let longest = 1i128 << 40;
+        let (mut kept, mut shortened) = (0, 0);
+        for dimension in [1, 2, 3, 10, 400, MAX_DIMENSION] {
+            for length in [0.5, 1.0 - 1e-6, 1.0, 1.0 + 1e-15, 1.0 + 1e-6] {
+                let values: Vec<f64> = (0..dimension).map(|_| rng.random_range(-1.0..1.0)).collect();
+                let norm = values.iter().map(|value| value * value).sum::<f64>().sqrt();
+                let record: Vec<f64> = values.iter().map(|value| value / norm * length).collect();
+                let quantised = quantise(&record);
+                let square_sum = |integers: &[i64]| integers.iter().map(|&x| i128::from(x).pow(2)).sum::<i128>();
+                let cut: Vec<i64> = record.iter().map(|x| (x.abs() * 1_048_576.0).floor() as i64).collect();
+                assert!(square_sum(&quantised) <= longest, "{dimension} {length}");
+                if square_sum(&cut) <= longest {
+                    kept += 1;
+                    assert!(quantised.iter().zip(&cut).all(|(found, cut)| found.abs() == *cut), "{dimension} {length}");
+                } else {
+                    shortened += 1;
+                    // One step more of the largest entry would leave the ball.
+                    let largest = quantised.iter().map(|x| x.abs()).max().unwrap();
+                    assert!(square_sum(&quantised) + i128::from(2 * largest + 3) > longest, "{dimension} {length}");
+                }
+                assert!(quantised.iter().zip(&record).all(|(found, x)| *found == 0 || (*found < 0) == (*x < 0.0)));
+            }
+        }
+        assert!(kept >= 15 && shortened >= 3, "{kept} {shortened}");
+        assert_eq!(quantise(&[0.75, -0.5, 9.5e-7, -9.5e-7, 1e-300, -0.0]), [786_432, -524_288, 0, 0, 0, 0]);
+        assert_eq!(quantise(&[1.5 / 1_048_576.0, -1.5 / 1_048_576.0]), [1, -1]);
+    }
+
+    /// 16 steps and sigma in integers: 16 × 2^(shift - 40) / multiplier against sigma = mantissa × 2^exponent. (Less, equal,
+    /// greater; and the same for one unit more of the multiplier, whose steps would be smaller.)
+    fn sixteen_steps_against(sigma: f64, lattice: &Lattice) -> [core::cmp::Ordering; 2] {
+        let (mantissa, exponent) = mantissa_and_exponent(sigma);
+        [0, 1].map(|more| {
+            let right = u128::from(mantissa) * (lattice.multiplier as u128 + more);
+            // Both sides times 2^80.
+            let places = exponent + 80;
+            let right = if places >= 0 { right << places } else { right.div_ceil(1 << -places) };
+            (1u128 << (4 + lattice.shift + 40)).cmp(&right)
+        })
+    }
+
+    /// number = mantissa × 2^exponent.
+    fn mantissa_and_exponent(number: f64) -> (u64, i32) {
+        let bits = number.to_bits();
+        (bits & ((1 << 52) - 1) | 1 << 52, (bits >> 52) as i32 - 1075)
+    }
+
+    /// In integers, next to where 16 / sigma is an integer multiple of the lattice's unit: there the rounded quotient may be
+    /// that integer where the real one is below it. Without the margin the listed deviations would have too small steps.
+    #[test]
+    fn no_rounding_makes_sixteen_steps_less_than_the_deviation() {
+        const NEEDING_THE_MARGIN: [f64; 6] = [
+            0.012392481007373163,
+            0.09606274801814516,
+            1.7729510563173396,
+            3.8823889864403927,
+            5.967039970864063,
+            8.989403549474705,
+        ];
+        let mut rng = ChaCha8Rng::seed_from_u64(41);
+        let drawn = (0..20_000).flat_map(|_| {
+            let sigma =
+                f64::from(1u32 << rng.random_range(7..23)) * 16.0 / f64::from(rng.random_range(1u32 << 21..1 << 22));
+            [sigma.next_down(), sigma, sigma.next_up()]
+        });
+        for sigma in NEEDING_THE_MARGIN {
+            let lattice = Lattice::new(sigma).unwrap();
+            let rounded = (16.0 / sigma * 2f64.powi(lattice.shift as i32 - 40)).floor() as i64;
+            let without_margin = Lattice { multiplier: rounded, ..lattice };
+            assert!(sixteen_steps_against(sigma, &without_margin)[0].is_lt(), "{sigma}");
+        }
+        for sigma in drawn.chain(NEEDING_THE_MARGIN) {
+            let Ok(lattice) = Lattice::new(sigma) else { continue };
+            let [chosen, _] = sixteen_steps_against(sigma, &lattice);
+            assert!(chosen.is_ge(), "{sigma} {lattice:?}");
+            // A deviation larger by more than the margin could not have one unit more.
+            let [_, next] = sixteen_steps_against(sigma * (1.0 + 2e-15), &lattice);
+            assert!(next.is_lt(), "{sigma} {lattice:?}: smaller steps would be as good");
+        }
+    }
+
+    /// In integers: 2 × off^2 >= sigma^2, where rounding to nearest is not enough, and not above it by more than four places.
+    #[test]
+    fn the_deviation_off_the_diagonal_is_rounded_up() {
+        let mut rng = ChaCha8Rng::seed_from_u64(43);
+        let not_below = |off: f64, sigma: f64| {
+            let ((off, off_exponent), (sigma, sigma_exponent)) =
+                (mantissa_and_exponent(off), mantissa_and_exponent(sigma));
+            let places = 2 * (sigma_exponent - off_exponent);
+            2 * u128::from(off).pow(2) >= u128::from(sigma).pow(2) << places
+        };
+        let mut short = 0;
+        for _ in 0..10_000 {
+            let sigma = rng.random_range(1e-3..1e3);
+            let off = off_diagonal_deviation(sigma);
+            assert!(not_below(off, sigma), "{sigma}");
+            assert!(!not_below((0..4).fold(off, |off, _| off.next_down()), sigma), "{sigma}");
+            short += u32::from(!not_below(sigma * core::f64::consts::FRAC_1_SQRT_2, sigma));
+        }
+        assert!(short > 500, "{short}: without rounding up some would be too small");
+    }
+
+    /// floor(product / step + cell + U), in integers.
+    #[test]
+    fn an_entry_with_noise_is_the_exact_sum_rounded_down() {
+        let mut rng = ChaCha8Rng::seed_from_u64(47);
+        for sigma in [1e-3, 0.02, 0.5, 1.0, 5.97, 133.7, 9e5] {
+            let Ok(lattice) = Lattice::new(sigma) else { continue };
+            let products = [0, 1, -1, 1 << 40, -(1 << 39), (1 << 40) - 1].into_iter();
+            let random: Vec<i64> = (0..100).map(|_| rng.random_range(-(1i64 << 39)..1 << 40)).collect();
+            for product in products.chain(random) {
+                let exact = i128::from(product * lattice.multiplier) << (64 - lattice.shift);
+                // The fraction of the noise that just carries, and the ones beside it.
+                let carry = (exact as u64).wrapping_neg();
+                for fraction in [0, 1, carry.wrapping_sub(1), carry, carry.wrapping_add(1), u64::MAX, rng.next_u64()] {
+                    for cell in [-208, -1, 0, 207] {
+                        let expected = (exact + (i128::from(cell) << 64) + i128::from(fraction)) >> 64;
+                        let found = lattice.noisy_floor(product, Deviate { cell, fraction });
+                        assert_eq!(i128::from(found), expected, "{sigma} {product} {cell} {fraction}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// The whole report from words that are known, beside the sum in integers: which deviate goes to which entry, at both
+    /// widths, with the ends of the range and beyond them.
+    #[test]
+    fn a_report_is_the_rounded_sum_of_record_and_noise_entry_by_entry() {
+        let d = 5;
+        let record = unit(&[0.5, -0.1, 1e-9, 0.7, -0.4]);
+        let x = quantise(record.coordinates());
+        for (e, width) in [(2.0, 1), (20.0, 2), (150.0, 2)] {
+            let Ok(mechanism) = Gaussian::new(d, epsilon(e), delta(1e-6), Calibration::Analytic) else { continue };
+            assert_eq!(mechanism.width, width);
+            for cell in [-140, -129, -128, -30, -1, 0, 1, 30, 126, 127, 128, 139] {
+                let deviates: Vec<Deviate> = (0..15)
+                    .map(|entry| Deviate { cell: (cell + entry).min(139), fraction: (1 << 63) + (entry as u64) })
+                    .collect();
+                let words: Vec<u64> = deviates.iter().copied().flat_map(words_of).collect();
+                let mut source = ScriptedSource::of_words(&words);
+                let id = ReportId::new([0; 16]);
+                let payload = mechanism.randomize_with_rng(&record, &[0; 16], id, &mut source).unwrap();
+                assert_eq!(source.requests, [15 * 3 * 8]);
+                let range = if width == 1 { -128..=127 } else { -32_768..=32_767 };
+                let mut expected = vec![];
+                for (row, left) in x.iter().enumerate() {
+                    for (column, right) in x.iter().enumerate().skip(row) {
+                        let lattice = if row == column { mechanism.diagonal } else { mechanism.off_diagonal };
+                        let noise = deviates[expected.len() / width];
+                        let share = i128::from(left * right * lattice.multiplier) << (64 - lattice.shift);
+                        let sum = (share + (i128::from(noise.cell) << 64) + i128::from(noise.fraction)) >> 64;
+                        let value = (sum as i64).clamp(*range.start(), *range.end());
+                        expected.extend_from_slice(&value.to_le_bytes()[..width]);
+                    }
+                }
+                assert_eq!(payload, expected, "eps {e} from {cell}");
+            }
+        }
+    }
+
+    /// A row of the triangle takes what the row before it left; a longer report asks in blocks.
+    #[test]
+    fn the_source_is_asked_for_three_words_an_entry() {
+        for (dimension, requests) in [(1, vec![64]), (10, vec![1320]), (100, vec![65_536, 65_536])] {
+            let mechanism = Gaussian::new(dimension, epsilon(1.0), delta(1e-6), Calibration::Analytic).unwrap();
+            // No word is refused, so there are no more than three for each of the 5050 entries.
+            let words = [7, 1 << 63, u64::MAX].repeat(triangle(dimension));
+            let mut source = ScriptedSource::of_words(&words);
+            let id = ReportId::new([0; 16]);
+            mechanism.randomize_with_rng(&unit(&vec![1.0; dimension]), &[0; 16], id, &mut source).unwrap();
+            assert_eq!(source.requests, requests, "{dimension}");
+        }
+    }
+
+    #[test]
+    fn one_byte_is_for_shares_of_at_most_thirty_two_steps() {
+        let width = |diagonal, off_diagonal| {
+            let guarantee = Guarantee::local(epsilon(1.0), Some(delta(1e-6)));
+            Gaussian::with_deviations(3, guarantee, diagonal, off_diagonal).unwrap().width
+        };
+        assert_eq!([width(0.5, 0.25), width(0.499, 0.25), width(0.5, 0.249)], [1, 2, 2]);
+        assert_eq!([width(9.0, 6.0), width(9.0, 0.249), width(0.499, 6.0)], [1, 2, 2]);
+    }
+
+    /// (1 + e^epsilon) × d (d + 1) / 2 × 2^-59, where it is a good part of delta, and so to be seen in the scale.
+    #[test]
+    fn the_samplers_error_is_booked_into_delta_and_into_the_loss() {
+        for (dimension, e) in [(1usize, 1.0), (1000, 1.0f64), (4000, 0.5), (200, 8.0), (MAX_DIMENSION, 2.0)] {
+            let entries = (1..=dimension).sum::<usize>() as f64;
+            let slack = (1.0 + e.exp()) * entries * 2f64.powi(-59);
+            let build =
+                |delta_value, calibration| Gaussian::new(dimension, epsilon(e), delta(delta_value), calibration);
+            for (factor, enough) in [(1.9999, false), (2.0001, true), (10.0, true)] {
+                let found = build(factor * slack, Calibration::Analytic);
+                if !enough {
+                    let Err(MechanismError::DeltaBelowSampler { delta: stated, error }) = found else {
+                        panic!("{found:?}")
+                    };
+                    assert!(stated == factor * slack && (error / slack - 1.0).abs() < 1e-12, "{error} {slack}");
+                    continue;
+                }
+                let mechanism = found.unwrap();
+                let scale =
+                    |of_delta| analytic_gaussian_sigma(epsilon(e), delta(of_delta), COVARIANCE_SENSITIVITY).unwrap();
+                let (sigma, without) = (scale((factor - 1.0) * slack), scale(factor * slack));
+                let steps = 16.0 * mechanism.diagonal.step;
+                // The lattice's unit is a 2^21st of the step here.
+                assert!(steps > sigma * (1.0 - 1e-9) && steps < sigma * (1.0 + 1e-6), "{e}: {steps} {sigma}");
+                assert!(steps > without * 1.0005, "{e}: {steps} {without}");
+                assert_eq!(mechanism.guarantee().delta_value(), factor * slack);
+                let PrivacyLoss::Gaussian { rho, total_variation } = mechanism.privacy_loss() else { panic!() };
+                assert_eq!(total_variation.value(), entries / (1u64 << 59) as f64);
+                assert!((rho.value() * sigma * sigma - 1.0).abs() < 1e-9, "{e}: {rho:?} {sigma}");
+            }
+            let printed = Gaussian::paper_as_printed(dimension, epsilon(e), delta(10.0 * slack)).unwrap();
+            let sigma = paper_sigma(epsilon(e), delta(10.0 * slack));
+            let real = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, epsilon(e)).unwrap();
+            let added = printed.guarantee().delta_value() - real;
+            assert!((added / slack - 1.0).abs() < 1e-6, "{e}: {added} {slack}");
+            assert!([printed.diagonal, printed.off_diagonal].iter().all(|lattice| 16.0 * lattice.step >= sigma));
+        }
+    }
+
+    /// Each entry of the estimate is the middle of the step that its mean is in.
+    #[test]
+    fn debiasing_adds_half_a_step_to_the_mean() {
+        let mechanism = Gaussian::new(2, epsilon(2.0), delta(1e-6), Calibration::Analytic).unwrap();
+        let (on, off) = (mechanism.diagonal.step, mechanism.off_diagonal.step);
+        let expected = DMatrix::from_row_slice(2, 2, &[3.0 * on, -1.5 * off, -1.5 * off, 0.5 * on]);
+        assert!((mechanism.debias(&[10, -8, 0], 4) - &expected).amax() < 1e-14);
+        assert_eq!(mechanism.sums_of_mean(&expected, 4), [10, -8, 0]);
+        // A rounded normal variable of 16 steps has the variance of the normal one and that of rounding.
+        assert!((mechanism.diagonal_deviation() / on - (256.0f64 + 1.0 / 12.0).sqrt()).abs() < 1e-12);
+        assert!((mechanism.entry_deviation() / off - (256.0f64 + 1.0 / 12.0).sqrt()).abs() < 1e-12);
     }
 
     #[test]
