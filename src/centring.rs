@@ -185,6 +185,7 @@ mod tests {
     use super::*;
     use crate::json;
     use crate::record::{Bounding, Radius};
+    use crate::schema::{Column, ColumnKind, Schema};
 
     #[test]
     fn augmented_records_are_in_the_ball_and_hold_the_constant_last() {
@@ -200,6 +201,55 @@ mod tests {
                 assert!((augmented.coordinates()[3].powi(2) - weight).abs() < 1e-15);
             }
         }
+    }
+
+    /// Weights whose square roots are short: every coordinate is multiplied once, the constant comes last and once, whatever the
+    /// record holds.
+    #[test]
+    fn the_record_is_shrunk_once_and_the_constant_stands_beside_it() {
+        let unit = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
+        for (weight, share, constant) in [(0.36, 0.8, 0.6), (0.64, 0.6, 0.8), (0.0784, 0.96, 0.28)] {
+            let centring = Centring::new(weight).unwrap();
+            for row in [vec![0.5], vec![-0.25, 0.5, 0.0, 0.125], vec![0.0; 3], vec![-1.0, 0.0], vec![1e-200, 1e-260]] {
+                let record = BoundedRecord::new(row.clone(), unit).unwrap();
+                assert_eq!(record.coordinates(), row);
+                let augmented = centring.augment(&record);
+                let (last, first) = augmented.coordinates().split_last().unwrap();
+                assert!((last - constant).abs() < 2e-16, "{weight}: {last}");
+                for (y, x) in first.iter().zip(&row) {
+                    assert!((y - share * x).abs() <= 4e-16 * x.abs(), "{weight}: {y} for {x}");
+                }
+                let energy: f64 = augmented.coordinates().iter().map(|y| y * y).sum();
+                assert!(energy <= 1.0 + 4e-16, "{energy}");
+            }
+        }
+    }
+
+    /// What is randomized for a row of a table: offset and scale first, then the bound, then the constant. Done in another order,
+    /// or twice, each step would give other numbers.
+    #[test]
+    fn a_row_is_shifted_scaled_bounded_and_then_centred() {
+        let numeric = |name: &str, offset, scale| Column::new(name, ColumnKind::Numeric { offset, scale });
+        let schema = Schema::new(vec![numeric("a", 10.0, 2.0), numeric("b", -1.0, 0.5)]).unwrap();
+        let features = |row: &[f64]| schema.encode_numbers(row).unwrap();
+        let augmented = |row: &[f64], bounding| {
+            let record = BoundedRecord::new(features(row), bounding).unwrap();
+            Centring::new(0.36).unwrap().augment(&record).coordinates().to_vec()
+        };
+        let close = |found: Vec<f64>, expected: [f64; 3]| {
+            assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 4e-16), "{found:?}");
+        };
+        let clip = Bounding::Clip { radius: Radius::new(10.0).unwrap() };
+        // (16 - 10) / 2 = 3 and (1 + 1) / 0.5 = 4, of length 5; and ten times as far from the offsets.
+        assert_eq!(features(&[16.0, 1.0]), [3.0, 4.0]);
+        close(augmented(&[16.0, 1.0], clip), [0.8 * 0.3, 0.8 * 0.4, 0.6]);
+        close(augmented(&[70.0, 19.0], clip), [0.8 * 0.6, 0.8 * 0.8, 0.6]);
+        close(augmented(&[16.0, 1.0], Bounding::UnitNorm), [0.8 * 0.6, 0.8 * 0.8, 0.6]);
+        close(augmented(&[4.0, -3.0], Bounding::UnitNorm), [0.8 * -0.6, 0.8 * -0.8, 0.6]);
+        // A row at its offsets is the zero vector; a missing value stands where the offset does.
+        close(augmented(&[10.0, -1.0], clip), [0.0, 0.0, 0.6]);
+        close(augmented(&[f64::NAN, 1.0], clip), [0.0, 0.8 * 0.4, 0.6]);
+        assert_eq!(augmented(&[10.0, -1.0], Bounding::UnitNorm), [0.0; 3]);
     }
 
     #[test]

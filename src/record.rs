@@ -259,6 +259,130 @@ mod tests {
         }
     }
 
+    /// The squared length in units of 2^-112, in integers: every coordinate is rounded to 2^-56.
+    fn squared_length(coordinates: impl Iterator<Item = f64>) -> u128 {
+        coordinates.map(|x| ((x.abs() * 2f64.powi(56)).round() as u128).pow(2)).sum()
+    }
+
+    /// What rounding may do to a length, relatively: more where there are many squares to add.
+    fn rounding(dimension: usize) -> f64 {
+        (4.0 + dimension as f64 / 4.0) * f64::EPSILON
+    }
+
+    fn has_length_one(record: &BoundedRecord) -> bool {
+        let squared = squared_length(record.coordinates().iter().copied()) as f64 / 2f64.powi(112);
+        (squared - 1.0).abs() < 2.0 * rounding(record.dimension())
+    }
+
+    /// Rows of all shapes: entries of one size, of very different sizes, of both signs, few and many, at the ends of the range.
+    fn rows() -> Vec<Vec<f64>> {
+        let mut rows = vec![];
+        for dimension in [1usize, 2, 3, 7, 100, 5000] {
+            for size in [5e-324, 1e-310, 1e-300, 1e-150, 1e-8, 0.3, 1.0, 7.0, 1e8, 1e150, 1e300, f64::MAX] {
+                let sign = |place: usize| if place % 3 == 1 { -1.0 } else { 1.0 };
+                rows.push((0..dimension).map(|place| sign(place) * size).collect());
+                rows.push((0..dimension).map(|place| sign(place) * size / (1 + place * place) as f64).collect());
+                rows.push((0..dimension).map(|place| if place == dimension / 2 { -size } else { 0.0 }).collect());
+                rows.push((0..dimension).map(|place| (1.7 * place as f64 + size).sin() * size).collect());
+            }
+        }
+        rows.retain(|row: &Vec<f64>| row.iter().any(|value| *value != 0.0));
+        rows
+    }
+
+    /// The length of a row divided by `unit`, in integers.
+    fn length_in(row: &[f64], unit: f64) -> f64 {
+        // Powers of two change no digit.
+        let exponent = |number: f64| libm::frexp(number).1;
+        let largest = exponent(row.iter().map(|value| value.abs()).fold(0.0, f64::max));
+        let squared = squared_length(row.iter().map(|&value| libm::scalbn(value, -largest)));
+        let length = (squared as f64).sqrt() / libm::frexp(unit).0;
+        libm::scalbn(length, largest - exponent(unit) - 56)
+    }
+
+    #[test]
+    fn every_record_has_length_one_and_the_direction_of_its_row() {
+        for row in rows() {
+            let record = BoundedRecord::new(row.clone(), Bounding::UnitNorm).unwrap();
+            assert!(has_length_one(&record), "{row:?}");
+            let opposite: Vec<f64> = row.iter().map(|value| -value).collect();
+            let mirrored = BoundedRecord::new(opposite, Bounding::UnitNorm).unwrap();
+            assert!(record.coordinates().iter().zip(mirrored.coordinates()).all(|(x, y)| *x == -*y), "{row:?}");
+            for (x, value) in record.coordinates().iter().zip(&row) {
+                let expected = if *value == 0.0 { 0.0 } else { value.signum() / length_in(&row, value.abs()) };
+                let allowed = rounding(row.len()) * expected.abs() + 1e-300;
+                assert!((x - expected).abs() <= allowed, "{x} {expected} {row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_power_of_two_changes_no_digit_of_a_direction() {
+        let row = [0.3, -1.7, 5.5, 0.001];
+        let of = |power: i32| {
+            let row = row.iter().map(|value| libm::scalbn(*value, power)).collect();
+            BoundedRecord::new(row, Bounding::UnitNorm).unwrap().coordinates().to_vec()
+        };
+        for power in [-1000, -500, -1, 1, 500, 1000] {
+            assert_eq!(of(power), of(0), "{power}");
+        }
+    }
+
+    /// A short record keeps its length, in the unit of the radius, digit by digit; a long one has length one, whatever the
+    /// radius. Whether it is long is its length's matter: that of its largest entry may be less.
+    #[test]
+    fn clipping_divides_by_the_radius_or_by_the_length() {
+        let (mut short, mut long, mut between) = (0, 0, 0);
+        for row in rows() {
+            for radius in [1e-150, 1e-8, 0.5, 1.0, 3.0, 70.0, 1e150] {
+                let length = length_in(&row, radius);
+                // Which of the two it is at the boundary is a question of rounding.
+                if (length - 1.0).abs() < 1e-12 {
+                    continue;
+                }
+                let record = BoundedRecord::new(row.clone(), clip(radius)).unwrap();
+                if length < 1.0 {
+                    short += 1;
+                    assert!(
+                        record.coordinates().iter().zip(&row).all(|(x, value)| *x == value / radius),
+                        "{row:?} {radius}"
+                    );
+                    assert!(squared_length(record.coordinates().iter().copied()) < 1 << 112);
+                } else {
+                    long += 1;
+                    let largest = row.iter().map(|value| value.abs()).fold(0.0, f64::max);
+                    between += u32::from(largest < radius);
+                    assert!(has_length_one(&record), "{row:?} {radius}");
+                    let direction = BoundedRecord::new(row.clone(), Bounding::UnitNorm).unwrap();
+                    assert_eq!(record.coordinates(), direction.coordinates(), "{row:?} {radius}");
+                }
+            }
+        }
+        assert!(short > 500 && long > 500 && between > 20, "{short} {long} {between}");
+    }
+
+    /// On the boundary and the next numbers beside it.
+    #[test]
+    fn a_record_as_long_as_the_radius_stays_as_it_is() {
+        for (row, radius, expected) in [
+            (vec![3.0, -4.0], 5.0, vec![0.6, -0.8]),
+            (vec![0.6, 0.8], 1.0, vec![0.6, 0.8]),
+            (vec![-0.25], 0.25, vec![-1.0]),
+            (vec![1.0, -1.0, 1.0, 1.0], 2.0, vec![0.5, -0.5, 0.5, 0.5]),
+            (vec![1e150], 1e150, vec![1.0]),
+        ] {
+            assert_eq!(BoundedRecord::new(row.clone(), clip(radius)).unwrap().coordinates(), expected);
+            for factor in [1.0 + 1e-15, 1.0 + 1e-9, 1.001, 2.0, 1e100] {
+                let longer: Vec<f64> = row.iter().map(|value| value * factor).collect();
+                let record = BoundedRecord::new(longer, clip(radius)).unwrap();
+                assert!(has_length_one(&record), "{row:?} {factor}");
+                let shorter: Vec<f64> = row.iter().map(|value| value / factor).collect();
+                let record = BoundedRecord::new(shorter.clone(), clip(radius)).unwrap();
+                assert!(record.coordinates().iter().zip(&shorter).all(|(x, value)| *x == value / radius));
+            }
+        }
+    }
+
     #[test]
     fn clipping_keeps_short_records_and_their_length() {
         let record = BoundedRecord::new(vec![0.3, 0.4], clip(2.0)).unwrap();

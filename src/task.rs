@@ -462,6 +462,7 @@ mod tests {
     use crate::mechanism::Calibration;
     use crate::privacy::{Delta, Epsilon};
     use crate::record::Radius;
+    use crate::sampling::bits::tests::ScriptedSource;
 
     fn task() -> Task {
         let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
@@ -619,6 +620,31 @@ mod tests {
         assert!(centred.randomize(&record).is_ok());
         let augmented = Centring::default().augment(&record);
         assert!(matches!(centred.randomize(&augmented), Err(RandomizeError::Record(RecordError::Dimension { .. }))));
+    }
+
+    /// The constant is added once, by the task, and before the mechanism; a report without an id asks for 16 bytes first.
+    #[test]
+    fn what_is_randomized_is_the_bounded_record_with_the_constant() {
+        let unbounded = vec![30.0, -20.0, 90.0];
+        for task in [task(), task().with_centring(Centring::default()).unwrap()] {
+            let record = task.bound(unbounded.clone()).unwrap();
+            let whole = match task.centring() {
+                Some(centring) => centring.augment(&record),
+                None => record.clone(),
+            };
+            for seed in 0..20 {
+                let id = ReportId::new([seed; 16]);
+                let words = [u64::MAX - (u64::from(seed) << 58), 99].map(u64::to_le_bytes).concat();
+                let mut source = ScriptedSource::new(words.clone());
+                let expected =
+                    task.mechanism().randomize_with_rng(&whole, &task.digest().key(), id, &mut source).unwrap();
+                assert_eq!(source.requests, [64]);
+                let mut source = ScriptedSource::new([vec![seed; 16], words].concat());
+                let report = task.randomize_with_rng(&record, &mut source).unwrap();
+                assert_eq!((report.id(), report.payload()), (id, &expected[..]));
+                assert_eq!(source.requests, [16, 64]);
+            }
+        }
     }
 
     #[test]

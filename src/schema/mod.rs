@@ -478,6 +478,21 @@ mod tests {
         assert_eq!(schema.encode_named([("x", Value::Number(1.0)), ("color", Value::Text(" "))]).unwrap(), [0.0; 3]);
     }
 
+    /// Each column by its own offset and scale, once: the exact quotient, rounded twice.
+    #[test]
+    fn a_number_is_less_its_offset_once_and_divided_by_its_scale_once() {
+        let numeric = |name: &str, offset, scale| Column::new(name, ColumnKind::Numeric { offset, scale });
+        let columns = [("a", 0.0, 1.0), ("b", 3.0, 1.0), ("c", 0.0, 4.0), ("d", -5.0, -0.5), ("e", 1e6, 1e-3)];
+        let schema = Schema::new(columns.map(|(name, offset, scale)| numeric(name, offset, scale)).to_vec()).unwrap();
+        assert_eq!(schema.encode_numbers(&[7.0; 5]).unwrap(), [7.0, 4.0, 1.75, -24.0, -999_993_000.0]);
+        assert_eq!(schema.encode_numbers(&[-7.0; 5]).unwrap(), [-7.0, -10.0, -1.75, 4.0, -1_000_007_000.0]);
+        assert_eq!(schema.encode_numbers(&[0.0, 3.0, 0.0, -5.0, 1e6]).unwrap(), [0.0; 5]);
+        // What is as it is stays so in every bit.
+        for number in [0.1, -1e300, 5e-324, -0.0, f64::MAX] {
+            assert_eq!(schema.encode_numbers(&[number; 5]).unwrap()[0].to_bits(), number.to_bits(), "{number}");
+        }
+    }
+
     #[test]
     fn numbers_beyond_the_range_saturate() {
         let schema =
