@@ -486,7 +486,7 @@ mod tests {
         let drawn = (0..20_000).flat_map(|_| {
             let sigma =
                 f64::from(1u32 << rng.random_range(7..23)) * 16.0 / f64::from(rng.random_range(1u32 << 21..1 << 22));
-            [sigma.next_down(), sigma, sigma.next_up()]
+            [sigma.next_down(), sigma, sigma.next_up(), sigma * (1.0 - 1e-14)]
         });
         for sigma in NEEDING_THE_MARGIN {
             let lattice = Lattice::new(sigma).unwrap();
