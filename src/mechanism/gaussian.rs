@@ -449,6 +449,10 @@ mod tests {
         assert!(kept >= 15 && shortened >= 3, "{kept} {shortened}");
         assert_eq!(quantise(&[0.75, -0.5, 9.5e-7, -9.5e-7, 1e-300, -0.0]), [786_432, -524_288, 0, 0, 0, 0]);
         assert_eq!(quantise(&[1.5 / 1_048_576.0, -1.5 / 1_048_576.0]), [1, -1]);
+        // One and two units of 2^-40 too much, the least that there can be.
+        let unit = 1.0 / 1_048_576.0;
+        assert_eq!(quantise(&[1.0, unit]), [1_048_575, 1]);
+        assert_eq!(quantise(&[-unit, -1.0, unit]), [-1, -1_048_575, 1]);
     }
 
     /// 16 steps and sigma in integers: 16 × 2^(shift - 40) / multiplier against sigma = mantissa × 2^exponent. (Less, equal,
