@@ -521,7 +521,9 @@ mod tests {
         let [task, other] = [false, true].map(|centred| task(DOUBLE_CAP, centred, 2));
         let mut aggregate = Aggregate::empty(&task);
         let empty = Err(CovarianceError::Empty);
-        assert_eq!(Covariance::estimate(&aggregate, &task), empty);
+        for task in [&task, &other] {
+            assert_eq!(Covariance::estimate(&Aggregate::empty(task), task), empty);
+        }
         let record = task.bound(vec![1.0, -2.0, 0.0]).unwrap();
         let report = task.randomize_with_rng(&record, &mut ChaCha20Rng::from_seed([7; 32])).unwrap();
         aggregate.accumulate(&task, core::slice::from_ref(&report)).unwrap();

@@ -275,6 +275,8 @@ mod tests {
         }
         let first = |worth| Report::many_in_parts(&rows, &task, NonZeroUsize::new(64).unwrap(), worth)[0].len();
         assert_eq!([first(350), first(351)], [10, 11]);
+        let first = |threads| Report::many_in_parts(&rows, &task, NonZeroUsize::new(threads).unwrap(), 1)[0].len();
+        assert_eq!([first(4), first(3), first(99)], [25, 34, 2]);
         assert!(Report::many_from_bytes(&[], &task, NonZeroUsize::MIN).is_empty());
     }
 }
