@@ -353,6 +353,13 @@ mod tests {
         };
         assert!(at(500, 1000) < at(500, 100_000) && at(500, 100_000) <= 1.0);
         assert!(at(1000, 10_000) < at(50, 10_000));
+        // Minima over a grid of 200,000 points, by another implementation; the grid here is coarser.
+        for (dimension, records, expected) in
+            [(10, 10, 0.973_612), (50, 100, 0.907_486), (50, 2000, 0.928_665), (500, 20_000, 0.842_822)]
+        {
+            let found = at(dimension, records);
+            assert!((found - expected).abs() < 2e-4, "{dimension} {records} {found}");
+        }
         // Its Figure 1 starts a little above three quarters.
         assert!((0.75..0.85).contains(&at(1000, 100)), "{}", at(1000, 100));
     }

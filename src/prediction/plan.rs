@@ -397,11 +397,14 @@ mod tests {
 
     #[test]
     fn the_search_for_epsilon_finds_the_least_and_ends() {
-        let search = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| {
-            // 16 down to 1, the least, and a range of 1 to 16,000 halved on a logarithmic scale to a millionth.
+        let within = |most, enough: &dyn Fn(f64) -> Result<bool, PredictionError>| {
             let asked = Cell::new(0);
-            least_epsilon(counted(&asked, 16 + 1 + 24, enough))
+            least_epsilon(counted(&asked, most, enough))
         };
+        // Both ends, and a range of 1 to 16,000 halved on a logarithmic scale to a millionth.
+        let search = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| within(2 + 24, enough);
+        // And from 16 down to 1.
+        let search_down = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| within(15 + 2 + 24, enough);
         for least in [0.001_000_01, 0.0011, 0.5, 1.0, 1.1, 8.0, 15.999_999, 16.0] {
             let found = search(&|epsilon| Ok(epsilon >= least)).unwrap().unwrap();
             assert!(found >= least && found <= least * (1.0 + 1e-6), "{found} {least}");
@@ -415,14 +418,14 @@ mod tests {
         // A mechanism that fits from some epsilon down is searched below it, in steps of one, and one that never does is not.
         let error = || PredictionError::Mechanism(MechanismError::Dimension(0));
         for (fits, most) in [(16.0, 16.0), (15.9, 15.0), (13.2, 13.0), (2.0, 2.0), (1.9, 1.0), (1.0, 1.0)] {
-            let within = |epsilon: f64, least| if epsilon > fits { Err(error()) } else { Ok(epsilon >= least) };
-            assert!((search(&|epsilon| within(epsilon, 0.7)).unwrap().unwrap() / 0.7 - 1.0).abs() < 1e-6);
-            let found = search(&|epsilon| within(epsilon, most)).unwrap().unwrap();
+            let fitting = |epsilon: f64, least| if epsilon > fits { Err(error()) } else { Ok(epsilon >= least) };
+            assert!((search_down(&|epsilon| fitting(epsilon, 0.7)).unwrap().unwrap() / 0.7 - 1.0).abs() < 1e-6);
+            let found = search_down(&|epsilon| fitting(epsilon, most)).unwrap().unwrap();
             assert!((found / most - 1.0).abs() < 1e-6, "{found} {fits}");
-            assert_eq!(search(&|epsilon| within(epsilon, most + 1e-9)), Ok(None), "{fits}");
+            assert_eq!(search_down(&|epsilon| fitting(epsilon, most + 1e-9)), Ok(None), "{fits}");
         }
-        assert_eq!(search(&|_| Err(error())), Err(error()));
-        assert_eq!(search(&|epsilon| if epsilon > 0.99 { Err(error()) } else { Ok(true) }), Err(error()));
+        assert_eq!(search_down(&|_| Err(error())), Err(error()));
+        assert_eq!(search_down(&|epsilon| if epsilon > 0.99 { Err(error()) } else { Ok(true) }), Err(error()));
     }
 
     /// The integers of many candidates with a wide cap overflow above 13.2.
