@@ -217,6 +217,18 @@ mod tests {
         let held_out = Covariance::estimate_fold(&aggregate, &task, 0).unwrap();
         let row = training.matrix().diagonal().imax();
         assert!((result.points()[0].scores[0] - held_out.matrix()[(row, row)]).abs() < 1e-12);
+        // And one that a penalty of two thirds of the reports decides, not that of all.
+        let score = |noise| {
+            let penalty = default_penalty(noise, 12, 1.0).unwrap();
+            let problem = FantopeProblem::new(training.matrix(), rank(1), penalty).unwrap();
+            let solver = crate::recovery::FantopeSolver::new(SolverSettings::default()).unwrap();
+            let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
+            solution.components.dot(&(held_out.matrix() * &solution.components))
+        };
+        let all = Covariance::estimate(&aggregate, &task).unwrap();
+        let (own, other) = (score(training.noise_deviation()), score(all.noise_deviation()));
+        let found = result.points()[1].scores[0];
+        assert!((found - own).abs() < 0.1 * (found - other).abs(), "{found} {own} {other}");
         // The penalty is for all reports, whose noise is less than that of two thirds of them.
         let covariance = Covariance::estimate(&aggregate, &task).unwrap();
         let choice = PenaltyChoice::CrossValidated { factors: vec![1.0] };
