@@ -13,12 +13,6 @@ use crate::report::Report;
 use crate::server::store::queue::hold;
 use crate::server::store::{Counts, StoreError};
 
-/// Bytes of durable reports that may wait to be summed. Beyond them the writer waits, or memory would fill up.
-const BACKLOG_BYTES: usize = 64 << 20;
-
-/// Bytes of reports that are summed together.
-const SUMMED_BYTES: usize = 8 << 20;
-
 /// What all threads of a task share.
 pub(super) struct Totals {
     pub(super) counts: watch::Sender<Counts>,
@@ -64,6 +58,8 @@ enum Work {
 /// The writer's end.
 pub(super) struct Backlog {
     totals: Arc<Totals>,
+    /// Bytes that may wait.
+    most: usize,
     work: Sender<Work>,
 }
 
@@ -73,8 +69,7 @@ impl Backlog {
         hold(&self.totals.sum).backlog += bytes;
         // The keeper ends before the writer only when it panicked: `ended` says so to whoever waits.
         let _ = self.work.send(Work::Sum { reports, bytes });
-        let room =
-            self.totals.progress.wait_while(hold(&self.totals.sum), |sum| sum.backlog > BACKLOG_BYTES && !sum.ended);
+        let room = self.totals.progress.wait_while(hold(&self.totals.sum), |sum| sum.backlog > self.most && !sum.ended);
         drop(room.unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -99,7 +94,7 @@ impl Keeper {
     /// `ids` are those in the segment that is written.
     pub(super) fn new(place: Arc<Place>, totals: Arc<Totals>, ids: Vec<u8>) -> (Self, Backlog) {
         let (sender, work) = channel();
-        let backlog = Backlog { totals: Arc::clone(&totals), work: sender };
+        let backlog = Backlog { totals: Arc::clone(&totals), most: place.options.sizes.backlog, work: sender };
         (Self { place, totals, work, ids, unsealed: Vec::new() }, backlog)
     }
 
@@ -119,7 +114,7 @@ impl Keeper {
     /// Sums reports and those that wait behind them. Returns what else waits.
     fn sum(&mut self, mut reports: Vec<Report>, mut bytes: usize) -> Option<Work> {
         let mut next = None;
-        while bytes < SUMMED_BYTES {
+        while bytes < self.place.options.sizes.summed {
             match self.work.try_recv() {
                 Ok(Work::Sum { reports: more, bytes: more_bytes }) => {
                     reports.extend(more);

@@ -15,15 +15,13 @@ use rusqlite::{Connection, Transaction};
 use super::Age;
 use super::disk::Disk;
 use super::rows::{SELECT_TASKS, Sealed, SegmentRow, StoredTask, TaskRow, put_part, snapshot_checksum};
+use super::sizes::Sizes;
 use super::slots::{Found, Slots};
 use super::tally::{State, Tally};
 use super::upgrade::{OLD_VERSION, upgrade};
 use crate::aggregate::Aggregate;
 use crate::server::store::{StoreError, TaskSettings};
 use crate::task::{Task, TaskDigest};
-
-/// A value of SQLite may have a gigabyte; a snapshot may have more.
-const PART_BYTES: usize = 16 << 20;
 
 /// The tables' version.
 const VERSION: i64 = 3;
@@ -79,6 +77,8 @@ pub(super) struct Manifest {
     pub(super) path: PathBuf,
     /// What cannot be known of it, if anything: the file that counts its changes cannot be read.
     pub(super) doubt: Option<String>,
+    /// Bytes of a snapshot that are in one row.
+    part_bytes: usize,
     inner: Mutex<Inner>,
 }
 
@@ -116,7 +116,13 @@ impl Manifest {
             }
             _ => None,
         };
-        Ok(Self { path: path.to_owned(), doubt, inner: Mutex::new(Inner { connection, counter: None }) })
+        let (path, part_bytes) = (path.to_owned(), Sizes::default().snapshot_part);
+        Ok(Self { path, doubt, part_bytes, inner: Mutex::new(Inner { connection, counter: None }) })
+    }
+
+    /// With snapshots in rows of so many bytes or a little more.
+    pub(super) fn with_parts(self, part_bytes: usize) -> Self {
+        Self { part_bytes, ..self }
     }
 
     /// From now on each change is counted beside the database too. Nothing is changed before.
@@ -234,7 +240,7 @@ impl Manifest {
             for segment in segments {
                 segment.write(transaction, task, now())?;
             }
-            Ok(put_snapshot(transaction, aggregate)?)
+            Ok(put_snapshot(transaction, aggregate, self.part_bytes)?)
         })
     }
 
@@ -334,13 +340,13 @@ fn check_pages(connection: &Connection) -> Result<(), Problem> {
     if found == "ok" { Ok(()) } else { Err(found.into()) }
 }
 
-fn put_snapshot(transaction: &Transaction<'_>, aggregate: &Aggregate) -> rusqlite::Result<()> {
+fn put_snapshot(transaction: &Transaction<'_>, aggregate: &Aggregate, part_bytes: usize) -> rusqlite::Result<()> {
     let task = aggregate.task();
     transaction.execute("DELETE FROM snapshots WHERE task = ?1", [task.as_bytes()])?;
     let (mut part, mut number) = (Vec::new(), 0);
     aggregate.visit_bytes(|bytes| {
         part.extend_from_slice(bytes);
-        if part.len() >= PART_BYTES {
+        if part.len() >= part_bytes {
             put_part(transaction, task, number, &part)?;
             number += 1;
             part.clear();

@@ -37,6 +37,7 @@ mod reserve;
 mod rows;
 mod scan;
 mod segment;
+mod sizes;
 mod slots;
 mod tally;
 mod task;
@@ -55,6 +56,8 @@ mod model;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
+mod small;
+#[cfg(test)]
 mod speed;
 
 use std::collections::BTreeMap;
@@ -67,6 +70,7 @@ use self::disk::{Disk, SystemDisk, read_small, write_small};
 use self::manifest::Manifest;
 use self::place::Place;
 use self::reserve::Reserve;
+use self::sizes::Sizes;
 use self::task::FolderTask;
 use super::queue::hold;
 use super::{Damage, DeletedTask, Erase, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
@@ -92,6 +96,8 @@ pub(in crate::server) struct FolderOptions {
     pub(in crate::server) segment_reports: u64,
     /// Bytes that are kept free for a start and a deletion on a full disk; none with 0. Default 16 MiB.
     pub(in crate::server) reserve_bytes: u64,
+    /// What is done at a time.
+    pub(in crate::server) sizes: Sizes,
     /// Where the store keeps its figures.
     pub(in crate::server) metrics: StoreMetrics,
 }
@@ -103,6 +109,7 @@ impl Default for FolderOptions {
             segment_bytes: 256 << 20,
             segment_reports: 1 << 17,
             reserve_bytes: 16 << 20,
+            sizes: Sizes::default(),
             metrics: StoreMetrics::default(),
         }
     }
@@ -148,6 +155,7 @@ impl FolderStore {
         let reserve = Reserve::new(&disk, root, options.reserve_bytes);
         let manifest = reserve.with(|| {
             let manifest = Manifest::open(&*disk, &root.join("store.sqlite"), age)?;
+            let manifest = manifest.with_parts(options.sizes.snapshot_part);
             manifest.count_changes(&*disk)?;
             Ok(manifest)
         })?;

@@ -18,9 +18,6 @@ pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 /// The most bytes that a page header of ours has.
 pub(super) const MAX_PAGE_HEADER: usize = 48;
 
-/// A page's reports may have so many bytes; only a single report has more.
-pub(super) const PAGE_BYTES: usize = 8 << 20;
-
 /// What a footer takes beside its metadata: their length, and the magic.
 pub(super) const FOOTER_END: usize = 8;
 

@@ -20,9 +20,6 @@ use crate::report::Report;
 use crate::server::store::{Damage, StoreError};
 use crate::task::Task;
 
-/// Bytes that are copied at a time.
-const COPY_BYTES: usize = 1 << 20;
-
 /// A task and its folder.
 pub(super) struct Place {
     pub(super) disk: Arc<dyn Disk>,
@@ -106,7 +103,7 @@ impl Place {
             if cut {
                 self.set_aside(&mut *source, &path, number)?;
             }
-            let resumed = Segment::resume(&*self.disk, path.clone(), number, scanned.good_end, ids);
+            let resumed = Segment::resume(&*self.disk, path.clone(), number, scanned.good_end, ids, self.options.sizes);
             Some(resumed.map_err(|error| StoreError::io("write", &path, error))?)
         };
         Ok(Replayed { segment, damage })
@@ -122,7 +119,9 @@ impl Place {
     ) -> Result<Scanned, StoreError> {
         let length = source.length().map_err(|error| StoreError::io("read", path, error))?;
         let known_end = self.told.end_of(file);
-        let scanned = scan(&mut |buffer, offset| source.read_at(buffer, offset), length, known_end, &self.task, each);
+        let searched = self.options.sizes.searched;
+        let mut read = |buffer: &mut [u8], offset| source.read_at(buffer, offset);
+        let scanned = scan(&mut read, length, known_end, &self.task, searched, each);
         scanned.map_err(|error| match error {
             ScanError::Io(error) => StoreError::io("read", path, error),
             ScanError::Foreign { offset, source } => {
@@ -136,7 +135,7 @@ impl Place {
         let mut copy = || {
             let temporary = temporary_path(&self.folder, number);
             let mut copy = self.disk.create(&temporary)?;
-            let (mut buffer, mut offset) = (vec![0; COPY_BYTES], 0);
+            let (mut buffer, mut offset) = (vec![0; self.options.sizes.copied], 0);
             loop {
                 let filled = source.read_at(&mut buffer, offset)?;
                 if filled == 0 {
@@ -158,7 +157,7 @@ impl Place {
     fn write_anew(&self, source: &mut dyn DiskFile, file: SegmentFile, path: &Path) -> Result<Segment, StoreError> {
         let number = file.number();
         let temporary = temporary_path(&self.folder, number);
-        let segment = Segment::create(&*self.disk, &self.folder, number, temporary);
+        let segment = Segment::create(&*self.disk, &self.folder, number, temporary, self.options.sizes);
         let mut segment = segment.map_err(|error| StoreError::io("write", path, error))?;
         self.scan(source, file, path, &mut |found| Ok(segment.append(&[found.bytes], self.report_bytes)?))?;
         Ok(segment)

@@ -6,9 +6,6 @@ use super::parquet::{FOOTER_END, Footer, MAGIC, MAX_METADATA, MAX_PAGE_HEADER, P
 use crate::report::{Report, ReportError, report_bytes};
 use crate::task::Task;
 
-/// Bytes that are searched at a time.
-const SEARCH_BYTES: usize = 1 << 20;
-
 /// Reads from an offset on until the buffer is full or the segment ends; returns how much that is.
 pub(super) type ReadAt<'a> = &'a mut dyn FnMut(&mut [u8], u64) -> io::Result<usize>;
 
@@ -69,16 +66,19 @@ pub(super) struct Found<'a> {
 /// next page. A write that did not come to its end is passed over, unless it begins before `known_end`: all that is
 /// before that was whole once. A report that is whole and yet not one of the task is an error: nothing is passed over that another
 /// release might read.
+///
+/// So many bytes are `searched` at a time, at least one.
 pub(super) fn scan(
     read: ReadAt<'_>,
     length: u64,
     known_end: u64,
     task: &Task,
+    searched: usize,
     each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
 ) -> Result<Scanned, ScanError> {
     let report_bytes = report_bytes(task);
     let (reports, scanned) = (Vec::new(), Scanned::default());
-    let mut scan = Scan { read, task, report_bytes, known_end, each, reports, scanned };
+    let mut scan = Scan { read, task, report_bytes, searched, known_end, each, reports, scanned };
     let footer = scan.footer(length)?;
     let end = footer.as_ref().map_or(length, |(start, _)| *start);
     scan.pages(length, end)?;
@@ -95,6 +95,7 @@ struct Scan<'a> {
     read: ReadAt<'a>,
     task: &'a Task,
     report_bytes: usize,
+    searched: usize,
     known_end: u64,
     each: &'a mut dyn FnMut(Found<'_>) -> io::Result<()>,
     reports: Vec<Report>,
@@ -173,7 +174,7 @@ impl Scan<'_> {
     /// Where the zeros begin that go on to `end`: room that was taken and not used.
     fn last_byte(&mut self, start: u64, mut end: u64) -> Result<u64, ScanError> {
         while end > start {
-            let from = end.saturating_sub(SEARCH_BYTES as u64).max(start);
+            let from = end.saturating_sub(self.searched as u64).max(start);
             let part = self.bytes(from, (end - from) as usize)?;
             if let Some(last) = part.iter().rposition(|byte| *byte != 0) {
                 return Ok(from + last as u64 + 1);
@@ -232,7 +233,7 @@ impl Scan<'_> {
         let mut offset = start;
         let mut good = Vec::new();
         while offset < end {
-            let window = self.bytes(offset, (SEARCH_BYTES + self.report_bytes).min((end - offset) as usize))?;
+            let window = self.bytes(offset, (self.searched + self.report_bytes).min((end - offset) as usize))?;
             let mut position = 0;
             while let Some(frame) = window.get(position..position + self.report_bytes) {
                 match frame.starts_with(b"LDPR").then(|| Report::from_bytes(frame, self.task)) {
@@ -268,10 +269,10 @@ impl Scan<'_> {
     /// followed too many.
     fn next_page(&mut self, start: u64, end: u64) -> Result<Option<u64>, ScanError> {
         let mut offset = start;
-        let mut patience = 4 * (end - start) + SEARCH_BYTES as u64;
+        let mut patience = 4 * (end - start) + self.searched as u64;
         while offset < end {
-            let window = self.bytes(offset, (SEARCH_BYTES + MAX_PAGE_HEADER).min((end - offset) as usize))?;
-            for position in 0..window.len().min(SEARCH_BYTES) {
+            let window = self.bytes(offset, (self.searched + MAX_PAGE_HEADER).min((end - offset) as usize))?;
+            for position in 0..window.len().min(self.searched) {
                 // The type of the page, and the type of the next field.
                 if !window[position..].starts_with(&[0x15, 0x00, 0x15]) {
                     continue;
@@ -289,7 +290,7 @@ impl Scan<'_> {
                     return Ok(Some(offset + position as u64));
                 }
             }
-            offset += SEARCH_BYTES as u64;
+            offset += self.searched as u64;
         }
         Ok(None)
     }

@@ -5,17 +5,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, DiskFile};
-use super::parquet::{FOOTER_END, FORMAT_NOTE, Footer, IDS_NOTE, MAGIC, MAX_METADATA, PAGE_BYTES, PageHeader, WRITER};
+use super::parquet::{FOOTER_END, FORMAT_NOTE, Footer, IDS_NOTE, MAGIC, MAX_METADATA, PageHeader, WRITER};
 use super::rows::Sealed;
+use super::sizes::Sizes;
 use crate::report::report_bytes;
 use crate::task::Task;
-
-/// Runs of bytes shorter than this on average are copied together before they are written.
-const WORTH_A_PART: usize = 4096;
-
-/// Room that is taken at a time is as much as the segment has, between these bounds.
-const LEAST_ROOM: u64 = 256 << 10;
-const MOST_ROOM: u64 = 32 << 20;
 
 /// What a file in the folder of a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +94,7 @@ pub(super) struct Segment {
     length: u64,
     pub(super) reports: u64,
     ids: IdsChecksum,
+    sizes: Sizes,
     /// Up to where room was taken, as zeros.
     room: u64,
     /// Whether nobody knows what the file holds beyond `length`. Then nothing more is written to it but its footer.
@@ -110,13 +105,13 @@ pub(super) struct Segment {
 
 impl Segment {
     /// Makes the file, in the place of any that has this name.
-    pub(super) fn create(disk: &dyn Disk, folder: &Path, number: u64, path: PathBuf) -> io::Result<Self> {
+    pub(super) fn create(disk: &dyn Disk, folder: &Path, number: u64, path: PathBuf, sizes: Sizes) -> io::Result<Self> {
         let mut file = disk.create(&path)?;
         file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         file.sync()?;
         disk.sync_folder(folder)?;
         let (length, ids) = (MAGIC.len() as u64, IdsChecksum::default());
-        Ok(Self { number, path, file, length, reports: 0, ids, room: 0, doubtful: false, renamed: false })
+        Ok(Self { number, path, file, length, reports: 0, ids, sizes, room: 0, doubtful: false, renamed: false })
     }
 
     /// Goes on with a file that holds reports with `ids` in good pages up to `length`. What is behind them is cut off, and
@@ -127,6 +122,7 @@ impl Segment {
         number: u64,
         length: u64,
         ids: IdsChecksum,
+        sizes: Sizes,
     ) -> io::Result<Self> {
         let mut file = disk.open(&path)?;
         // A crash while the file was made may have left it empty.
@@ -134,7 +130,8 @@ impl Segment {
             file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         }
         let reports = ids.count;
-        let mut segment = Self { number, path, file, length, reports, ids, room: 0, doubtful: false, renamed: false };
+        let (room, doubtful, renamed) = (0, false, false);
+        let mut segment = Self { number, path, file, length, reports, ids, sizes, room, doubtful, renamed };
         segment.cut()?;
         Ok(segment)
     }
@@ -149,7 +146,7 @@ impl Segment {
     pub(super) fn append(&mut self, runs: &[&[u8]], report_bytes: usize) -> Result<(), NotAppended> {
         self.reserve(runs);
         let length: usize = runs.iter().map(|run| run.len()).sum();
-        let written = if length < runs.len() * WORTH_A_PART {
+        let written = if length < runs.len().saturating_mul(self.sizes.worth_a_part) {
             self.write(&[&runs.concat()], report_bytes)
         } else {
             self.write(runs, report_bytes)
@@ -170,7 +167,7 @@ impl Segment {
     fn reserve(&mut self, runs: &[&[u8]]) {
         let needed = self.length + runs.iter().map(|run| run.len() as u64).sum::<u64>() + (1 << 10);
         if needed > self.room {
-            let room = needed + needed.clamp(LEAST_ROOM, MOST_ROOM);
+            let room = needed + needed.clamp(self.sizes.least_room, self.sizes.most_room);
             // What cannot be had is not asked for with every write.
             let _ = self.file.reserve(room);
             self.room = room;
@@ -185,9 +182,9 @@ impl Segment {
         }
     }
 
-    /// Writes runs as pages of at most [`PAGE_BYTES`] where reports are not longer than that. Returns where they end.
+    /// Writes runs as pages of at most the page's size where reports are not longer than that. Returns where they end.
     fn write(&mut self, runs: &[&[u8]], report_bytes: usize) -> io::Result<u64> {
-        let page_bytes = (PAGE_BYTES / report_bytes).max(1) * report_bytes;
+        let page_bytes = (self.sizes.page / report_bytes).max(1) * report_bytes;
         let mut end = self.length;
         let mut runs = runs.iter().copied();
         let mut rest: &[u8] = &[];

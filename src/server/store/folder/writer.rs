@@ -170,9 +170,10 @@ impl Writer {
 
     /// Writes and syncs.
     fn write(&mut self, runs: &[&[u8]]) -> Result<(), NotAppended> {
-        let Place { disk, folder, report_bytes, .. } = &*self.place;
+        let Place { disk, folder, report_bytes, options, .. } = &*self.place;
         if self.segment.is_none() {
-            let segment = Segment::create(&**disk, folder, self.next, open_path(folder, self.next));
+            let path = open_path(folder, self.next);
+            let segment = Segment::create(&**disk, folder, self.next, path, options.sizes);
             self.segment = Some(segment.map_err(NotAppended::Refused)?);
             self.next += 1;
             // Once per segment. In between the system writes it when it likes.

@@ -13,6 +13,7 @@ use crate::server::store::folder::place::Place;
 use crate::server::store::folder::rows::TaskRow;
 use crate::server::store::folder::scan::{Found, ScanError, Scanned, scan};
 use crate::server::store::folder::segment::SegmentFile;
+use crate::server::store::folder::sizes::Sizes;
 use crate::server::store::folder::{Age, FORMAT, FolderOptions, read_format, read_task};
 use crate::server::store::{StoreError, StoreMetrics};
 use crate::task::{Task, TaskDigest};
@@ -181,7 +182,7 @@ pub fn read_segment(bytes: &[u8], task: &Task) -> Result<Vec<Report>, StoreError
         buffer[..count].copy_from_slice(&rest[..count]);
         Ok(count)
     };
-    let scanned = scan(&mut read, bytes.len() as u64, 0, task, &mut |found| {
+    let scanned = scan(&mut read, bytes.len() as u64, 0, task, Sizes::default().searched, &mut |found| {
         reports.append(found.reports);
         Ok(())
     });
