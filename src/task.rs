@@ -714,9 +714,9 @@ mod tests {
         let id = ReportId::new([3; 16]);
         for found in [0, 1, 2, 4] {
             let error = RecordError::Dimension { expected: 3, found };
-            assert_eq!(task().bound(vec![1.0; found]), Err(error.clone()), "{found}");
+            assert_eq!(task().bound(vec![1.0; found]), Err(error), "{found}");
             let Ok(other) = BoundedRecord::new(vec![1.0; found], Bounding::UnitNorm) else { continue };
-            assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error.clone())));
+            assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
             assert_eq!(task().randomize_with_id(&other, id), Err(RandomizeError::Record(error)));
         }
         let clipped = |radius| Bounding::Clip { radius: Radius::new(radius).unwrap() };
