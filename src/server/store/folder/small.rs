@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::disk::Disk;
 use super::maintenance::tests::{commit, compact, dense};
-use super::model::{reports, sum};
+use super::model::{batch, reports, sum};
 use super::parquet::{MAGIC, MAX_PAGE_HEADER, PageHeader};
 use super::scan::{Scanned, scan};
 use super::segment::{IdsChecksum, NotAppended, Segment};
@@ -19,7 +19,7 @@ use super::simulated::Machine;
 use super::sizes::Sizes;
 use super::{FolderOptions, FolderStore};
 use crate::report::{Report, report_bytes};
-use crate::server::store::{Damage, ReportStore};
+use crate::server::store::{CommitError, Damage, ReportStore, TaskSettings};
 use crate::task::Task;
 
 const FOLDER: &str = "/data";
@@ -269,6 +269,72 @@ fn a_store_of_any_sizes_keeps_every_report_once() {
         assert_eq!(served.aggregate().unwrap(), sum(&task, &all));
         store.close();
     }
+}
+
+fn open_small(machine: &Machine, task: &Task, options: FolderOptions) -> FolderStore {
+    let disk: Arc<dyn Disk> = Arc::new(machine.clone());
+    let options = FolderOptions { reserve_bytes: 0, ..options };
+    FolderStore::open_on(disk, Path::new(FOLDER), std::slice::from_ref(task), options).unwrap()
+}
+
+/// Twelve reports, one by one.
+#[test]
+fn a_segment_is_full_at_its_reports_or_at_its_bytes_and_not_before() {
+    let task = compact();
+    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(6), 12);
+    // A page of one report; the sum of this task is smaller than eight of them.
+    let page = report_bytes(&task) + PageHeader { reports: 1, bytes: 35, checksum: u32::MAX >> 1 }.to_bytes().len();
+    let few = |segment_reports| FolderOptions { segment_reports, ..FolderOptions::default() };
+    let short = |segment_bytes| FolderOptions { segment_bytes, ..FolderOptions::default() };
+    let bytes = (MAGIC.len() + 8 * page) as u64;
+    for (options, most) in [(few(5), 5), (few(1), 1), (short(bytes), 9), (short(0), 9)] {
+        let machine = machine();
+        let store = open_small(&machine, &task, options.clone());
+        all.chunks(1).for_each(|report| commit(&store, &task, report));
+        store.close();
+        let folder = Path::new(FOLDER).join("tasks").join(task.digest().to_string());
+        let mut names = machine.list(&folder).unwrap();
+        names.retain(|name| name.ends_with(".parquet") || name.ends_with(".open"));
+        let segments: Vec<Scanned> =
+            names.iter().map(|name| scanned(&content(&machine, &folder.join(name)), &task, 1 << 20).0).collect();
+        assert_eq!(segments.iter().map(|segment| segment.reports).sum::<u64>(), 12);
+        for (segment, name) in segments.iter().zip(&names) {
+            let full = name.ends_with(".parquet");
+            if options.segment_bytes == FolderOptions::default().segment_bytes {
+                assert_eq!(full, segment.reports == most, "{name}");
+            } else {
+                // The sum has 2 × 21 numbers of 8 bytes, which is the least there is.
+                let least = options.segment_bytes.max(336);
+                assert_eq!(full, segment.good_end >= least, "{name}");
+                assert!(segment.good_end < least + page as u64, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_quota_is_filled_to_the_last_report_and_what_it_refuses_may_come_again() {
+    let task = compact();
+    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(6), 9);
+    let store = open_small(&machine(), &task, FolderOptions::default());
+    store.put(task.clone(), TaskSettings { max_records: Some(7), ..TaskSettings::default() }).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let served = store.task(task.digest()).unwrap();
+    let commit = |reports: &[Report]| {
+        runtime.block_on(served.commit(batch(reports))).map(|done| (done.accepted, done.duplicate)).map_err(|error| {
+            let CommitError::Quota { limit, records } = error else { panic!("{error}") };
+            (limit, records)
+        })
+    };
+    assert_eq!(commit(&all[..5]), Ok((5, 0)));
+    assert_eq!(commit(&all[5..8]), Err((7, 5)));
+    assert_eq!(commit(&all[6..8]), Ok((2, 0)));
+    assert_eq!(commit(&all[5..6]), Err((7, 7)));
+    // Those that are there are no new ones.
+    assert_eq!(commit(&all[..5]), Ok((0, 5)));
+    assert_eq!(served.counts().records, 7);
+    assert_eq!(served.aggregate().unwrap(), sum(&task, all[..5].iter().chain(&all[6..8])));
+    store.close();
 }
 
 #[test]
