@@ -168,9 +168,9 @@ function childrenOf(node) {
   for (const [name, value] of Object.entries(node)) {
     for (const child of Array.isArray(value) ? value : [value]) if (typeof child?.type === "string") found.push([name, child]);
   }
-  // A shorthand property is one node with two names.
-  if (node.type === "Property" && node.shorthand) found.splice(0, found.length, ...found.filter(([name]) => name === "value"));
-  return found.sort(([, left], [, right]) => left.start - right.start);
+  found.sort(([, left], [, right]) => left.start - right.start || left.end - right.end);
+  // What is written once and has two names, such as `{ name }`, is the longer one.
+  return found.filter(([, { start }], index) => start !== found[index + 1]?.[1].start);
 }
 
 /** The copy of the package and of its tests; gives the mutants. */

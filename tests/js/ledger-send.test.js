@@ -393,6 +393,26 @@ test("what cannot be noted does not change the outcome", async () => {
   }
 });
 
+test("three writes are all that sending takes, and the last is on the disk when the outcome is told", async () => {
+  for (const [verdict, state] of [
+    [() => ({ status: "accepted", attempts: 1 }), "sent"],
+    [() => { throw expired(); }, "refused"],
+  ]) {
+    const device = newDevice();
+    const { change } = device;
+    let writes = 0;
+    // As slow as a disk.
+    device.change = async (edit) => {
+      await turns(2);
+      return change((entries, { put }) => edit(entries, { put: (entry) => ((writes += 1), put(entry)) }));
+    };
+    const ledger = await openOn(device, {}, { deliver: aggregator(verdict).deliver });
+    await ledger.send(randomizerOf(1), RECORD, OWN);
+    const [{ bytes, refused }] = await device.all();
+    assert.deepEqual([writes, bytes !== undefined, refused !== undefined], [3, state === "refused", state === "refused"]);
+  }
+});
+
 test("one tab at a time sends a task's report, where there are locks; without its turn it sends in the end", async (t) => {
   const asked = signals(t, (milliseconds) => (milliseconds === 5000 ? 20 : milliseconds));
   const requests = [];
