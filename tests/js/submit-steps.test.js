@@ -233,7 +233,8 @@ test("a signal ends a wait at once, with its reason, and its listener with the w
     return 77;
   });
   answers = [() => status(503)];
-  assert.equal(await submit(report, { url, signal }).catch((reason) => reason), "enough");
+  const between = () => assert.fail("nobody waits for an answer");
+  assert.equal(await deliver(report, { url, signal }, between).catch((reason) => reason), "enough");
   assert.deepEqual([requests.length, waits.length], [1, 1]);
   assert.deepEqual(cleared.mock.calls.map(({ arguments: [timer] }) => timer), [77]);
   const [event, , { signal: over }] = listening.mock.calls.at(-1).arguments;

@@ -1,0 +1,123 @@
+// What a request that fails says of why, as far as a page can tell.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { failure } from "../../pkg/errors.js";
+import { reach } from "../../pkg/reach.js";
+
+const url = "https://a.example/path";
+const cause = new TypeError("no network");
+
+let answer;
+let listening;
+let page;
+
+beforeEach((t) => {
+  page = new EventTarget();
+  listening = [];
+  globalThis.addEventListener = (...parameters) => {
+    listening.push(parameters);
+    page.addEventListener(...parameters);
+  };
+  t.mock.method(globalThis, "fetch", (...asked) => answer(...asked));
+  answer = async () => Promise.reject(cause);
+});
+
+afterEach(() => {
+  delete globalThis.addEventListener;
+  delete globalThis.navigator;
+});
+
+/** What the request fails with. */
+function failed(target = url, options = {}, timeout = 5000, read = (response) => response.text()) {
+  return reach("fetch", target, options, timeout, read).then(() => assert.fail("it was answered"), (error) => error);
+}
+
+/** The browser's event of a request that the page's policy forbids, in a task of its own. */
+function forbid(...violations) {
+  answer = async () => {
+    for (const [effectiveDirective, blockedURI] of violations) {
+      setTimeout(() => page.dispatchEvent(Object.assign(new Event("securitypolicyviolation"), { effectiveDirective, blockedURI })));
+    }
+    throw cause;
+  };
+}
+
+test("what is read of the answer is the result, and the options are passed on", async () => {
+  answer = async (target, { method, signal }) => new Response(`${target} ${method} ${signal.aborted}`);
+  assert.equal(await reach("fetch", url, { method: "POST" }, 5000, (response) => response.text()), `${url} POST false`);
+});
+
+test("a failure has the code, the address and its cause, and guesses when it knows nothing", async () => {
+  const error = await failed();
+  assert.deepEqual([error.code, error.cause, error.status], ["fetch", cause, undefined]);
+  const guess = "is it down, or does CORS or the page's connect-src forbid it? no network";
+  assert.equal(error.message, `no answer from ${url}: ${guess}`);
+  // A request has its address within.
+  assert.equal((await failed(new Request(url))).message, `no answer from ${url}: ${guess}`);
+  assert.equal((await failed(new URL(url))).message, `no answer from ${url}: ${guess}`);
+});
+
+test("it tells what takes too long, and a caller's own reason is thrown as it is", async () => {
+  const awake = setTimeout(() => {}, 5000);
+  answer = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const controller = new AbortController();
+  for (const options of [{}, { signal: controller.signal }]) {
+    assert.equal((await failed(url, options, 10)).message, `no answer from ${url}: it took over 10 ms`);
+  }
+  const left = failed(url, { signal: controller.signal });
+  controller.abort("enough");
+  assert.equal(await left, "enough");
+  clearTimeout(awake);
+});
+
+test("it tells what the page's policy forbids, if that is this request", async () => {
+  const forbidden = `no answer from ${url}: the page's policy forbids it: add its origin to connect-src`;
+  const connect = ["connect-src", "https://a.example"];
+  for (const [violations, expected] of [
+    [[connect], true],
+    [[connect, ["connect-src", "https://b.example"]], true],
+    [[["connect-src", "https://b.example"], connect], true],
+    [[["img-src", "https://a.example"]], false],
+    [[["connect-src", "https://b.example"]], false],
+    [[["", ""]], false],
+  ]) {
+    forbid(...violations);
+    assert.equal((await failed()).message === forbidden, expected, JSON.stringify(violations));
+  }
+  // Where there is no page to tell.
+  delete globalThis.addEventListener;
+  assert.match((await failed()).message, /is it down/);
+});
+
+test("it listens while it waits, and no longer", async () => {
+  await failed();
+  answer = async () => new Response("");
+  await reach("fetch", url, {}, 5000, (response) => response.text());
+  assert.equal(listening.length, 2);
+  for (const [event, , { signal }] of listening) assert.deepEqual([event, signal.aborted], ["securitypolicyviolation", true]);
+});
+
+test("it tells of a device that is offline, and of an address without a scheme", async () => {
+  globalThis.navigator = { onLine: false };
+  assert.equal((await failed()).message, `no answer from ${url}: the device is offline`);
+  globalThis.navigator = { onLine: true };
+  assert.match((await failed()).message, /is it down/);
+  delete globalThis.navigator;
+  for (const bare of ["localhost:8099", "a-b.example:80/path"]) {
+    assert.equal((await failed(bare)).message, `no answer from ${bare}: give http:// or https:// before it`);
+  }
+  assert.match((await failed("http://a.example:80/")).message, /is it down/);
+});
+
+test("what fails while it is read says so itself, and the reader's own error is the error", async () => {
+  answer = async () => new Response("", { status: 207 });
+  const broken = () => Promise.reject(new TypeError("the connection broke"));
+  const error = await failed(url, {}, 5000, broken);
+  assert.deepEqual([error.code, error.message, error.status], ["fetch", `no answer from ${url}: the connection broke`, 207]);
+  const own = failure("fetch", "as it is");
+  assert.equal(await failed(url, {}, 5000, () => Promise.reject(own)), own);
+  const other = failure("digest", "of another code");
+  assert.equal((await failed(url, {}, 5000, () => Promise.reject(other))).cause, other);
+});
