@@ -1,0 +1,528 @@
+// Both sides of the worker without one: what the page asks of a worker that does as the test says, and what the worker's
+// script answers.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { LdpPcaError, RecordError, TaskError } from "../../pkg/errors.js";
+import { Report } from "../../pkg/report.js";
+import base64 from "../../pkg/wasm/client/ldp_pca_bg.wasm.js";
+import { bytesOf, digestOf } from "./ledger-tools.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+
+const TEXT = JSON.stringify(TASK);
+const GUARANTEE = { epsilon: 2, delta: 0 };
+const FACTS = { digest: digestOf(1), guarantee: GUARANTEE, reportBytes: 35, draws: 64 };
+const ANSWERS = {
+  init: () => undefined,
+  version: () => "1.2.3",
+  parse: (_, json) => ({ ...FACTS, text: typeof json === "string" ? json : JSON.stringify(json) }),
+  randomize: () => bytesOf(1),
+};
+
+let copies = 0;
+let cleared;
+let intervals;
+let registry;
+let workers;
+
+/** A worker of the page: answers what it knows, in the next turn, unless it is to be silent. */
+class PageWorker {
+  posted = [];
+  silent = false;
+  ended = 0;
+
+  constructor(url, options) {
+    Object.assign(this, { url, options });
+    workers.push(this);
+  }
+
+  postMessage(message) {
+    this.posted.push(structuredClone(message));
+    const { id, method, parameters } = message;
+    if (!this.silent) setImmediate(() => this.tell({ id, value: ANSWERS[method]?.(...parameters) }));
+  }
+
+  tell(data) {
+    if (!this.ended) this.onmessage({ data });
+  }
+
+  terminate() {
+    this.ended += 1;
+  }
+
+  /** What it was asked, without the numbers of the calls. */
+  get asked() {
+    return this.posted.map(({ method, parameters }) => [method, ...parameters]);
+  }
+}
+
+class Registry {
+  registered = [];
+
+  constructor(over) {
+    this.over = over;
+    registry = this;
+  }
+
+  register(object, handle, token) {
+    this.registered.push({ object, handle, token });
+  }
+
+  unregister(token) {
+    this.registered = this.registered.filter((one) => one.token !== token);
+  }
+}
+
+const real = { Registry: globalThis.FinalizationRegistry };
+
+beforeEach((t) => {
+  [cleared, intervals, workers] = [[], [], []];
+  Object.assign(globalThis, { Worker: PageWorker, FinalizationRegistry: Registry });
+  globalThis.document = { baseURI: "https://page.example/a/" };
+  t.mock.method(globalThis, "setInterval", (tick, milliseconds) => intervals.push({ tick, milliseconds }));
+  t.mock.method(globalThis, "clearInterval", (number) => void (number && cleared.push(number)));
+});
+
+afterEach(() => {
+  for (const name of ["Worker", "document", "onmessage", "postMessage"]) delete globalThis[name];
+  globalThis.FinalizationRegistry = real.Registry;
+});
+
+/** The package's entry, as a page loads it for the first time. */
+function load() {
+  return import(`../../pkg/worker.js?${++copies}`);
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** That a promise is rejected with an error of the package. */
+async function refused(promise, code, message) {
+  const error = await Promise.resolve(promise).then(() => assert.fail("no error"), (error) => error);
+  assert.ok(error instanceof LdpPcaError, String(error));
+  assert.equal(error.code, code, error.message);
+  if (typeof message === "string") assert.equal(error.message, message);
+  else assert.match(error.message, message);
+  return error;
+}
+
+test("the worker is a module beside the entry, and started once however often it is asked", async () => {
+  const { init, version } = await load();
+  const first = init();
+  assert.equal(init(), first);
+  assert.equal(await first, undefined);
+  const [{ url, options, asked }, ...others] = workers;
+  assert.deepEqual([new URL(url).href, options], [new URL("../../pkg/worker-thread.js", import.meta.url).href, { type: "module" }]);
+  assert.deepEqual([asked, others], [[["init", undefined]], []]);
+  assert.equal(await version(), "1.2.3");
+  assert.deepEqual(workers[0].asked.slice(1), [["version"]]);
+  assert.equal(new Set(workers[0].posted.map(({ id }) => id)).size, 2);
+  assert.equal(init(), first);
+});
+
+test("a relative address of the module is meant from the page, and anything else is passed on", async () => {
+  for (const [input, expected] of [
+    ["b.wasm", "https://page.example/a/b.wasm"],
+    [new URL("https://cdn.example/c.wasm"), "https://cdn.example/c.wasm"],
+    [Uint8Array.of(1, 2), Uint8Array.of(1, 2)],
+  ]) {
+    const { init } = await load();
+    await init(input);
+    assert.deepEqual(workers.at(-1).asked, [["init", expected]]);
+  }
+});
+
+test("the page gives the worker, its address, or what makes one; one that has ended is refused", async () => {
+  const { init, terminate } = await load();
+  await init(undefined, { worker: "/mine.js" });
+  assert.deepEqual([workers[0].url, workers[0].options], ["/mine.js", { type: "module" }]);
+  terminate();
+  assert.equal(workers[0].ended, 1);
+  await init(undefined, { worker: () => new PageWorker("/made.js", {}) });
+  assert.equal(workers[1].url, "/made.js");
+  terminate();
+  const given = new PageWorker("/given.js", {});
+  await init(undefined, { worker: given });
+  assert.deepEqual([workers.length, given.asked], [3, [["init", undefined]]]);
+  terminate();
+  await refused(init(undefined, { worker: given }), "init", "the Worker that was given has ended: give a function that makes one");
+  assert.equal(given.asked.length, 1);
+});
+
+test("before it is started, and after it was ended, a call is an error that says so", async () => {
+  const { init, Task, terminate, version } = await load();
+  await refused(version(), "init", "no worker: none is started yet: `await init()` first");
+  await init();
+  workers[0].silent = true;
+  const waiting = [version(), Task.parse(TEXT)];
+  terminate();
+  for (const one of waiting) await refused(one, "init", "no worker: it was terminated: `await init()` starts another");
+  await refused(version(), "init", "no worker: it was terminated: `await init()` starts another");
+  assert.deepEqual([workers.length, workers[0].ended], [1, 1]);
+  assert.equal(cleared.length, 2, "nothing is watched any more");
+  await init();
+  assert.equal(await version(), "1.2.3");
+});
+
+test("a worker that does not start is an error with its cause, and the next call of init tries again", async () => {
+  const { init, version } = await load();
+  const { tell } = PageWorker.prototype;
+  PageWorker.prototype.tell = function ({ id }) {
+    tell.call(this, { id, error: { code: "init", message: "no module there" } });
+  };
+  await refused(init(), "init", "no module there");
+  PageWorker.prototype.tell = function ({ id }) {
+    tell.call(this, { id, error: { code: "fetch", message: "nowhere" } });
+  };
+  const { cause } = await refused(init(), "init", "the worker did not start: nowhere");
+  assert.equal(cause.code, "fetch");
+  PageWorker.prototype.tell = tell;
+  assert.deepEqual(workers.map(({ ended }) => ended), [1, 1]);
+  await init();
+  assert.equal(await version(), "1.2.3");
+  // Where not even a worker can be made.
+  const other = await load();
+  const failing = () => {
+    throw new TypeError("not allowed");
+  };
+  const refusal = await refused(other.init(undefined, { worker: failing }), "init", "the worker did not start: not allowed");
+  assert.ok(refusal.cause instanceof TypeError);
+  await refused(other.version(), "init", "no worker: it did not start: `await init()` tries again");
+  await other.init();
+  assert.equal(await other.version(), "1.2.3");
+});
+
+test("an attempt that fails late does not end the one that came after it", async () => {
+  const { init, terminate, version } = await load();
+  const first = init(undefined, { worker: () => Object.assign(new PageWorker("/first.js", {}), { silent: true }) });
+  first.catch(() => {});
+  terminate();
+  const second = init();
+  await refused(first, "init", /terminated/);
+  await second;
+  assert.equal(await version(), "1.2.3");
+  assert.deepEqual([workers.length, workers[1].ended], [2, 0]);
+});
+
+test("a script that fails ends the worker, with the browser's words or a guess", async () => {
+  for (const [message, words] of [["a syntax error", "a syntax error"], [undefined, "does worker-src forbid it?"]]) {
+    const { init } = await load();
+    const started = init(undefined, { worker: () => Object.assign(new PageWorker("/x.js", {}), { silent: true }) });
+    await turn();
+    workers.at(-1).onerror({ message });
+    await refused(started, "init", `no worker: its script failed (${words}): the next call starts another`);
+    assert.equal(workers.at(-1).ended, 1);
+  }
+});
+
+test("a worker that owes answers is looked at six times within its time, and dies after that", async () => {
+  const { init, version } = await load();
+  await init();
+  // Half a minute unless the page says otherwise; nothing is watched when nothing is owed.
+  assert.deepEqual([intervals.map(({ milliseconds }) => milliseconds), cleared], [[5000], [1]]);
+  const [worker] = workers;
+  worker.silent = true;
+  const waiting = [version(), version()];
+  await turn();
+  assert.equal(intervals.length, 2);
+  const look = (times) => {
+    for (let time = 0; time < times; time += 1) intervals[1].tick();
+  };
+  look(6);
+  assert.equal(worker.ended, 0);
+  // Any answer is a sign of life, and so is a question that it took.
+  worker.tell({ id: worker.posted.at(-1).id, value: "1" });
+  assert.equal(await waiting[1], "1");
+  assert.equal(cleared.length, 1, "one answer is owed still");
+  look(6);
+  waiting.push(version());
+  await turn();
+  look(6);
+  assert.equal(worker.ended, 0);
+  look(1);
+  assert.deepEqual([worker.ended, cleared], [1, [1, 2]]);
+  for (const one of [waiting[0], waiting[2]]) {
+    await refused(one, "init", "no worker: it did not answer within 30000 ms: the next call starts another");
+  }
+  assert.equal(await version(), "1.2.3");
+  assert.equal(workers.length, 2);
+});
+
+test("the page's own patience is kept, by the successor too", async () => {
+  const { init, version } = await load();
+  await init("b.wasm", { timeout: 1200, worker: "/mine.js" });
+  assert.equal(intervals[0].milliseconds, 200);
+  workers[0].onerror({ message: "gone" });
+  assert.equal(await version(), "1.2.3");
+  assert.deepEqual([workers[1].url, intervals.at(-1).milliseconds], ["/mine.js", 200]);
+  assert.deepEqual(workers[1].asked, [["init", "https://page.example/a/b.wasm"], ["version"]]);
+});
+
+test("an error that nobody foresaw ends the worker, and others do not", async () => {
+  const { init, Task, version } = await load();
+  await init();
+  const [worker] = workers;
+  worker.silent = true;
+  const [wrong, other] = [Task.parse("{}"), version()];
+  await turn();
+  const [, { id: first }, { id: second }] = worker.posted;
+  worker.tell({ id: first, error: { code: "task", message: "no task" } });
+  assert.ok((await refused(wrong, "task", "no task")) instanceof TaskError);
+  assert.equal(worker.ended, 0);
+  const waiting = version();
+  await turn();
+  worker.tell({ id: second, error: { code: "init", message: "the worker failed: RuntimeError", fatal: true } });
+  await refused(other, "init", "the worker failed: RuntimeError");
+  await refused(waiting, "init", "no worker: the worker failed: RuntimeError: the next call starts another");
+  assert.equal(worker.ended, 1);
+});
+
+test("what cannot be sent to the worker is an error with its cause", async () => {
+  const { init, Task } = await load();
+  await init();
+  const { cause } = await refused(Task.parse({ note: () => {} }), "argument", /^what is given cannot be sent to the worker: .*could not be cloned/);
+  assert.equal(cause.name, "DataCloneError");
+  assert.equal(cleared.length, 1);
+});
+
+test("a task is what the worker made of it, and is kept there until it is freed or forgotten", async () => {
+  const { init, Randomizer, Task } = await load();
+  await init();
+  const [worker] = workers;
+  const task = await Task.parse(TASK);
+  const [[, handle, given]] = worker.asked.slice(1);
+  assert.deepEqual(given, TASK);
+  assert.deepEqual({ ...task }, FACTS);
+  assert.deepEqual([String(task), task.toJSON()], [TEXT, TASK]);
+  assert.deepEqual(await task.check(RECORD), []);
+  const [problem] = await task.check({ height: "tall", plan: "free" });
+  assert.ok(problem instanceof RecordError && problem.column === "height");
+  assert.deepEqual(registry.registered.map(({ object, handle: kept, token }) => [object === task, kept, token === task]), [[true, handle, true]]);
+  task.free();
+  assert.deepEqual([worker.asked.at(-1), registry.registered], [["free", handle], []]);
+  const before = worker.posted.length;
+  task.free();
+  assert.equal(worker.posted.length, before, "a second time there is nothing to free");
+  assert.throws(() => new Randomizer(task, LIMITS), { code: "argument", message: "the task was freed: make a new one" });
+  for (const other of [undefined, null, TASK, {}]) {
+    assert.throws(() => new Randomizer(other, LIMITS), { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" });
+  }
+  assert.throws(() => new Task(undefined, 1, FACTS), { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" });
+  assert.throws(() => new Task(Symbol("Task.parse"), 1, FACTS), { code: "argument" });
+  // What the page forgot.
+  await Task.parse(TEXT);
+  const [{ handle: forgotten }] = registry.registered;
+  registry.over(forgotten);
+  assert.deepEqual(worker.asked.at(-1), ["free", forgotten]);
+  assert.notEqual(forgotten, handle);
+  assert.equal(Task.prototype[Symbol.dispose], Task.prototype.free);
+  assert.equal(Randomizer.prototype[Symbol.dispose], Randomizer.prototype.free);
+});
+
+test("a task is fetched by the page, and only the one that was meant is kept", async (t) => {
+  const { init, Task } = await load();
+  await init();
+  t.mock.method(globalThis, "fetch", async () => new Response(TEXT, { headers: { "content-type": "application/json" } }));
+  assert.equal((await Task.fetch("https://a.example/t")).digest, FACTS.digest);
+  assert.equal((await Task.fetch("https://a.example/t", { digest: FACTS.digest })).digest, FACTS.digest);
+  assert.deepEqual(workers[0].asked.at(-1)[2], TEXT);
+  await refused(Task.fetch("https://a.example/t", { digest: digestOf(2) }), "digest", /was meant/);
+  assert.deepEqual(workers[0].asked.at(-1)[0], "free");
+});
+
+test("a randomizer keeps within the page's limits, and its reports are of its task", async () => {
+  const { init, Randomizer, Task } = await load();
+  await init();
+  const [worker] = workers;
+  const task = await Task.parse(TEXT);
+  const [, [, taskHandle]] = worker.asked;
+  for (const [limits, code] of [[{ maxEpsilon: 1.9 }, "max-epsilon"], [{ maxEpsilon: 2, maxReportBytes: 34 }, "max-report-bytes"], [{ maxEpsilon: 2, maxDraws: 63 }, "max-draws"]]) {
+    assert.throws(() => new Randomizer(task, limits), { code });
+  }
+  assert.throws(() => new Randomizer(task), { code: "argument" });
+  assert.equal(worker.asked.length, 2);
+  const randomizer = new Randomizer(task, { maxEpsilon: 2, maxReportBytes: 35, maxDraws: 64 });
+  const [, , [method, handle, from]] = worker.asked;
+  assert.deepEqual([method, from], ["randomizer", taskHandle]);
+  assert.deepEqual([randomizer.guarantee, randomizer.taskDigest, Object.isFrozen(randomizer.guarantee)], [GUARANTEE, FACTS.digest, true]);
+  const report = await randomizer.randomize(RECORD);
+  assert.ok(report instanceof Report);
+  assert.deepEqual([report.bytes, report.taskDigest, report.guarantee], [bytesOf(1), FACTS.digest, GUARANTEE]);
+  const id = "0".repeat(32);
+  await randomizer.randomize({ ...RECORD, note: () => {} }, { id });
+  const copy = { height: 181, note: undefined, plan: "paid" };
+  assert.deepEqual(worker.asked.slice(3), [["randomize", handle, copy, { id: undefined }], ["randomize", handle, copy, { id }]]);
+  await refused(randomizer.randomize({ height: 1 }), "schema", /plan/);
+  assert.equal(worker.asked.length, 5);
+  assert.deepEqual(registry.registered.map(({ handle, token }) => [handle, token]), [[taskHandle, task], [handle, randomizer]]);
+  assert.equal(registry.registered[1].object, randomizer);
+  // The task may go before it.
+  task.free();
+  assert.equal((await randomizer.randomize(RECORD)).bytes.length, 35);
+  randomizer.free();
+  assert.deepEqual([worker.asked.at(-1), registry.registered], [["free", handle], []]);
+  await refused(randomizer.randomize(RECORD), "argument", "the randomizer was freed: make a new one");
+  randomizer.free();
+  assert.deepEqual(worker.asked.at(-1), ["free", handle]);
+  assert.equal(worker.asked.filter(([method]) => method === "free").length, 2);
+});
+
+test("what the worker cannot do of itself fails where its result is wanted, and nowhere else", async () => {
+  const { init, Randomizer, Task } = await load();
+  await init();
+  const task = await Task.parse(TEXT);
+  const [worker] = workers;
+  worker.silent = true;
+  const unhandled = [];
+  const note = (reason) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  const randomizer = new Randomizer(task, LIMITS);
+  task.free();
+  worker.silent = true;
+  await turn();
+  for (const { id } of worker.posted.slice(2)) worker.tell({ id, error: { code: "argument", message: "no" } });
+  const made = randomizer.randomize(RECORD);
+  await turn();
+  worker.tell({ id: worker.posted.at(-1).id, error: { code: "argument", message: "it has ended" } });
+  await refused(made, "argument", "it has ended");
+  await turn();
+  await turn();
+  process.off("unhandledRejection", note);
+  assert.deepEqual(unhandled, []);
+});
+
+test("the successor of a dead worker has all that lives, under the same handles, and what was freed is gone", async () => {
+  const { init, Randomizer, Task, terminate } = await load();
+  await init();
+  const [first, freed] = [await Task.parse(TEXT), await Task.parse({ ...TASK, folds: 2 })];
+  const [one, gone] = [first, first].map((task) => new Randomizer(task, LIMITS));
+  const handles = workers[0].asked.slice(1).map(([, handle]) => handle);
+  freed.free();
+  gone.free();
+  await turn();
+  workers[0].onerror({ message: "gone" });
+  const report = await one.randomize(RECORD);
+  assert.equal(report.bytes.length, 35);
+  assert.equal(workers.length, 2);
+  assert.deepEqual(workers[1].asked.slice(0, -1), [["init", undefined], ["parse", handles[0], TEXT], ["revive", handles[2], TEXT]]);
+  assert.deepEqual(workers[1].asked.at(-1).slice(0, 2), ["randomize", handles[2]]);
+  // New handles are others.
+  new Randomizer(first, LIMITS);
+  const [, handle, from] = workers[1].asked.at(-1);
+  assert.ok(!handles.includes(handle) && from === handles[0]);
+  // What is freed while there is none is freed.
+  workers[1].onerror({ message: "gone again" });
+  one.free();
+  assert.equal(workers.length, 2, "that starts no worker");
+  assert.equal((await Task.parse(TEXT)).digest, FACTS.digest);
+  assert.deepEqual(workers[2].asked.map(([method]) => method), ["init", "parse", "revive", "parse"]);
+  // Who ends it begins anew.
+  terminate();
+  await init();
+  assert.deepEqual(workers[3].asked, [["init", undefined]]);
+});
+
+test("a successor that fails fails the call, and objects it cannot make again fail nobody else", async () => {
+  const { init, Task, version } = await load();
+  let fails = false;
+  const make = () => {
+    if (fails) throw new TypeError("no more workers");
+    return new PageWorker("/made.js", {});
+  };
+  await init(undefined, { worker: make });
+  await Task.parse(TEXT);
+  const unhandled = [];
+  const note = (reason) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  workers[0].onerror({ message: "gone" });
+  const { tell } = PageWorker.prototype;
+  const again = version();
+  workers[1].tell = function (data) {
+    const { method } = this.posted.find(({ id }) => id === data.id);
+    tell.call(this, method === "parse" ? { id: data.id, error: { code: "task", message: "not any more" } } : data);
+  };
+  assert.equal(await again, "1.2.3");
+  fails = true;
+  workers[1].onerror({ message: "gone" });
+  await refused(version(), "init", "the worker did not start: no more workers");
+  await turn();
+  await turn();
+  process.off("unhandledRejection", note);
+  assert.deepEqual(unhandled, []);
+});
+
+/** The worker's script, as a worker loads it; `ask` resolves to what it answers. */
+async function thread() {
+  globalThis.onmessage = null;
+  const posted = new Map();
+  globalThis.postMessage = ({ id, ...message }, moved) => posted.set(id, { ...message, moved });
+  await import(`../../pkg/worker-thread.js?${++copies}`);
+  const answer = globalThis.onmessage;
+  return async (method, ...parameters) => {
+    const id = ++copies;
+    await answer({ data: { id, method, parameters } });
+    return posted.get(id);
+  };
+}
+
+const MODULE = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+
+// The module is loaded once for all tests of this file, here.
+test("the worker's script has questions wait for the module, and one that fails to load is told", async () => {
+  const ask = await thread();
+  const wrong = await ask("init", Uint8Array.of(1, 2, 3));
+  assert.equal(wrong.error.code, "init");
+  assert.match(wrong.error.message, /did not load/);
+  assert.equal("fatal" in wrong.error, false);
+  assert.equal((await ask("version")).error.message, wrong.error.message);
+  let load;
+  const input = new Promise((resolve) => (load = resolve));
+  const questions = [ask("init", input), ask("version"), ask("parse", 1, TEXT)];
+  await turn();
+  load(MODULE);
+  const [started, version, parsed] = await Promise.all(questions);
+  assert.deepEqual(started, { value: undefined, moved: [] });
+  assert.deepEqual([typeof version.value, parsed.value.reportBytes], ["string", 35]);
+});
+
+test("the worker's script keeps tasks and randomizers under handles, and moves the bytes of reports", async () => {
+  const ask = await thread();
+  const nothing = { value: undefined, moved: [] };
+  assert.deepEqual(await ask("init", MODULE), nothing);
+  assert.match((await ask("version")).value, /^\d+\.\d+\.\d+/);
+  const { value: parsed } = await ask("parse", 1, TEXT);
+  assert.deepEqual([JSON.parse(parsed.text), parsed.guarantee.epsilon, parsed.reportBytes], [TASK, 2, 35]);
+  assert.match(parsed.digest, /^[0-9a-f]{64}$/);
+  assert.deepEqual(await ask("randomizer", 2, 1), nothing);
+  const { value: bytes, moved } = await ask("randomize", 2, RECORD, { id: "0123456789abcdef".repeat(2) });
+  assert.deepEqual([bytes.length, moved.length, moved[0] === bytes.buffer], [35, 1, true]);
+  assert.equal(Buffer.from(bytes.subarray(13, 29)).toString("hex"), "0123456789abcdef".repeat(2));
+  // The limits are the page's: a task of any cost has a randomizer here.
+  const costly = { ...TASK, mechanism: { type: "gaussian", epsilon: 20, delta: 1e-3, calibration: "analytic" } };
+  await ask("parse", 3, costly);
+  assert.deepEqual(await ask("randomizer", 4, 3), nothing);
+  // As in the worker before this one.
+  assert.deepEqual(await ask("revive", 5, TEXT), nothing);
+  assert.equal((await ask("randomize", 5, RECORD, {})).value.length, 35);
+  // A task that is freed is gone, and its randomizer lives.
+  assert.deepEqual(await ask("free", 1), nothing);
+  assert.deepEqual(await ask("free", 1), nothing);
+  const ended = { error: { code: "argument", message: "the object belongs to a worker that has ended: make a new one" }, moved: undefined };
+  assert.deepEqual(await ask("randomizer", 6, 1), ended);
+  assert.equal((await ask("randomize", 2, RECORD, {})).value.length, 35);
+  await ask("free", 2);
+  assert.deepEqual(await ask("randomize", 2, RECORD, {}), ended);
+});
+
+test("the worker's script tells the package's errors as they are, and of others the name alone", async () => {
+  const ask = await thread();
+  await ask("init", MODULE);
+  const { error } = await ask("parse", 1, { ...TASK, note: 1 });
+  assert.deepEqual([error.code, "fatal" in error], ["task", false]);
+  assert.match(error.message, /note/);
+  assert.deepEqual((await ask("nothing", "s3cret")).error, { code: "init", message: "the worker failed: TypeError", fatal: true });
+  await ask("parse", 1, TEXT);
+  await ask("randomizer", 2, 1);
+  assert.equal((await ask("randomize", 2, { height: 1 }, {})).error.code, "schema");
+});
+
