@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { LdpPcaError, RecordError, TaskError } from "../../pkg/errors.js";
+import { Randomizer, Task } from "../../pkg/index.js";
 import { Report } from "../../pkg/report.js";
 import base64 from "../../pkg/wasm/client/ldp_pca_bg.wasm.js";
 import { bytesOf, digestOf } from "./ledger-tools.js";
@@ -162,6 +163,7 @@ test("before it is started, and after it was ended, a call is an error that says
   assert.equal(cleared.length, 2, "nothing is watched any more");
   await init();
   assert.equal(await version(), "1.2.3");
+  assert.equal(cleared.length, intervals.length);
 });
 
 test("a worker that does not start is an error with its cause, and the next call of init tries again", async () => {
@@ -246,6 +248,15 @@ test("a worker that owes answers is looked at six times within its time, and die
   }
   assert.equal(await version(), "1.2.3");
   assert.equal(workers.length, 2);
+  // As many times after an answer.
+  workers[1].silent = true;
+  const last = [version(), version()];
+  await turn();
+  intervals.at(-1).tick();
+  workers[1].tell({ id: workers[1].posted.at(-1).id });
+  for (let time = 0; time < 7; time += 1) intervals.at(-1).tick();
+  assert.equal(workers[1].ended, 1);
+  await refused(last[0], "init", /did not answer/);
 });
 
 test("the page's own patience is kept, by the successor too", async () => {
@@ -442,8 +453,12 @@ test("a successor that fails fails the call, and objects it cannot make again fa
     tell.call(this, method === "parse" ? { id: data.id, error: { code: "task", message: "not any more" } } : data);
   };
   assert.equal(await again, "1.2.3");
-  fails = true;
+  // One whose module is gone.
   workers[1].onerror({ message: "gone" });
+  const waiting = version();
+  workers[2].onerror({ message: "no module" });
+  await refused(waiting, "init", "no worker: its script failed (no module): the next call starts another");
+  fails = true;
   await refused(version(), "init", "the worker did not start: no more workers");
   await turn();
   await turn();
@@ -485,8 +500,10 @@ test("the worker's script has questions wait for the module, and one that fails 
   assert.deepEqual([typeof version.value, parsed.value.reportBytes], ["string", 35]);
 });
 
-test("the worker's script keeps tasks and randomizers under handles, and moves the bytes of reports", async () => {
+test("the worker's script keeps tasks and randomizers under handles, and moves the bytes of reports", async (t) => {
   const ask = await thread();
+  const freed = [Task, Randomizer].map(({ prototype }) => t.mock.method(prototype, "free").mock);
+  const counts = () => freed.map((mock) => mock.callCount());
   const nothing = { value: undefined, moved: [] };
   assert.deepEqual(await ask("init", MODULE), nothing);
   assert.match((await ask("version")).value, /^\d+\.\d+\.\d+/);
@@ -503,6 +520,7 @@ test("the worker's script keeps tasks and randomizers under handles, and moves t
   assert.deepEqual(await ask("randomizer", 4, 3), nothing);
   // As in the worker before this one.
   assert.deepEqual(await ask("revive", 5, TEXT), nothing);
+  assert.deepEqual(counts(), [1, 0]);
   assert.equal((await ask("randomize", 5, RECORD, {})).value.length, 35);
   // A task that is freed is gone, and its randomizer lives.
   assert.deepEqual(await ask("free", 1), nothing);
@@ -512,6 +530,7 @@ test("the worker's script keeps tasks and randomizers under handles, and moves t
   assert.equal((await ask("randomize", 2, RECORD, {})).value.length, 35);
   await ask("free", 2);
   assert.deepEqual(await ask("randomize", 2, RECORD, {}), ended);
+  assert.deepEqual(counts(), [2, 1]);
 });
 
 test("the worker's script tells the package's errors as they are, and of others the name alone", async () => {
