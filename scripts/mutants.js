@@ -24,7 +24,7 @@ const LISTED = join(ROOT, "tests/mutants/javascript.json");
 
 const FILES = ["ledger.js", "submit.js", "worker.js", "worker-thread.js", "reach.js", "report.js", "checks.js", "errors.js"];
 /** Files of tests that need nothing but Node and are over in seconds. */
-const TESTS = ["api", "fetch", "ledger", "ledger-budget", "ledger-send", "ledger-storage", "reach", "secrets", "submit", "submit-steps", "testing", "worker"];
+const TESTS = ["api", "checks", "fetch", "ledger", "ledger-budget", "ledger-send", "ledger-storage", "reach", "secrets", "submit", "submit-steps", "testing", "worker"];
 
 const FLIPPED = {
   "<": ["<=", ">="],

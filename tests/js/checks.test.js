@@ -1,0 +1,93 @@
+// What is checked of a task before anything is made of it, and the errors, at their edges.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { affordable, allowed, fetchTask } from "../../pkg/checks.js";
+import { failure, InitError, LdpPcaError } from "../../pkg/errors.js";
+import { Report, reportOf } from "../../pkg/report.js";
+import { bytesOf, digestOf } from "./ledger-tools.js";
+
+const url = "https://aggregator.example/task";
+const LARGEST = 16 << 20;
+
+let body;
+let cancelled;
+let lasting;
+let requests;
+
+beforeEach((t) => {
+  [cancelled, lasting, requests] = [0, [], []];
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  t.mock.method(AbortSignal, "timeout", (milliseconds) => (lasting.push(milliseconds), timeout(milliseconds)));
+  t.mock.method(globalThis, "fetch", async (target, options) => {
+    requests.push({ target, ...options });
+    const stream = new ReadableStream({
+      pull(controller) {
+        const [first, ...rest] = body;
+        body = rest;
+        if (first) controller.enqueue(first);
+        else controller.close();
+      },
+      cancel: () => void (cancelled += 1),
+    });
+    return new Response(stream, { headers: { "content-type": "application/json" } });
+  });
+});
+
+afterEach(() => (body = undefined));
+
+test("a task is asked for as JSON, from nobody in particular, and half a minute is waited for it", async () => {
+  body = [new TextEncoder().encode("{}")];
+  assert.equal(await fetchTask(url, {}), "{}");
+  const [{ signal, ...request }] = requests;
+  assert.ok(signal instanceof AbortSignal);
+  assert.deepEqual(request, { target: url, headers: { accept: "application/json" }, credentials: "omit" });
+  body = [];
+  await fetchTask(url, { timeout: 70 });
+  assert.deepEqual(lasting, [30_000, 70]);
+  for (const digest of [undefined, null, 5]) {
+    assert.throws(() => fetchTask(url, { digest }), {
+      code: "argument",
+      message: `digest is ${digest}: give 64 hexadecimal digits, or leave it out`,
+    });
+  }
+});
+
+test("a task of 16 MiB is read to its last byte, and one byte more ends it", async () => {
+  const spaces = (length) => new Uint8Array(length).fill(32);
+  body = [spaces(LARGEST - 1), spaces(1)];
+  assert.equal((await fetchTask(url, {})).length, LARGEST);
+  assert.equal(cancelled, 0);
+  body = [spaces(LARGEST), spaces(1), spaces(1)];
+  await assert.rejects(fetchTask(url, {}), { name: "TaskError", code: "fetch", status: 200, message: `no task at ${url}: it has more than ${LARGEST} bytes` });
+  assert.equal(cancelled, 1, "nothing more is downloaded");
+});
+
+test("limits are the last that fits, and the usual ones are a MiB and 2^26 draws", () => {
+  const draws = 2 ** 26;
+  const reportBytes = 2 ** 20;
+  affordable({ draws, reportBytes }, {});
+  assert.throws(() => affordable({ draws: draws + 1, reportBytes }, {}), { code: "max-draws" });
+  assert.throws(() => affordable({ draws, reportBytes: reportBytes + 1 }, {}), { code: "max-report-bytes" });
+  assert.throws(() => allowed({ epsilon: 3, delta: 0 }, { maxEpsilon: 2 }), {
+    name: "TaskError",
+    code: "max-epsilon",
+    message: "the task asks for epsilon 3, and this page allows 2",
+  });
+});
+
+test("errors have the names of their classes, and unknown codes the family's", () => {
+  const load = failure("init", "no module");
+  assert.ok(load instanceof InitError && load instanceof LdpPcaError);
+  assert.deepEqual([load.name, load.code], ["InitError", "init"]);
+  const other = failure("of another version", "words");
+  assert.deepEqual([other.name, other.code, String(other)], ["LdpPcaError", "of another version", "LdpPcaError: words"]);
+});
+
+test("a report cannot be changed, nor its bytes", () => {
+  const report = reportOf(bytesOf(1), digestOf(1), { epsilon: 1, delta: 0 });
+  assert.ok(Object.isFrozen(report) && report instanceof Report);
+  report.bytes[0] = 9;
+  assert.deepEqual(report.bytes, bytesOf(1));
+});
