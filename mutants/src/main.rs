@@ -64,7 +64,7 @@ impl Group {
 }
 
 /// A test that takes longer with no mutant on, in the build with switches, is left out.
-const LONGEST_TEST: Duration = Duration::from_secs(40);
+const LONGEST_TEST: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 pub struct Options {

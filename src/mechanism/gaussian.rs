@@ -51,8 +51,9 @@ use crate::schema::MAX_DIMENSION;
 pub enum Calibration {
     /// The smallest scale that is private, for every epsilon (Balle & Wang 2018), isotropic in Frobenius geometry.
     Analytic,
-    /// The scale and the shape printed by Wang & Xu (2019). Its [`Guarantee`] states the delta it really has, which from
-    /// epsilon = 1 on is more than the one it is computed from; a task may use it up to epsilon = 1.
+    /// The scale and the shape printed by Wang & Xu (2019), who take the sensitivity as 1 where it is sqrt(2). Its
+    /// [`Guarantee`] states the delta that it really has, which is more than the one it is computed from but for small
+    /// epsilons: nine times as much at epsilon = 1 and 1e-6. A task may use it up to epsilon = 1.
     Paper,
 }
 

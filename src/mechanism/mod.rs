@@ -259,8 +259,8 @@ pub enum MechanismError {
     Privacy(#[from] PrivacyError),
     /// The scale of the paper above the range of the theorem it rests on.
     #[error(
-        "calibration 'paper' with epsilon {}: its scale is a theorem only for epsilon <= 1 and here really gives delta {} \
-         where {} is claimed; use calibration 'analytic', which holds for every epsilon",
+        "calibration 'paper' is for epsilon <= 1: with epsilon {} its scale really gives delta {} where {} is claimed; \
+         use calibration 'analytic', which holds for every epsilon",
         Decimal(*epsilon), Scientific(*real_delta, 1), Decimal(*delta)
     )]
     PaperCalibration {

@@ -35,7 +35,7 @@ pub enum MechanismFamily {
         delta: Delta,
     },
     /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its real delta is
-    /// more than this one from epsilon = 1 on.
+    /// more than this one but for small epsilons.
     WangXu {
         /// The delta that the scale is computed from.
         delta: Delta,

@@ -28,7 +28,7 @@
 //! and that theorem needs epsilon <= 1. What holds: in coordinates (diagonal, sqrt(2) off-diagonal), whose Euclidean norm
 //! is Frobenius', the noise has deviation sigma on the diagonal and sqrt(2) sigma off it, so at least sigma everywhere, and
 //! e_1 against e_2 meets no more. So the least delta at epsilon is exactly Balle & Wang's (2018, Theorem 8) at sigma and
-//! sensitivity sqrt(2), [`gaussian_delta`], which is what is *proved*. From about epsilon = 1 on it is more than claimed: at
+//! sensitivity sqrt(2), [`gaussian_delta`], which is what is *proved*. But for small epsilons it is more than claimed: at
 //! epsilon = 2 and delta = 1e-4 it is 5.0e-4. Parameters are therefore not refused outside the theorems' ranges: the papers'
 //! own tables use epsilon = 2.
 //!

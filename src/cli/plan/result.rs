@@ -183,7 +183,7 @@ impl PlanResult {
             text += &format!("error {target}     {answer}\n");
         }
         if let (Some(records), Some(epsilon)) = (self.records, self.epsilon_for_target) {
-            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{:.4}", epsilon.value()));
+            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{epsilon:.4}"));
             text += &format!("               or epsilon {answer} with {} reports\n", grouped(records));
         }
         if let Some(shuffled) = &self.shuffled {
@@ -234,7 +234,7 @@ impl ShuffledResult {
             "shuffled, so that the batch has ({}, {}) against whoever sees it without its senders:\n",
             self.epsilon, self.delta
         );
-        let local = |epsilon: Epsilon| format!("epsilon {:.4} of every report", epsilon.value());
+        let local = |epsilon: Epsilon| format!("epsilon {} of every report", at_least(epsilon.value()));
         if let (Some(records), Some(found)) = (plan.records, self.local_epsilon) {
             let allowed = found.map_or_else(|| "no epsilon".to_owned(), local);
             let what = format!("  {} reports, {allowed}", grouped(records));
@@ -248,10 +248,20 @@ impl ShuffledResult {
             text += &format!("  error {target}   {answer}\n");
         }
         if let (Some(records), Some(epsilon)) = (plan.records, self.epsilon_for_target) {
-            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{:.4}", epsilon.value()));
+            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{epsilon:.4}"));
             text += &format!("               or epsilon {answer} of a batch of {} reports\n", grouped(records));
         }
         text
+    }
+}
+
+/// Four decimals, rounded down: what is allowed up to a number is allowed up to the one that is shown.
+fn at_least(value: f64) -> String {
+    let shown = format!("{value:.4}");
+    match shown.parse::<f64>() {
+        // It was rounded up, by up to half a unit of the last place.
+        Ok(number) if number > value => format!("{:.4}", value - 0.75e-4),
+        _ => shown,
     }
 }
 
@@ -283,4 +293,23 @@ fn bounds_text(bounds: &[BoundResult]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_least;
+
+    #[test]
+    fn what_is_allowed_is_never_shown_as_more() {
+        for (value, text) in [
+            (3.141_592, "3.1415"),
+            (3.141_552, "3.1415"),
+            (0.25, "0.2500"),
+            (0.1, "0.1000"),
+            (0.099_999_999, "0.0999"),
+            (7.000_05, "7.0000"),
+        ] {
+            assert_eq!(at_least(value), text);
+        }
+    }
 }

@@ -136,8 +136,8 @@ impl TaskSummary {
         };
         let matrix = match self.centring {
             // What a report does to the covariance depends on the mean, too.
-            Some(_) => "the second moments (`recover` has the covariance's)",
-            None => "the second moments",
+            Some(_) => "the second moments of bounded records (`recover` has the covariance's)",
+            None => "the second moments of bounded records",
         };
         let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
         format!(
