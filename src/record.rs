@@ -308,8 +308,10 @@ mod tests {
             let opposite: Vec<f64> = row.iter().map(|value| -value).collect();
             let mirrored = BoundedRecord::new(opposite, Bounding::UnitNorm).unwrap();
             assert!(record.coordinates().iter().zip(mirrored.coordinates()).all(|(x, y)| *x == -*y), "{row:?}");
+            let largest = row.iter().map(|value| value.abs()).fold(0.0, f64::max);
+            let length = length_in(&row, largest);
             for (x, value) in record.coordinates().iter().zip(&row) {
-                let expected = if *value == 0.0 { 0.0 } else { value.signum() / length_in(&row, value.abs()) };
+                let expected = value / largest / length;
                 let allowed = rounding(row.len()) * expected.abs() + 1e-300;
                 assert!((x - expected).abs() <= allowed, "{x} {expected} {row:?}");
             }
