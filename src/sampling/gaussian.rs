@@ -126,7 +126,7 @@ fn accept<const WIDTH: u32>(
     first: u64,
     words: &mut impl Words<WIDTH>,
 ) -> Result<bool, EntropyError> {
-    // x 2^WIDTH is at least this and above it by less than 3, whatever the further bits of u are.
+    // x 2^WIDTH is at least this and above it by less than 2, whatever the further bits of u are.
     let u = u128::from(fraction);
     let low = ((2 * u128::from(magnitude) * u + ((u * u) >> WIDTH)) / 512) as u64;
     let mut uniform = first;
