@@ -454,7 +454,7 @@ mod tests {
                 match (reports.epsilon_by(method, target), expected) {
                     (Some(found), Some(truth)) => is_just_above(&label, found.value(), truth),
                     (found, expected) => {
-                        assert!(found.is_none() && expected.is_none(), "{label}: {found:?} {expected:?}")
+                        assert!(found.is_none() && expected.is_none(), "{label}: {found:?} {expected:?}");
                     }
                 }
                 proved += u32::from(expected.is_some());

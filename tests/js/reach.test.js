@@ -26,7 +26,6 @@ beforeEach((t) => {
 
 afterEach(() => {
   delete globalThis.addEventListener;
-  delete globalThis.navigator;
 });
 
 /** What the request fails with. */
@@ -99,12 +98,14 @@ test("it listens while it waits, and no longer", async () => {
   for (const [event, , { signal }] of listening) assert.deepEqual([event, signal.aborted], ["securitypolicyviolation", true]);
 });
 
-test("it tells of a device that is offline, and of an address without a scheme", async () => {
-  globalThis.navigator = { onLine: false };
+test("it tells of a device that is offline, and of an address without a scheme", async (t) => {
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator") ?? { value: undefined, configurable: true };
+  t.after(() => Object.defineProperty(globalThis, "navigator", before));
+  const isOnline = (onLine) => Object.defineProperty(globalThis, "navigator", { value: { onLine }, configurable: true });
+  isOnline(false);
   assert.equal((await failed()).message, `no answer from ${url}: the device is offline`);
-  globalThis.navigator = { onLine: true };
+  isOnline(true);
   assert.match((await failed()).message, /is it down/);
-  delete globalThis.navigator;
   for (const bare of ["localhost:8099", "a-b.example:80/path"]) {
     assert.equal((await failed(bare)).message, `no answer from ${bare}: give http:// or https:// before it`);
   }
