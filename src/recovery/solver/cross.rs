@@ -105,8 +105,16 @@ impl<'a> Canceller<'a> {
             self.minimise(s);
         }
         y.copy_from_slice(&self.point.y);
-        let mut left = self.point.excess.clone();
+        // Where no `z` exists `y` is large without bound: what is left is not to be the small sum of two large numbers, lest
+        // `z` be beyond the penalty.
+        let mut left = vec![0.0; s.len()];
         add_product(self.leading, 1.0, y, &mut left);
+        for (left, s) in left.iter_mut().zip(s) {
+            let clipped = (s - *left).clamp(-self.penalty, self.penalty);
+            if clipped.abs() == self.penalty {
+                *left = s - clipped;
+            }
+        }
         let coupling = self.leading.tr_mul(&DVectorView::from_slice(&left, left.len()));
         (left, coupling)
     }

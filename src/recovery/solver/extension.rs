@@ -304,3 +304,149 @@ fn leading_count(values: &DVector<f64>, rank: usize, positive: usize) -> usize {
     let widest = |best: usize, count: usize| if gap(count) > gap(best) { count } else { best };
     (rank + 1..=last).fold(rank, widest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::splitting::Stepping;
+    use super::super::tests::spike_in_noise;
+    use super::super::thresholded::largest_magnitudes;
+    use super::super::working_set::WorkingSet;
+    use super::*;
+    use crate::recovery::FantopeProblem;
+    use crate::recovery::laws::problem;
+
+    /// Noise strong enough that the rows beyond the working set matter.
+    fn problems() -> [FantopeProblem; 4] {
+        [(60, 1, 0.04, 0.06), (120, 2, 0.05, 0.08), (240, 3, 0.03, 0.06), (240, 1, 0.01, 0.02)].map(
+            |(dimension, rank, deviation, penalty)| {
+                problem(&spike_in_noise(dimension, 6, deviation, 11), rank, penalty)
+            },
+        )
+    }
+
+    /// The extension of the dual matrix after so many iterations on the first working set.
+    fn extended<T>(
+        problem: &FantopeProblem,
+        iterations: usize,
+        ask: impl FnOnce(&ScaledProblem<'_>, &Extension<'_>) -> T,
+    ) -> T {
+        let scaled = ScaledProblem::new(problem, largest_magnitudes(problem.estimate()).centred);
+        let thresholded = Thresholded::new(&scaled);
+        let stepping = Stepping { relaxation: 1.6, memory: 5 };
+        let (working, mut splitting) = WorkingSet::choose(&scaled, &thresholded, stepping, 0).unwrap();
+        assert!(!working.is_everything(&scaled));
+        (0..iterations).for_each(|_| splitting.advance().unwrap());
+        let (dual, mut multipliers) = (splitting.dual(), Multipliers::default());
+        let asked = working.extend(&scaled, &thresholded, &splitting, &dual, &mut multipliers, |extension| {
+            Ok(ask(&scaled, extension))
+        });
+        asked.unwrap()
+    }
+
+    fn effort(number: u64, failure: f64, wanted: &dyn Fn(f64) -> bool) -> Effort<'_> {
+        Effort { seed: 5, number, failure, exact_dimension: 1500, wanted }
+    }
+
+    /// `S − Z` of the evidence, entry by entry as it is stored, and the sum of its largest eigenvalues by nalgebra.
+    fn dense(problem: &FantopeProblem, scaled: &ScaledProblem<'_>, dual: DualMatrix) -> (DMatrix<f64>, f64) {
+        let matrix = problem.estimate().to_double() - dual.in_units(scaled).matrix(problem);
+        let mut values: Vec<f64> = matrix.clone().symmetric_eigenvalues().iter().copied().collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        let sum = values[..scaled.rank].iter().sum();
+        (matrix, sum)
+    }
+
+    /// The same in the units of the scaled problem, where there is nothing of the penalty on the diagonal.
+    fn centred(matrix: DMatrix<f64>, scaled: &ScaledProblem<'_>) -> DMatrix<f64> {
+        let mut centred = matrix / scaled.scale;
+        (0..centred.nrows()).for_each(|index| centred[(index, index)] += scaled.penalty - scaled.shift / scaled.scale);
+        centred
+    }
+
+    /// Of certificate i, and of each of its numbers of steps, the bound may be wrong with the stated probability over
+    /// 4 i (i + 1): all together with no more than stated. The bound is that of Kuczyński and Woźniakowski, and above all
+    /// eigenvalues.
+    #[test]
+    fn a_probable_bound_is_the_one_of_its_share_of_the_failure() {
+        let choices = core::iter::successors(Some(FIRST_STEPS), |steps| Some(2 * steps));
+        assert_eq!(choices.take_while(|steps| *steps <= MOST_STEPS).count() as f64, STEP_CHOICES);
+        for problem in problems() {
+            for (iterations, number, failure) in [(5, 1, 1e-15), (40, 2, 1e-3), (40, 7, 1e-9)] {
+                extended(&problem, iterations, |scaled, extension| {
+                    let effort = effort(number, failure, &|_| false);
+                    let evidence = extension.evidence(scaled, &effort).unwrap();
+                    assert_eq!(evidence.certificate, Certificate::Probable { failure });
+                    let krylov = extension.complement(&effort, FIRST_STEPS).unwrap();
+                    let (values, d, i) = (&krylov.values, scaled.dimension() as f64, number as f64);
+                    let (largest, smallest, steps) = (values[0], values[values.len() - 1], values.len() as f64);
+                    let share = failure / (4.0 * i * (i + 1.0));
+                    let error = ((2.0 * 1.648 * d.sqrt() / share).ln() / (2.0 * steps - 1.0)).powi(2);
+                    let upper = largest + error * (largest - smallest) / (1.0 - 2.0 * error);
+                    let rounding = scaled.rounding(extension.rows.len(), extension.block.norm());
+                    let expected = extension.sum_of_largest(upper).unwrap() + rounding;
+                    assert!((evidence.bound / expected - 1.0).abs() < 1e-12, "{} {expected}", evidence.bound);
+                    let (_, sum) = dense(&problem, scaled, evidence.dual);
+                    assert!(scaled.in_units(evidence.bound) >= sum, "{} {sum}", scaled.in_units(evidence.bound));
+                });
+            }
+        }
+    }
+
+    /// From all eigenvalues: above the sum by the rounding margin and no more.
+    #[test]
+    fn an_exact_bound_is_the_sum_of_eigenvalues_and_its_margin() {
+        for problem in problems() {
+            for iterations in [0, 5, 40] {
+                extended(&problem, iterations, |scaled, extension| {
+                    let found = extension.exact_bound(scaled).unwrap();
+                    let evidence = extension.evidence(scaled, &effort(1, 1e-15, &|_| false)).unwrap();
+                    let (matrix, sum) = dense(&problem, scaled, evidence.dual);
+                    let size = scaled.dimension() as f64 * centred(matrix, scaled).norm();
+                    let margin = 4.0 * f64::EPSILON * scaled.rank as f64 * (size + 4.0) * scaled.scale;
+                    let above = scaled.in_units(found) - sum;
+                    assert!(above > 0.8 * margin && above < 1.2 * margin, "{above:e} {margin:e}");
+                });
+            }
+        }
+    }
+
+    /// Where the certificate wants a bound that all eigenvalues give, it is from all of them, and says so.
+    #[test]
+    fn what_is_wanted_is_bounded_exactly_where_that_is_cheap() {
+        for problem in problems() {
+            extended(&problem, 40, |scaled, extension| {
+                let exact = extension.exact_bound(scaled).unwrap();
+                let evidence = extension.evidence(scaled, &effort(1, 1e-15, &|_| true)).unwrap();
+                let cheap = scaled.dimension() <= CHEAP;
+                assert_eq!(evidence.certificate == Certificate::Exact, cheap);
+                assert_eq!(evidence.bound == exact, cheap, "{} {exact}", evidence.bound);
+            });
+        }
+    }
+
+    /// With the true largest eigenvalue of the complement, the sum is no less than that of the whole matrix.
+    #[test]
+    fn the_sum_of_the_largest_holds_for_the_true_complement() {
+        let mut coupled = 0;
+        for problem in problems() {
+            for iterations in [0, 5, 40] {
+                extended(&problem, iterations, |scaled, extension| {
+                    let evidence = extension.evidence(scaled, &effort(1, 1e-15, &|_| false)).unwrap();
+                    let (matrix, sum) = dense(&problem, scaled, evidence.dual);
+                    let matrix = centred(matrix, scaled);
+                    let (d, count) = (scaled.dimension(), extension.leading.ncols());
+                    let mut leading = DMatrix::zeros(d, count);
+                    for (place, row) in extension.rows.iter().enumerate() {
+                        leading.set_row(*row, &extension.leading.row(place));
+                    }
+                    let projector = DMatrix::identity(d, d) - &leading * leading.transpose();
+                    let beta = (&projector * matrix * &projector).symmetric_eigenvalues().max();
+                    let found = scaled.in_units(extension.sum_of_largest(beta).unwrap());
+                    assert!(found >= sum - 1e-12, "{found} {sum}");
+                    coupled += usize::from(extension.coupling.trace() > 0.01 * scaled.penalty);
+                });
+            }
+        }
+        assert!(coupled > 0, "rows that are not cancelled occur");
+    }
+}

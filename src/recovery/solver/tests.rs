@@ -14,7 +14,7 @@ use crate::recovery::{
 };
 
 /// A component on the first `sparsity` rows with a gap of 1 above 0, under symmetric noise of this deviation.
-fn spike_in_noise(dimension: usize, sparsity: usize, deviation: f64, seed: u64) -> DMatrix<f64> {
+pub(super) fn spike_in_noise(dimension: usize, sparsity: usize, deviation: f64, seed: u64) -> DMatrix<f64> {
     let mut rng = chacha20::ChaCha8Rng::seed_from_u64(seed);
     let mut matrix = DMatrix::from_fn(dimension, dimension, |i, j| {
         let noise: f64 = StandardNormal.sample(&mut rng);
@@ -149,6 +149,94 @@ fn a_tolerance_beyond_rounding_ends_in_a_stall() {
     let solution = solver.solve(&problem(&spiked(20), 2, 0.2), None, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(solution.status, SolverStatus::Stalled);
     assert!(solution.relative_gap < 1e-9);
+}
+
+/// Symmetric, with normal entries.
+fn random(dimension: usize, seed: u64) -> DMatrix<f64> {
+    spike_in_noise(dimension, 0, 1.0, seed)
+}
+
+fn solve_to(problem: &FantopeProblem, settings: SolverSettings) -> FantopeSolution {
+    FantopeSolver::new(settings).unwrap().solve(problem, None, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// Objective and bound anew, from the definitions and with nalgebra's own eigenvalues; then the gap of the documentation.
+fn recomputed(problem: &FantopeProblem, solution: &FantopeSolution) -> (f64, f64, f64) {
+    let (s, k, penalty) = (problem.estimate().to_double(), problem.rank().value(), problem.penalty().value());
+    let (x, z) = (solution.feasible(), solution.dual.matrix(problem));
+    assert!(z.amax() <= penalty, "the dual matrix is feasible");
+    let objective = s.dot(&x) - penalty * x.iter().map(|entry| entry.abs()).sum::<f64>();
+    let mut values: Vec<f64> = (&s - z).symmetric_eigenvalues().iter().copied().collect();
+    values.sort_by(|a, b| b.total_cmp(a));
+    let bound = values[..k].iter().sum::<f64>();
+    let centre = k as f64 * s.trace() / s.nrows() as f64;
+    (objective, bound, (bound - objective) / (objective - centre).abs().max(k as f64 * penalty))
+}
+
+/// On all rows, and on working sets of larger problems; for tolerances that hardly ask for anything and strict ones.
+#[test]
+fn the_certified_gap_is_no_less_than_what_is_missing() {
+    let mut kinds = [0; 3];
+    for (dimension, rank, penalty) in [(6, 1, 0.3), (9, 2, 0.5), (14, 3, 0.2), (40, 2, 1.2), (48, 1, 1.5), (60, 2, 1.9)]
+    {
+        for seed in 0..3 {
+            let matrix = random(dimension, seed) + 4.0 * spike_in_noise(dimension, 4, 0.0, seed);
+            let problem = problem(&matrix, rank, penalty);
+            let best = solve_to(&problem, SolverSettings { tolerance: 1e-9, ..SolverSettings::default() });
+            for tolerance in [0.1, 1e-2, 1e-4, 1e-6] {
+                let settings = SolverSettings { tolerance, check_every: 1, ..SolverSettings::default() };
+                for max_iterations in [2, 10, 40, 20_000] {
+                    let solution = solve_to(&problem, SolverSettings { max_iterations, ..settings });
+                    let label = format!("{dimension} {rank} {penalty} {seed} {tolerance} {max_iterations}");
+                    let optimal = solution.status == SolverStatus::Optimal;
+                    assert_eq!(optimal, solution.relative_gap <= tolerance, "{label} {:?}", solution.relative_gap);
+                    kinds[usize::from(optimal)] += 1;
+                    kinds[2] += usize::from(solution.certificate != Certificate::Exact);
+                    let (objective, bound, gap) = recomputed(&problem, &solution);
+                    let close = 1e-11 * (1.0 + bound.abs());
+                    assert!(
+                        (solution.objective - objective).abs() < close,
+                        "{label}: {} {objective}",
+                        solution.objective
+                    );
+                    // The proven bound is above the eigenvalues; one from all of them by roundings only.
+                    assert!(solution.dual_bound >= bound - 1e-14, "{label}: {} {bound}", solution.dual_bound);
+                    if solution.certificate == Certificate::Exact {
+                        assert!(solution.dual_bound < bound + close, "{label}: {} {bound}", solution.dual_bound);
+                        assert!((solution.relative_gap - gap.max(0.0)).abs() < 1e-10, "{label}: {gap}");
+                    }
+                    assert!(solution.relative_gap >= gap - 1e-13, "{label}: {} {gap}", solution.relative_gap);
+                    // What is really missing, by a solution that is as good as exact.
+                    let size = (objective - rank as f64 * matrix.trace() / dimension as f64).abs();
+                    let missing = (best.objective - objective) / size.max(rank as f64 * penalty);
+                    assert!(solution.relative_gap >= missing - 1e-13, "{label}: {} {missing}", solution.relative_gap);
+                    assert!(solution.dual_bound >= best.objective - 1e-12, "{label}");
+                }
+            }
+        }
+    }
+    assert!(kinds.iter().all(|&kind| kind > 10), "both ends and both certificates occur: {kinds:?}");
+}
+
+/// After as many iterations the same gap, once a little above the tolerance and once a little below it.
+#[test]
+fn optimal_is_what_is_within_the_tolerance_and_nothing_else() {
+    for (matrix, rank, penalty) in [(noise(14), 2, 0.3), (random(10, 5), 1, 0.4), (random(20, 6), 3, 0.3)] {
+        let problem = problem(&matrix, rank, penalty);
+        for most in [2, 3, 12] {
+            let within = |tolerance: f64| {
+                let settings = SolverSettings { tolerance, max_iterations: most, ..SolverSettings::default() };
+                solve_to(&problem, settings)
+            };
+            let gap = within(0.0).relative_gap;
+            assert!(gap > 1e-7 && gap < 1.0, "{gap}");
+            // Tolerances that no certificate before the last one meets.
+            let above = within(gap * (1.0 - 1e-6));
+            assert_eq!((above.status, above.relative_gap), (SolverStatus::BudgetExhausted, gap), "{most}");
+            let below = within(gap);
+            assert_eq!((below.status, below.relative_gap), (SolverStatus::Optimal, gap), "{most}");
+        }
+    }
 }
 
 #[test]
