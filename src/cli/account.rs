@@ -101,10 +101,10 @@ impl Accounted {
             self.delta
         );
         if let Some(epsilon) = self.pure_epsilon {
-            text += &format!("  {:<13}epsilon {:.6} with delta 0\n", "pure", epsilon.value());
+            text += &format!("  {:<13}epsilon {:.6} with delta 0\n", "pure", epsilon);
         }
         for MethodEpsilon { method, epsilon } in &self.methods {
-            let value = epsilon.map_or("none proved".to_owned(), |epsilon| format!("epsilon {:.6}", epsilon.value()));
+            let value = epsilon.map_or("none proved".to_owned(), |epsilon| format!("epsilon {epsilon:.6}"));
             let best = if *method == self.best.method { "  (the least)" } else { "" };
             text += &format!("  {method:<13}{value}{best}\n");
         }

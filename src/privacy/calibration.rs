@@ -30,6 +30,12 @@ pub const COVARIANCE_SENSITIVITY: f64 = core::f64::consts::SQRT_2;
 /// Relative error allowed to each term of the formula: arguments up to 40 squared amplify half an ulp to about 2e-13.
 const TERM_ERROR: f64 = 1e-12;
 
+/// Where a + b is larger, the roundings of a and b change their difference by so much that no term is known relatively.
+const LARGE: f64 = 1e8;
+
+/// More than what numbers below the normal ones lose, and what is too small for any.
+const UNDERFLOW: f64 = f64::from_bits(16);
+
 /// Upper bound on delta at `epsilon` for Gaussian noise of standard deviation `sigma` and l2-sensitivity `sensitivity`.
 ///
 /// # Errors
@@ -77,7 +83,9 @@ pub fn gaussian_rho(sigma: f64, sensitivity: f64) -> Result<Rho, PrivacyError> {
         positive(name, value)?;
     }
     let quotient = sensitivity / sigma;
-    Rho::new(0.5 * quotient * quotient * (1.0 + ROUNDINGS))
+    let rho = 0.5 * quotient * quotient * (1.0 + ROUNDINGS);
+    // A relative margin is none for a subnormal number.
+    if rho.is_normal() { Rho::new(rho) } else { Err(PrivacyError::Rho(rho)) }
 }
 
 /// The smallest noise standard deviation, rounded up, that gives `rho`-concentrated differential privacy to a query of
@@ -87,8 +95,9 @@ pub fn gaussian_rho(sigma: f64, sensitivity: f64) -> Result<Rho, PrivacyError> {
 /// [`PrivacyError::Scale`] for a bad sensitivity or a scale that is not representable.
 pub fn sigma_of_rho(rho: Rho, sensitivity: f64) -> Result<f64, PrivacyError> {
     positive("sensitivity", sensitivity)?;
-    // The square root is taken of each factor, so that neither over- nor underflows before its time.
-    let sigma = sensitivity / core::f64::consts::SQRT_2 / rho.value().sqrt() * (1.0 + ROUNDINGS);
+    // The square root is taken of each factor, so that neither over- nor underflows before its time; that of two last, so
+    // that nothing on the way is smaller than what is checked.
+    let sigma = sensitivity / rho.value().sqrt() / core::f64::consts::SQRT_2 * (1.0 + ROUNDINGS);
     // A relative margin is none for a subnormal number.
     if sigma.is_normal() { Ok(sigma) } else { Err(PrivacyError::Scale { name: "sigma", value: sigma }) }
 }
@@ -135,17 +144,30 @@ pub(super) fn smallest_epsilon(enough: impl Fn(f64) -> bool) -> Option<Epsilon> 
 
 /// The formula above in `ratio` = sigma / sensitivity, rounded up, at most 1.
 fn delta_upper(ratio: f64, epsilon: f64) -> f64 {
+    use core::f64::consts::{FRAC_1_SQRT_2, PI};
     let a = 0.5 / ratio;
     let b = epsilon * ratio;
-    let gain = 0.5 * libm::erfc((b - a) * core::f64::consts::FRAC_1_SQRT_2);
-    let argument = (a + b) * core::f64::consts::FRAC_1_SQRT_2;
-    let tail = libm::erfc(argument);
-    // e^epsilon overflows long after the tail underflows; there the product is below the error term of `gain`.
-    let loss = if tail > 0.0 { 0.5 * libm::exp(epsilon + libm::log(tail)) } else { 0.0 };
+    let sum = a + b;
+    if sum > LARGE {
+        // The difference from below; without the loss, which is next to nothing of any gain that is left.
+        let apart = b * (1.0 - 4.0 * f64::EPSILON) - a * (1.0 + 4.0 * f64::EPSILON);
+        return (0.5 * libm::erfc(apart * FRAC_1_SQRT_2) * (1.0 + TERM_ERROR) + UNDERFLOW).min(1.0);
+    }
+    let gain = 0.5 * libm::erfc((b - a) * FRAC_1_SQRT_2);
+    let argument = sum * FRAC_1_SQRT_2;
+    let loss = if argument < 25.0 {
+        0.5 * libm::exp(epsilon + libm::log(libm::erfc(argument)))
+    } else {
+        // There the tail soon has few bits or none, and e^epsilon makes much of them. As 2 a b = epsilon, the product is
+        // e^(-(b - a)^2 / 2) times the series of e^(x^2) erfc(x) / 2 at x = `argument`, which is cut off below it.
+        let small = 0.5 / (argument * argument);
+        let inner = 1.0 - 5.0 * small * (1.0 - 7.0 * small * (1.0 - 9.0 * small));
+        let series = 1.0 - small * (1.0 - 3.0 * small * inner);
+        libm::exp(-0.5 * (b - a) * (b - a)) * series / (2.0 * PI.sqrt() * argument)
+    };
     // erfc at x changes relatively by 2 (1 + |x|) times an absolute change of x, and x has the roundings of a and b.
-    let error = TERM_ERROR.max(16.0 * f64::EPSILON * (a + b) * (1.0 + (b - a).abs()));
-    // A NaN of infinities (noise beyond all measure small) counts as 1: `min` returns the number.
-    ((gain - loss).max(0.0) + error * (gain + loss)).min(1.0)
+    let error = TERM_ERROR.max(16.0 * f64::EPSILON * sum * (1.0 + (b - a).abs()));
+    ((gain - loss).max(0.0) + error * (gain + loss) + UNDERFLOW).min(1.0)
 }
 
 /// The smallest noise standard deviation, rounded up, that gives (`epsilon`, `delta`)-differential privacy
@@ -201,7 +223,7 @@ pub fn paper_sigma(epsilon: Epsilon, delta: Delta) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::tests::{delta, epsilon};
+    use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
 
     #[test]
     fn sensitivity_is_rounded_up_from_the_square_root_of_two() {
@@ -263,12 +285,95 @@ mod tests {
         }
     }
 
+    /// How far an answer may be above the true one, for the `most` of the fixture: three margins of delta above it.
+    fn above(truth: [f64; 2], most: f64) -> f64 {
+        most - truth[1] + 3e-12 * most + 2e-300
+    }
+
+    /// Never below, and within some margins of what is subtracted from each other: two parts in 1e12, more where arguments
+    /// are large. (Where they are very large, the epsilons below tell how near.)
+    #[test]
+    fn delta_of_gaussian_noise_is_that_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("gaussian_delta") {
+            let &[sigma, sensitivity, e, both] = inputs else { panic!("{inputs:?}") };
+            let found = gaussian_delta(sigma, sensitivity, epsilon(e)).unwrap();
+            let (a, b) = (0.5 * sensitivity / sigma, e * sigma / sensitivity);
+            let relative = 2e-12 + 40.0 * f64::EPSILON * (a + b) * (1.0 + (b - a).abs());
+            let close = if a + b > LARGE { 1.0 } else { relative * both + 1e-322 };
+            assert_rounded_up(found, truth, close, inputs);
+            assert_eq!(gaussian_curve(sigma, sensitivity, &[epsilon(e)]).unwrap(), [(epsilon(e), found)]);
+        }
+    }
+
+    #[test]
+    fn epsilon_of_gaussian_noise_is_that_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("gaussian_epsilon") {
+            let &[sigma, sensitivity, d, most] = inputs else { panic!("{inputs:?}") };
+            let found = gaussian_epsilon(sigma, sensitivity, delta(d)).unwrap().value();
+            assert_rounded_up(found, truth, above(truth, most), inputs);
+        }
+    }
+
+    #[test]
+    fn epsilon_of_rho_is_that_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("gaussian_epsilon_of_rho") {
+            let &[rho, d, most] = inputs else { panic!("{inputs:?}") };
+            let found = gaussian_epsilon_of_rho(Rho::new(rho).unwrap(), delta(d)).unwrap().value();
+            assert_rounded_up(found, truth, above(truth, most), inputs);
+        }
+    }
+
+    #[test]
+    fn the_scale_of_gaussian_noise_is_that_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("gaussian_sigma") {
+            let &[e, d, sensitivity, most] = inputs else { panic!("{inputs:?}") };
+            let found = analytic_gaussian_sigma(epsilon(e), delta(d), sensitivity).unwrap();
+            assert_rounded_up(found, truth, above(truth, most), inputs);
+        }
+    }
+
+    /// Both directions between rho and a scale, to twenty roundings.
+    #[test]
+    fn rho_and_its_scale_are_rounded_up() {
+        let close = 20.0 * f64::EPSILON;
+        for (inputs, truth) in known("gaussian_rho") {
+            let found = gaussian_rho(inputs[0], inputs[1]).unwrap().value();
+            assert_rounded_up(found, truth, close * truth[1], inputs);
+        }
+        for (inputs, truth) in known("sigma_of_rho") {
+            let found = sigma_of_rho(Rho::new(inputs[0]).unwrap(), inputs[1]).unwrap();
+            assert_rounded_up(found, truth, close * truth[1], inputs);
+        }
+    }
+
+    /// Below the normal numbers a relative margin is none.
+    #[test]
+    fn a_rho_too_small_to_round_up_is_refused() {
+        assert!(gaussian_rho(1e155, 1.0).is_err() && gaussian_rho(1e170, 1.0).is_err());
+        assert!(gaussian_rho(1e-170, 1.0).is_err());
+    }
+
     #[test]
     fn bad_scales_are_named() {
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(gaussian_delta(bad, 1.0, epsilon(1.0)).is_err());
-            assert!(gaussian_delta(1.0, bad, epsilon(1.0)).is_err());
-            assert!(analytic_gaussian_sigma(epsilon(1.0), delta(0.1), bad).is_err());
+        let (e, d, rho) = (epsilon(1.0), delta(0.1), Rho::new(1.0).unwrap());
+        for bad in [0.0, -0.0, -1.0, -1e-320, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            // Two bad numbers must not make a good quotient.
+            for (sigma, sensitivity, name) in [(bad, 1.0, "sigma"), (1.0, bad, "sensitivity"), (bad, bad, "sigma")] {
+                let refused = |error: PrivacyError| match error {
+                    PrivacyError::Scale { name: found, value } => {
+                        assert!(found == name && value.to_bits() == bad.to_bits(), "{sigma} {sensitivity}: {error}");
+                    }
+                    _ => panic!("{error}"),
+                };
+                refused(gaussian_delta(sigma, sensitivity, e).unwrap_err());
+                refused(gaussian_curve(sigma, sensitivity, &[e]).unwrap_err());
+                refused(gaussian_epsilon(sigma, sensitivity, d).unwrap_err());
+                refused(gaussian_rho(sigma, sensitivity).unwrap_err());
+            }
+            for refused in [analytic_gaussian_sigma(e, d, bad), sigma_of_rho(rho, bad)] {
+                let Err(PrivacyError::Scale { name: "sensitivity", value }) = refused else { panic!("{refused:?}") };
+                assert_eq!(value.to_bits(), bad.to_bits());
+            }
         }
     }
 }

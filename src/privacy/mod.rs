@@ -59,9 +59,10 @@ impl From<Epsilon> for f64 {
     }
 }
 
+/// With a precision, as in `{:.6}`, rounded up: no text promises more than the number.
 impl fmt::Display for Epsilon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        shown_up(self.0, f)
     }
 }
 
@@ -109,9 +110,10 @@ impl From<Delta> for f64 {
     }
 }
 
+/// With a precision rounded up, as [`Epsilon`].
 impl fmt::Display for Delta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        shown_up(self.0, f)
     }
 }
 
@@ -158,10 +160,20 @@ impl From<Rho> for f64 {
     }
 }
 
+/// With a precision rounded up, as [`Epsilon`].
 impl fmt::Display for Rho {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        shown_up(self.0, f)
     }
+}
+
+/// Writes a positive number, never as less than it is.
+fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Some(places) = f.precision() else { return fmt::Display::fmt(&value, f) };
+    let too_low = decimal::parse(&format!("{value:.places$}")).is_some_and(|shown| shown < value);
+    // It was rounded down, by up to half a unit of the last place: with three quarters more it is rounded to the next.
+    let up = if too_low { value + 0.75 * libm::pow(0.1, places as f64) } else { value };
+    fmt::Display::fmt(&up, f)
 }
 
 /// Which change of the input the guarantee speaks of.
@@ -315,6 +327,7 @@ pub enum PrivacyError {
 pub(crate) mod tests {
     use std::collections::HashMap;
     use std::path::Path;
+    use std::sync::LazyLock;
 
     use super::composition::PrivacyLoss;
     use super::filter::Budget;
@@ -371,6 +384,30 @@ pub(crate) mod tests {
         let Document { version, cases } = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert!(version == 1 && cases.len() >= 16);
         cases
+
+    /// The cases of a section of tests/vectors/accounting/margins.json, computed with 100 digits by
+    /// scripts/margin_fixtures.py.
+    pub(crate) fn cases(section: &str) -> &'static [Vec<f64>] {
+        static SECTIONS: LazyLock<HashMap<String, Vec<Vec<f64>>>> = LazyLock::new(|| {
+            serde_json::from_str(include_str!("../../tests/vectors/accounting/margins.json")).unwrap()
+        });
+        &SECTIONS[section]
+    }
+
+    /// Such cases as inputs and the two doubles around the true result.
+    pub(crate) fn known(section: &str) -> Vec<(&'static [f64], [f64; 2])> {
+        let split = |case: &'static Vec<f64>| {
+            let (inputs, truth) = case.split_last_chunk::<2>().unwrap();
+            (inputs, *truth)
+        };
+        cases(section).iter().map(split).collect()
+    }
+
+    /// That a number which is rounded up is not below the true one, and at most `above` above it.
+    #[track_caller]
+    pub(crate) fn assert_rounded_up(found: f64, [_, truth]: [f64; 2], above: f64, inputs: &[f64]) {
+        assert!(found >= truth, "{inputs:?}: {found:e} is below {truth:e} by {:e}", 1.0 - found / truth);
+        assert!(found <= truth + above, "{inputs:?}: {found:e} is above {truth:e} by {:e}", found / truth - 1.0);
     }
 
     #[test]
@@ -386,6 +423,27 @@ pub(crate) mod tests {
         assert!(serde_json::from_str::<Delta>("1.5").is_err());
         let message = Epsilon::new(-1.0).unwrap_err().to_string();
         assert!(message.contains("-1") && message.contains("greater than 0"), "{message}");
+    }
+
+    #[test]
+    fn numbers_are_never_shown_as_less_than_they_are() {
+        for (value, places, text) in [
+            (0.123_456_4, 6, "0.123457"),
+            (0.123_456, 6, "0.123456"),
+            (0.123_456_000_000_000_02, 6, "0.123457"),
+            (0.25, 1, "0.3"),
+            (0.35, 1, "0.4"),
+            (1e-12, 3, "0.001"),
+            (0.999_96, 4, "1.0000"),
+            (0.5, 0, "1"),
+        ] {
+            assert_eq!(format!("{:.places$}", epsilon(value)), text, "{value}");
+            assert_eq!(format!("{:.places$}", delta(value)), text, "{value}");
+            assert_eq!(format!("{:.places$}", Rho::new(value).unwrap()), text, "{value}");
+            assert_eq!(epsilon(value).to_string(), value.to_string());
+        }
+        assert_eq!(format!("{:>9.2}", epsilon(2.001)), "     2.01");
+        assert_eq!(format!("{:.1}", epsilon(1e22)), "10000000000000000000000.0");
     }
 
     #[test]
