@@ -244,6 +244,7 @@ fn log1p(z: Complex<f64>) -> Complex<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::tests::known;
 
     /// Summed over all a, b and c.
     fn enumerated(draws: u32, counted: f64, idle: f64, second: f64, third: f64) -> f64 {
@@ -262,6 +263,22 @@ mod tests {
             }
         }
         sum
+    }
+
+    /// Every term by itself, up to 1e11 draws: the margin for roundings hides what the noise would cover in the sum.
+    #[test]
+    fn terms_are_those_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("transform") {
+            let &[draws, counted, idle, second, third, tilt, noise, moment, frequency, allowed] = inputs else {
+                panic!("{inputs:?}")
+            };
+            let counts = Counts { draws, counted, others: [(counted, -second), (idle, -third)] };
+            let found = Tilted::new(&counts, tilt, noise, moment).term(frequency);
+            assert!(found >= truth[1] && found <= truth[1] + allowed, "{inputs:?}: {found:e} {truth:?}");
+            // Where M itself is the moment.
+            let own = counts.log_moment(tilt);
+            assert!((own - moment).abs() <= ROUNDING * (1.0 + moment.abs() + draws * counted), "{inputs:?}: {own}");
+        }
     }
 
     #[test]

@@ -55,10 +55,7 @@ impl fmt::Display for BatchGuarantee {
             f,
             "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports ({} bound): in addition to the local guarantee of \
              every report, never instead of it, and only against whoever sees the batch without its senders",
-            self.epsilon.value(),
-            self.delta,
-            self.reports,
-            self.bound
+            self.epsilon, self.delta, self.reports, self.bound
         )
     }
 }
@@ -102,7 +99,7 @@ impl fmt::Display for Bound {
 pub fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option<Epsilon> {
     const ROUNDING: f64 = 1e-13;
     let (n, logarithm) = (reports as f64, libm::log(4.0 / delta.value()));
-    if reports == 0 || local.value() > libm::log(n / (16.0 * logarithm)) * (1.0 - ROUNDING) {
+    if reports == 0 || local.value() > libm::log(n / (16.0 * logarithm) * (1.0 - ROUNDING)) {
         return None;
     }
     let up = libm::exp(local.value());
@@ -327,9 +324,11 @@ pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsi
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
     use crate::privacy::renyi::Cap;
-    use crate::privacy::tests::{delta, epsilon};
+    use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
 
     #[test]
     fn caps_hide_better_than_what_is_known_of_every_randomizer() {
@@ -406,6 +405,173 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_closed_form_is_that_of_a_hundred_digits_or_a_little_more() {
+        let mut proved = 0;
+        for (inputs, truth) in known("closed_form") {
+            let &[local, reports, d] = inputs else { panic!("{inputs:?}") };
+            let found = closed_form_epsilon(epsilon(local), reports as u64, delta(d));
+            // Nothing is proved where the condition fails.
+            assert_eq!(found.is_some(), truth[1] > 0.0, "{inputs:?}");
+            if let Some(found) = found {
+                assert_rounded_up(found.value(), truth, 3e-13 * truth[1], inputs);
+                proved += 1;
+            }
+        }
+        assert!(proved > 60);
+    }
+
+    /// From the next double above the largest local epsilon on, nothing is proved; a little below it, something.
+    #[test]
+    fn the_closed_form_is_for_what_its_condition_allows_only() {
+        for (inputs, [down, up]) in known("closed_form_limit") {
+            let at = |local: f64| closed_form_epsilon(epsilon(local), inputs[0] as u64, delta(inputs[1]));
+            assert_eq!(at(up.max(down.next_up())), None, "{inputs:?} {up}");
+            let below = down - 3e-13 * (1.0 + down);
+            assert!(below <= 0.0 || at(below).is_some(), "{inputs:?} {below}");
+        }
+    }
+
+    #[test]
+    fn the_slack_is_that_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("slack") {
+            let &[local, own, reports, e] = inputs else { panic!("{inputs:?}") };
+            let found = slack(epsilon(local), delta(own), reports as u64, e);
+            assert_rounded_up(found, truth, 3e-12 * truth[1], inputs);
+        }
+    }
+
+    /// The points lie on the curve of the noise, with the sampler's part, and leave the parts of delta that they should.
+    #[test]
+    fn points_of_gaussian_noise_are_on_its_curve() {
+        for (rho, variation, reports, d) in [(0.02, 0.0, 1_000, 1e-6), (0.5, 1e-14, 7, 1e-9), (3.0, 1e-18, 1, 1e-3)] {
+            let (rho, total_variation) = (Rho::new(rho).unwrap(), TotalVariation::new(variation).unwrap());
+            let points: Vec<_> = gaussian_points(rho, total_variation, reports, delta(d)).collect();
+            for ((local, sampled), part) in points.iter().zip([0.3, 0.1, 0.03, 0.01, 0.001]) {
+                let own = d * part / reports as f64;
+                let at = gaussian_epsilon_of_rho(rho, delta(own)).unwrap();
+                assert!((local.value() / at.value() - 1.0).abs() < 1e-12, "{local} {at}");
+                let expected = own + (1.0 + libm::exp(local.value())) * variation;
+                let above = sampled.value() / expected - 1.0;
+                assert!((5e-13..2e-12).contains(&above), "{part}: {sampled} {expected} {above}");
+            }
+            assert_eq!(points.len(), 5);
+        }
+    }
+
+    /// The blanket's statement, summed over all counts with 50 digits: never less, and within 2 % (a single report within
+    /// roundings). Larger batches are those of scripts/accounting_fixtures.py.
+    #[test]
+    fn delta_of_a_batch_is_the_statement_or_a_little_more() {
+        for (inputs, truth) in known("blanket") {
+            let &[bound, local, candidates, cap, reports, e] = inputs else { panic!("{inputs:?}") };
+            let cap = Cap::new(epsilon(local), candidates as u32, cap as u32).unwrap();
+            let blanket = if bound == 0.0 { Blanket::any(epsilon(local)) } else { Blanket::cap(cap) };
+            let found = batch_delta(blanket, reports as u64, epsilon(e)).unwrap();
+            let close = if reports == 1.0 { 40.0 * f64::EPSILON } else { 0.02 };
+            assert_rounded_up(found, truth, close * truth[1] + 2e-280, inputs);
+        }
+        let large: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/vectors/accounting/shuffle.json")).unwrap();
+        for case in large["cases"].as_array().unwrap() {
+            let number = |key: &str| case[key].as_f64().unwrap();
+            let local = epsilon(number("epsilon0"));
+            let blanket = match case["bound"].as_str().unwrap() {
+                "any" => Blanket::any(local),
+                _ => Blanket::cap(Cap::new(local, number("candidates") as u32, number("cap") as u32).unwrap()),
+            };
+            let found = batch_delta(blanket, number("reports") as u64, epsilon(number("epsilon"))).unwrap();
+            let expected = number("delta");
+            assert!(found >= expected * (1.0 - 2e-7) && found <= 1.02 * expected, "{case}: {found}");
+        }
+    }
+
+    /// What the adversary of a batch of `people` sees, as probabilities of multisets of payloads.
+    fn batch(people: &[Vec<f64>]) -> HashMap<Vec<u8>, f64> {
+        let mut seen = HashMap::from([(vec![0; people[0].len()], 1.0)]);
+        for law in people {
+            let mut next = HashMap::new();
+            for (counts, probability) in seen {
+                for (payload, p) in law.iter().enumerate() {
+                    let mut counts: Vec<u8> = counts.clone();
+                    counts[payload] += 1;
+                    *next.entry(counts).or_insert(0.0) += probability * p;
+                }
+            }
+            seen = next;
+        }
+        seen
+    }
+
+    /// Randomizers of small caps, and so randomized response, against everything that the others may be: delta is never
+    /// below what is really there. For caps of up to half of the candidates it is at most that over 0.7.
+    #[test]
+    fn delta_of_a_small_batch_is_no_less_than_what_is_really_there() {
+        for (local, candidates, members) in
+            [(0.5, 2, 1), (2.0, 2, 1), (1.0, 3, 1), (3.0, 4, 1), (1.0, 4, 2), (2.0, 3, 2), (2.0, 5, 1)]
+        {
+            let cap = Cap::new(epsilon(local), candidates as u32, members as u32).unwrap();
+            let total = members as f64 * libm::exp(local) + (candidates - members) as f64;
+            let law = |first: usize| -> Vec<f64> {
+                let inside = |j: usize| (j + candidates - first) % candidates < members;
+                (0..candidates).map(|j| if inside(j) { libm::exp(local) } else { 1.0 } / total).collect()
+            };
+            // Two records whose caps are as far apart as they can be.
+            let apart = members.min(candidates - members);
+            for others in 1..6 {
+                for part in [0.05, 0.3, 0.7] {
+                    let e = part * local;
+                    let really = |rest: usize| -> f64 {
+                        let of = |one: usize| batch(&[&[law(one)][..], &vec![law(rest); others]].concat());
+                        let (p, q) = (of(0), of(apart));
+                        p.iter().map(|(counts, p)| (p - libm::exp(e) * q[counts]).max(0.0)).sum()
+                    };
+                    let most = (0..candidates).map(really).fold(0.0, f64::max);
+                    let at = |blanket| batch_delta(blanket, others as u64 + 1, epsilon(e)).unwrap();
+                    let (found, any) = (at(Blanket::cap(cap)), at(Blanket::any(epsilon(local))));
+                    let label = format!("{local} {candidates} {members} {others} {part}: {found} {any} {most}");
+                    assert!(found >= most && any >= most, "{label}");
+                    assert!(2 * members > candidates || most > 0.7 * found, "{label}");
+                }
+            }
+        }
+    }
+
+    /// The answer keeps the target, and a local epsilon that is larger by a part in a million does not.
+    #[test]
+    fn the_local_epsilon_is_the_largest_that_keeps_the_target() {
+        for target in [1e-3, 0.1, 1.0, 3.0] {
+            for d in [1e-12, 1e-6, 1e-2] {
+                for reports in [1, 2, 30, 10_000, 1 << 53, u64::MAX] {
+                    let local = local_epsilon(epsilon(target), delta(d), reports).unwrap();
+                    let of = |local: f64| batch_delta(Blanket::any(epsilon(local)), reports, epsilon(target)).unwrap();
+                    let label = format!("{target} {d} {reports}: {local}");
+                    assert!(of(local.value()) <= d, "{label} {}", of(local.value()));
+                    assert!(of(local.value() * (1.0 + 1e-6)) > d, "{label}");
+                    // Many reports hide more than none.
+                    assert!(reports < 10_000 || local.value() > 1.5 * target, "{label}");
+                }
+            }
+        }
+        assert_eq!(local_epsilon(epsilon(40.0), delta(1e-6), 1_000_000).unwrap(), epsilon(40.0));
+    }
+
+    #[test]
+    fn written_epsilons_are_rounded_up() {
+        let mut guarantee = amplify(PrivacyLoss::Pure { epsilon: epsilon(1.0) }, 10_000, delta(1e-6)).unwrap();
+        for (value, text) in [
+            (0.123_456_4, "(0.123457, "),
+            (0.123_456, "(0.123456, "),
+            (0.123_456_000_000_000_02, "(0.123457, "),
+            (1e-12, "(0.000001, "),
+            (2.999_999_9, "(3.000000, "),
+            (1e22, "(10000000000000000000000.000000, "),
+        ] {
+            guarantee.epsilon = epsilon(value);
+            assert!(guarantee.to_string().starts_with(text), "{guarantee}");
         }
     }
 
