@@ -349,7 +349,7 @@ impl Composition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::tests::{Case, composition_cases, delta, epsilon};
+    use crate::privacy::tests::{Case, assert_rounded_up, composition_cases, delta, epsilon, known};
 
     fn composition(parts: &[(PrivacyLoss, u64)]) -> Composition {
         let mut composition = Composition::default();
@@ -527,6 +527,26 @@ mod tests {
         }
     }
 
+    fn pure_parts(numbers: &[f64]) -> Vec<(PrivacyLoss, u64)> {
+        let part = |part: &[f64]| (PrivacyLoss::Pure { epsilon: epsilon(part[0]) }, part[1] as u64);
+        numbers.chunks_exact(2).map(part).collect()
+    }
+
+    /// The exact sums are fractions; what is proved is above by what a million roundings may be.
+    #[test]
+    fn sums_of_epsilons_are_the_exact_ones_or_a_little_more() {
+        for (inputs, truth) in known("pure_sum") {
+            let close = 1.1 * SUM_ERROR * truth[1];
+            let mut parts = pure_parts(inputs);
+            assert_rounded_up(composition(&parts).epsilon(None).unwrap().epsilon.value(), truth, close, inputs);
+            // With a report that has a delta of its own the sum is another one.
+            let with_delta = PrivacyLoss::Approximate { epsilon: epsilon(inputs[0]), delta: delta(1e-300) };
+            parts[0] = (with_delta, parts[0].1);
+            let found = composition(&parts).epsilon_by(Method::Basic, Some(delta(1e-6))).unwrap();
+            assert_rounded_up(found.value(), truth, close, inputs);
+        }
+    }
+
     #[test]
     fn the_order_of_adding_does_not_matter() {
         let cases = composition_cases();
@@ -583,6 +603,33 @@ mod tests {
     fn pure_epsilon_of(loss: &PrivacyLoss) -> f64 {
         let PrivacyLoss::Pure { epsilon } = loss else { panic!("{loss:?}") };
         epsilon.value()
+    }
+
+        }
+    }
+
+    fn advanced_composition_is_that_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("advanced") {
+            let found = composition(&pure_parts(&inputs[1..])).epsilon_by(Method::Advanced, Some(delta(inputs[0])));
+            assert_rounded_up(found.unwrap().value(), truth, 1.1 * SUM_ERROR * truth[1], inputs);
+        }
+    }
+
+    /// Every sum of losses is above the exact one by the margin: here as rho of all reports, and as their slack.
+    #[test]
+    fn sums_of_rho_and_of_slack_are_rounded_up() {
+        let parts = composition(&[(gaussian(0.1, 0.1), 3), (gaussian(0.7, 0.2), 1)]);
+        let rho = parts.gaussian_rho().unwrap().value();
+        assert!(rho >= (1.0 + 0.99 * SUM_ERROR) && rho <= 1.0 + 1.01 * SUM_ERROR, "{rho}");
+        assert!(parts.gaussians() >= 4.0);
+        // (1 + e^epsilon) v at half of delta is taken from delta, and no less than that.
+        for variation in [1e-12, 1e-10, 1e-9] {
+            let ideal = |d: f64| composition(&[(gaussian(0.5, 0.0), 1)]).epsilon_by(Method::Gaussian, Some(delta(d)));
+            let slack = (1.0 + libm::exp(ideal(0.5e-6).unwrap().value())) * variation;
+            let found = composition(&[(gaussian(0.5, variation), 1)]).epsilon_by(Method::Gaussian, Some(delta(1e-6)));
+            let (least, most) = (ideal(1e-6 - slack), ideal(1e-6 - slack * (1.0 + 1e-6)));
+            assert!(found >= least && found <= most, "{variation}: {found:?} {least:?} {most:?}");
+        }
     }
 
     #[test]

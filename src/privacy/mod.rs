@@ -384,6 +384,7 @@ pub(crate) mod tests {
         let Document { version, cases } = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert!(version == 1 && cases.len() >= 16);
         cases
+    }
 
     /// The cases of a section of tests/vectors/accounting/margins.json, computed with 100 digits by
     /// scripts/margin_fixtures.py.

@@ -193,7 +193,7 @@ pub(super) fn epsilon_at(order: f64, divergence: f64, delta: Delta) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::tests::epsilon;
+    use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
 
     #[test]
     fn the_divergence_of_caps_is_the_sum_over_all_candidates() {
@@ -260,6 +260,53 @@ mod tests {
         let delta = Delta::new(1e-6).unwrap();
         assert!(epsilon_of_divergence(|_| f64::INFINITY, delta).is_none());
         assert!(epsilon_of_divergence(|_| f64::NAN, delta).is_none());
+    }
+
+    /// To a hundred roundings.
+    #[test]
+    fn divergences_of_caps_are_those_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("cap_divergence") {
+            let &[e, candidates, cap, order] = inputs else { panic!("{inputs:?}") };
+            let found = Cap::new(epsilon(e), candidates as u32, cap as u32).unwrap().divergence(order);
+            assert_rounded_up(found, truth, 100.0 * f64::EPSILON * truth[1], inputs);
+            if (candidates, cap) == (2.0, 1.0) {
+                assert_eq!(pure_divergence(epsilon(e), order), found);
+            }
+        }
+    }
+
+    /// The product itself, rounded once more: `mul_add` is off by one rounding, which keeps the sign.
+    #[test]
+    fn divergences_of_gaussian_noise_are_the_product_or_a_little_more() {
+        for (order, rho) in (1..200).map(|step| (1.0 + libm::exp2(0.3 * f64::from(step) - 20.0), 0.7 / f64::from(step)))
+        {
+            for rho in [rho, 1e-290 * rho, 1e290 * rho.powi(2)] {
+                let found = gaussian_divergence(Rho::new(rho).unwrap(), order);
+                let above = order.mul_add(-rho, found);
+                assert!(above >= 0.0 && above <= 4.0 * f64::EPSILON * found, "{order} {rho}: {found} {above}");
+            }
+        }
+    }
+
+    /// To thirty roundings of the largest of what is added.
+    #[test]
+    fn the_epsilon_of_one_order_is_that_of_a_hundred_digits_or_a_little_more() {
+        for (inputs, truth) in known("epsilon_at") {
+            let &[order, divergence, d] = inputs else { panic!("{inputs:?}") };
+            let found = epsilon_at(order, divergence, delta(d));
+            let largest = divergence + 1.0 / (order - 1.0) * (1.0 - libm::log(d) + libm::log(order));
+            assert_rounded_up(found, truth, 30.0 * f64::EPSILON * largest, inputs);
+        }
+    }
+
+    /// No order does better than the best of all real ones, and the one that is found is nearly as good.
+    #[test]
+    fn the_best_order_is_that_of_a_hundred_digits() {
+        for (inputs, truth) in known("epsilon_of_divergence") {
+            let rho = Rho::new(inputs[0]).unwrap();
+            let found = epsilon_of_divergence(|order| gaussian_divergence(rho, order), delta(inputs[1])).unwrap();
+            assert_rounded_up(found.value(), truth, 1e-9 * truth[1], inputs);
+        }
     }
 
     #[test]

@@ -150,7 +150,7 @@ mod tests {
     use crate::privacy::calibration::COVARIANCE_SENSITIVITY;
     use crate::privacy::composition::TotalVariation;
     use crate::privacy::renyi::Cap;
-    use crate::privacy::tests::{delta, epsilon};
+    use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::{BoundedRecord, Bounding};
     use crate::report::ReportId;
 
@@ -284,6 +284,52 @@ mod tests {
         // Where it touches the curve it is the curve.
         let touched = PrivacyLoss::Approximate { epsilon: epsilon(1e-9), delta: delta(0.382_924_922_548_026) };
         assert!((power(touched, normal_below(-0.5)) - power(gaussian, normal_below(-0.5))).abs() < 1e-8);
+    }
+
+    /// Within three times the error that is added, over the whole range of every loss.
+    #[test]
+    fn powers_are_those_of_a_hundred_digits_or_a_little_more() {
+        let check = |loss: PrivacyLoss, alpha: f64, truth: [f64; 2], inputs: &[f64]| {
+            let found = power(loss, alpha);
+            assert_rounded_up(found, truth, 3.0 * ERROR, inputs);
+            if found < 1.0 {
+                // The margin itself, but for the roundings that it is for.
+                assert!(found >= truth[1] + 0.9 * ERROR, "{inputs:?}: {found}");
+            }
+        };
+        for (inputs, truth) in known("gaussian_power") {
+            let &[rho, variation, alpha] = inputs else { panic!("{inputs:?}") };
+            let total_variation = TotalVariation::new(variation).unwrap();
+            check(PrivacyLoss::Gaussian { rho: Rho::new(rho).unwrap(), total_variation }, alpha, truth, inputs);
+        }
+        for (inputs, truth) in known("cap_power") {
+            let &[e, candidates, cap, alpha] = inputs else { panic!("{inputs:?}") };
+            let cap = Cap::new(epsilon(e), candidates as u32, cap as u32).unwrap();
+            check(PrivacyLoss::Cap(cap), alpha, truth, inputs);
+        }
+        for (inputs, truth) in known("approximate_power") {
+            let &[e, d, alpha] = inputs else { panic!("{inputs:?}") };
+            let loss = if d == 0.0 {
+                PrivacyLoss::Pure { epsilon: epsilon(e) }
+            } else {
+                PrivacyLoss::Approximate { epsilon: epsilon(e), delta: delta(d) }
+            };
+            check(loss, alpha, truth, inputs);
+        }
+    }
+
+    /// In thousandths of a percent, rounded up: what is written is no less than what was found, and less than a thousandth more.
+    #[test]
+    fn written_powers_are_rounded_up() {
+        for step in 1..400 {
+            let e = 0.02 * f64::from(step);
+            let detection = Detection::of(PrivacyLoss::Cap(Cap::new(epsilon(e), 128, 16).unwrap()));
+            let text = detection.to_string();
+            let (_, rest) = text.split_once("at most ").unwrap();
+            let (percent, _) = rest.split_once(" %").unwrap();
+            let above = percent.parse::<f64>().unwrap() - 100.0 * detection.power;
+            assert!((0.0..0.001 + 1e-12).contains(&above), "{text}: {}", detection.power);
+        }
     }
 
     #[test]
