@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::mechanism::double_cap::candidates::Candidates;
     use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec, RangeCheck, triangle};
-    use crate::privacy::tests::{delta, epsilon};
+    use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::{BoundedRecord, Bounding, Radius};
     use crate::report::ReportId;
 
@@ -332,5 +332,31 @@ mod tests {
         assert_eq!(pull.of(9, 7), all);
         assert!(pull.of(1, 1000).unchecked >= 0.01 && pull.of(1, 1000).unchecked < 0.010_001);
         assert_eq!(pull.of(0, 0).unchecked.total_cmp(&1e-300), core::cmp::Ordering::Less);
+    }
+
+    /// Fractions tell the exact share: what is said is no less, and more by a few roundings only.
+    #[test]
+    fn shares_are_rounded_up() {
+        for (inputs, truth) in known("share") {
+            let &[hostile, records, all] = inputs else { panic!("{inputs:?}") };
+            let pull = Pull { unchecked: all, checked: all, check: Check::RangeCheck };
+            let found = pull.of(hostile as u64, records as u64);
+            assert_rounded_up(found.unchecked, truth, 5.0 * f64::EPSILON * truth[1], inputs);
+            assert_eq!(found.checked, found.unchecked);
+            // One rounding of `mul_add` keeps the sign.
+            let above = hostile.mul_add(-all, pull.scaled(hostile).checked);
+            assert!(above >= 0.0 && above <= 4.0 * f64::EPSILON * hostile * all, "{inputs:?}: {above}");
+        }
+    }
+
+    /// The margin covers thousands of roundings of whatever a bound was computed from, in both numbers.
+    #[test]
+    fn bounds_have_their_margin() {
+        for (unchecked, checked) in [(10.0, 3.0), (0.7, 0.3), (1e4, 1e4)] {
+            let pull = Pull::new(unchecked, checked, Check::IssuedIds);
+            for (found, of) in [(pull.unchecked, unchecked), (pull.checked, checked)] {
+                assert!((9e-13..2e-12).contains(&(found / of - 1.0)), "{found} {of}");
+            }
+        }
     }
 }

@@ -315,7 +315,7 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::tests::{delta, epsilon};
+    use crate::privacy::tests::{cases, delta, epsilon};
 
     fn of(name: &str, all: &[Published]) -> Option<f64> {
         all.iter().find(|statement| statement.name == name).unwrap().value
@@ -431,6 +431,32 @@ mod tests {
         assert!(at(3, 0.5f64.next_up(), 0.5, 1e-9).0.is_some());
         assert!(at(3, 0.5, 0.5, 1.0f64.next_down()).0.is_some());
         assert_eq!(at(3, 0.5, 0.5, 1.0).0, None);
+    }
+
+    /// The printed formulas with a hundred digits, for ranks, spectra and parameters from end to end: what has a number, and
+    /// which. The minimum over phi is never below the real one.
+    #[test]
+    fn statements_are_those_of_a_hundred_digits() {
+        const NAMES: [&str; 8] =
+            ["ppca", "any-central", "mod-sulq", "wang-xu-1", "wang-xu-2", "wang-xu-3", "wang-xu-4", "wang-xu-5"];
+        let mut counts = [0; 8];
+        for case in cases("published") {
+            let &[d, k, bulk, e, small, n, target, sparsity, signals] = case.first_chunk().unwrap();
+            let (signals, values) = case[9..].split_at(signals as usize);
+            let spectrum = Spectrum::new(d as usize, signals.to_vec(), bulk).unwrap();
+            let (rank, sparsity) = (Rank::new(k as usize).unwrap(), Some(sparsity as usize));
+            let all = published(&spectrum, rank, epsilon(e), delta(small), Some(n as u64), Some(target), sparsity);
+            for ((name, &expected), count) in NAMES.into_iter().zip(values).zip(&mut counts) {
+                let Some(found) = of(name, &all) else {
+                    assert_eq!(expected, -1.0, "{name} has no number: {case:?}");
+                    continue;
+                };
+                *count += 1;
+                let off = if name == "mod-sulq" { (-1e-12, 1e-3) } else { (-1e-11, 1e-11) };
+                assert!((off.0..off.1).contains(&(found / expected - 1.0)), "{name} {case:?}: {found:e} {expected:e}");
+            }
+        }
+        assert!(counts.iter().all(|&count| count >= 2), "{counts:?}");
     }
 
     /// They are keys and values of public JSON.

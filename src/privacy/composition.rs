@@ -527,26 +527,6 @@ mod tests {
         }
     }
 
-    fn pure_parts(numbers: &[f64]) -> Vec<(PrivacyLoss, u64)> {
-        let part = |part: &[f64]| (PrivacyLoss::Pure { epsilon: epsilon(part[0]) }, part[1] as u64);
-        numbers.chunks_exact(2).map(part).collect()
-    }
-
-    /// The exact sums are fractions; what is proved is above by what a million roundings may be.
-    #[test]
-    fn sums_of_epsilons_are_the_exact_ones_or_a_little_more() {
-        for (inputs, truth) in known("pure_sum") {
-            let close = 1.1 * SUM_ERROR * truth[1];
-            let mut parts = pure_parts(inputs);
-            assert_rounded_up(composition(&parts).epsilon(None).unwrap().epsilon.value(), truth, close, inputs);
-            // With a report that has a delta of its own the sum is another one.
-            let with_delta = PrivacyLoss::Approximate { epsilon: epsilon(inputs[0]), delta: delta(1e-300) };
-            parts[0] = (with_delta, parts[0].1);
-            let found = composition(&parts).epsilon_by(Method::Basic, Some(delta(1e-6))).unwrap();
-            assert_rounded_up(found.value(), truth, close, inputs);
-        }
-    }
-
     #[test]
     fn the_order_of_adding_does_not_matter() {
         let cases = composition_cases();
@@ -605,9 +585,27 @@ mod tests {
         epsilon.value()
     }
 
+    fn pure_parts(numbers: &[f64]) -> Vec<(PrivacyLoss, u64)> {
+        let part = |part: &[f64]| (PrivacyLoss::Pure { epsilon: epsilon(part[0]) }, part[1] as u64);
+        numbers.chunks_exact(2).map(part).collect()
+    }
+
+    /// The exact sums are fractions; what is proved is above by what a million roundings may be.
+    #[test]
+    fn sums_of_epsilons_are_the_exact_ones_or_a_little_more() {
+        for (inputs, truth) in known("pure_sum") {
+            let close = 1.1 * SUM_ERROR * truth[1];
+            let mut parts = pure_parts(inputs);
+            assert_rounded_up(composition(&parts).epsilon(None).unwrap().epsilon.value(), truth, close, inputs);
+            // With a report that has a delta of its own the sum is another one.
+            let with_delta = PrivacyLoss::Approximate { epsilon: epsilon(inputs[0]), delta: delta(1e-300) };
+            parts[0] = (with_delta, parts[0].1);
+            let found = composition(&parts).epsilon_by(Method::Basic, Some(delta(1e-6))).unwrap();
+            assert_rounded_up(found.value(), truth, close, inputs);
         }
     }
 
+    #[test]
     fn advanced_composition_is_that_of_a_hundred_digits_or_a_little_more() {
         for (inputs, truth) in known("advanced") {
             let found = composition(&pure_parts(&inputs[1..])).epsilon_by(Method::Advanced, Some(delta(inputs[0])));

@@ -158,6 +158,7 @@ impl BinomialTail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::tests::known;
     use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
@@ -177,6 +178,18 @@ mod tests {
                 < 1e-15
         );
         assert!((BinomialTail::new(3, 1).probability(0.9) - (0.1f64.powi(3) + 3.0 * 0.9 * 0.01)).abs() < 1e-15);
+    }
+
+    /// Gauss and Legendre's rule on many pieces, with 40 digits: the same to 1e-9, and to 2e-7
+    /// for caps of thousands, whose edge is as steep as a step.
+    #[test]
+    fn gains_are_those_of_forty_digits() {
+        for (inputs, [down, up]) in known("gain") {
+            let &[candidates, cap, q] = inputs else { panic!("{inputs:?}") };
+            let found = gain(candidates as u32, cap as u32, q);
+            let close = if cap > 1000.0 { 2e-7 } else { 1e-9 };
+            assert!(found > down - close && found < up + close, "{inputs:?}: {found} {up}");
+        }
     }
 
     /// Order statistics by simulation: 40,000 draws of 64, within 4.9 standard errors.

@@ -68,6 +68,9 @@ impl Law {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::{DoubleCap, LocalRandomizer, Pull};
+    use crate::privacy::tests::epsilon;
+    use crate::record::Bounding;
 
     /// One row and one candidate, where the law is the table's own.
     #[test]
@@ -100,6 +103,112 @@ mod tests {
                 bound < of_chi_squared && bound > r + 1.9 * (r * exponent).sqrt(),
                 "{rows}: {bound} {of_chi_squared}"
             );
+        }
+    }
+
+    /// The squares of all 65,536 numbers over `scale^2`, by the four bits that the entries of a word share.
+    fn squares(shared: u16) -> impl Iterator<Item = f64> {
+        (0..4096).map(move |number| f64::from(of_magnitudes(16 * number + shared)).powi(2) / TABLE_SECOND_MOMENT)
+    }
+
+    #[test]
+    fn the_moment_is_the_mean_over_all_numbers() {
+        for s in [1e-3, 0.05, 0.2, 0.45] {
+            for count in 1..=5 {
+                let given = |shared| squares(shared).map(|square| (s * square).exp()).sum::<f64>() / 4096.0;
+                let mean = (0..16).map(|shared| given(shared).powi(count)).sum::<f64>() / 16.0;
+                let found = Law::new().log_moment(s, count as usize);
+                assert!((found / mean.ln() - 1.0).abs() < 1e-10, "{s} {count}: {found} {}", mean.ln());
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_vector_has_the_largest_entry_everywhere() {
+        let largest = (0..16).flat_map(squares).fold(0.0, f64::max);
+        for rows in [1, 7, 100_000] {
+            let found = longest_squared(rows);
+            assert!((found / (rows as f64 * largest) - 1.0).abs() < 1e-12, "{rows}: {found}");
+        }
+    }
+
+    /// Every s proves a bound, and the answer is near the best of them: no less than the best of many, and within 1.5 %.
+    #[test]
+    fn the_bound_is_the_best_of_those_that_are_proved() {
+        let law = Law::new();
+        let fine: Vec<f64> = (-4000..=1600).step_by(10).map(|step| libm::exp2(f64::from(step) / 400.0)).collect();
+        let moments: Vec<[f64; 6]> =
+            fine.iter().map(|&s| core::array::from_fn(|k| if k == 0 { 0.0 } else { law.log_moment(s, k) })).collect();
+        for rows in [1, 2, 5, 7, 40, 116, 1000, 100_000] {
+            for candidates in [2, 64, 16_384] {
+                for exponent in [1.0, 27.7, 100.0] {
+                    let proved = fine.iter().zip(&moments).map(|(s, moment)| {
+                        ((rows / 5) as f64 * moment[5] + moment[rows % 5] + f64::from(candidates).ln() + exponent) / s
+                    });
+                    let best = proved.fold(f64::INFINITY, f64::min);
+                    let found = unlikely_squared(rows, candidates, exponent);
+                    let label = format!("{rows} {candidates} {exponent}: {found} {best}");
+                    assert!(found >= best * (1.0 - 1e-9) && found <= best * 1.015, "{label}");
+                }
+            }
+        }
+    }
+
+    /// The exact law of a word's length, all numbers counted: with several candidates the longest exceeds the bound with no
+    /// more than the probability said, and half of the bound with more.
+    #[test]
+    fn lengths_beyond_the_bound_are_as_unlikely_as_said() {
+        let largest = (LARGEST_MAGNITUDE as usize).pow(2);
+        for rows in [2, 4] {
+            let mut law = vec![0.0; rows * largest + 1];
+            for shared in 0..16 {
+                let mut counts = vec![0u32; (LARGEST_MAGNITUDE as usize) + 1];
+                (0..4096u16).for_each(|n| counts[usize::from(of_magnitudes(16 * n + shared).unsigned_abs())] += 1);
+                let mut sums = vec![1.0];
+                for _ in 0..rows {
+                    let mut next = vec![0.0; sums.len() + largest];
+                    for (magnitude, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                        let part = f64::from(count) / 4096.0;
+                        let place = &mut next[magnitude * magnitude..];
+                        place.iter_mut().zip(&sums).for_each(|(next, sum)| *next += part * sum);
+                    }
+                    sums = next;
+                }
+                law.iter_mut().zip(sums).for_each(|(law, p)| *law += p / 16.0);
+            }
+            let beyond = |squared: f64| {
+                let place = (squared * TABLE_SECOND_MOMENT).floor() as usize + 1;
+                law.iter().skip(place).sum::<f64>()
+            };
+            for candidates in [1, 64, 1024] {
+                for exponent in [3.0, 10.0, 20.0] {
+                    let bound = unlikely_squared(rows, candidates, exponent);
+                    let of = |squared: f64| -libm::expm1(f64::from(candidates) * libm::log1p(-beyond(squared)));
+                    let label =
+                        format!("{rows} {candidates} {exponent}: {bound} {:e} {:e}", of(bound), of(0.5 * bound));
+                    assert!(of(bound) <= libm::exp(-exponent) && of(0.5 * bound) > libm::exp(-exponent), "{label}");
+                }
+            }
+        }
+    }
+
+    /// From the numbers of the mechanism, by the formulas of the proof.
+    #[test]
+    fn the_pull_of_double_cap_is_that_of_its_longest_candidates() {
+        for (dimension, e, candidates, cap) in
+            [(1, 0.5, 64, 14), (5, 1.0, 64, 13), (40, 2.0, 128, 16), (116, 4.0, 256, 9)]
+        {
+            let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap();
+            let gain = mechanism.gain();
+            let Pull { unchecked, checked, .. } = mechanism.pull();
+            // |z|^2 / scale^2 of the longest there are; no candidate pulls down by more than the record's own share.
+            let longest = dimension as f64 * 127.0 * 127.0 / TABLE_SECOND_MOMENT;
+            let expected = (longest / gain).max(1.0 + 1.0 / gain);
+            assert!((0.0..3e-12).contains(&(unchecked / expected - 1.0)), "{unchecked} {expected}");
+            // One id of 2^40, for any of its candidates.
+            let issued = unlikely_squared(dimension, candidates, 40.0 * core::f64::consts::LN_2);
+            let expected = (issued / gain).max(1.0 + 1.0 / gain).min(expected);
+            assert!((0.0..3e-12).contains(&(checked / expected - 1.0)), "{checked} {expected}");
         }
     }
 }
