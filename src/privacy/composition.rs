@@ -618,7 +618,7 @@ mod tests {
     fn sums_of_rho_and_of_slack_are_rounded_up() {
         let parts = composition(&[(gaussian(0.1, 0.1), 3), (gaussian(0.7, 0.2), 1)]);
         let rho = parts.gaussian_rho().unwrap().value();
-        assert!(rho >= (1.0 + 0.99 * SUM_ERROR) && rho <= 1.0 + 1.01 * SUM_ERROR, "{rho}");
+        assert!((1.0 + 0.99 * SUM_ERROR..=1.0 + 1.01 * SUM_ERROR).contains(&rho), "{rho}");
         assert!(parts.gaussians() >= 4.0);
         // (1 + e^epsilon) v at half of delta is taken from delta, and no less than that.
         for variation in [1e-12, 1e-10, 1e-9] {

@@ -92,7 +92,7 @@ impl Life {
             machine: Machine::new(seed),
             runtime: tokio::runtime::Builder::new_current_thread().build().unwrap(),
             store: None,
-            sizes: Sizes { page: if seed % 4 == 0 { 70 } else { Sizes::default().page }, ..tiny(seed) },
+            sizes: Sizes { page: if seed.is_multiple_of(4) { 70 } else { Sizes::default().page }, ..tiny(seed) },
             tasks: tasks(),
             expected: BTreeMap::new(),
             in_doubt: BTreeSet::new(),
