@@ -91,9 +91,7 @@ impl Counts {
             sum += tilted.term(term * step);
             term += 1.0;
         }
-        // Twice what is left out, for the roundings of M(l).
-        let beyond = 2.0 * libm::exp(0.5 * NOISE * NOISE - CUT) / (PI * terms * step);
-        scale * (2.0 * sum * step / TAU + beyond)
+        scale * (2.0 * sum * step / TAU + beyond(terms * step))
     }
 
     /// Whether batches with a = 0 are left out.
@@ -224,6 +222,11 @@ impl<'a> Tilted<'a> {
     }
 }
 
+/// Twice what is left out beyond a frequency, over M(l), for the roundings of M(l).
+fn beyond(frequency: f64) -> f64 {
+    2.0 * libm::exp(0.5 * NOISE * NOISE - CUT) / (PI * frequency)
+}
+
 fn exp(z: Complex<f64>) -> Complex<f64> {
     let (sine, cosine) = libm::sincos(z.im);
     Complex::new(cosine, sine) * libm::exp(z.re)
@@ -279,6 +282,37 @@ mod tests {
             let own = counts.log_moment(tilt);
             assert!((own - moment).abs() <= ROUNDING * (1.0 + moment.abs() + draws * counted), "{inputs:?}: {own}");
         }
+    }
+
+    /// Up to thousands of terms past the end, in both ways to end: all together less than half of what is added for them,
+    /// which is twice the bound of point 4.
+    #[test]
+    fn terms_that_are_left_out_are_no_more_than_what_is_added_for_them() {
+        let (mut by_noise, mut by_spread) = (0, 0);
+        for draws in [7.0, 1e3, 1e5, 1e8] {
+            for (counted, idle) in [(0.4999, 0.0), (0.3, 0.1), (0.01, 0.7), (1e-3, 0.2), (1e-6, 0.5)] {
+                for (second, third) in [(1.01, 0.0), (1.3, 0.01), (4.1, 0.3), (1e3, 0.7)] {
+                    let counts = Counts { draws, counted, others: [(counted, -second), (idle, -third)] };
+                    let tilt = counts.best_tilt();
+                    let (noise, moment) = (NOISE / tilt, counts.log_moment(tilt));
+                    let reach = counts.reach(tilt, noise);
+                    let step = TAU / (PERIOD * counts.log_first_term_curvature(tilt).sqrt());
+                    let tilted = Tilted::new(&counts, tilt, noise, moment);
+                    let sum: f64 = (0..2000).map(|term| tilted.term(reach + f64::from(term) * step).abs()).sum();
+                    let left_out = 2.0 * sum * step / TAU;
+                    let added = beyond(reach);
+                    assert!(
+                        left_out < 0.5 * added,
+                        "{draws} {counted} {idle} {second} {third}: {left_out:e} {added:e}"
+                    );
+                    let bound = libm::exp(0.5 * (noise * tilt).powi(2) - CUT) / (PI * reach);
+                    assert!((added / bound - 2.0).abs() < 1e-9, "{added} {bound}");
+                    let ends = (2.0 * CUT).sqrt() / noise;
+                    if reach < 0.99 * ends { by_spread += 1 } else { by_noise += 1 }
+                }
+            }
+        }
+        assert!(by_noise > 5 && by_spread > 5, "{by_noise} {by_spread}");
     }
 
     #[test]
