@@ -439,4 +439,20 @@ mod tests {
             assert!(read(bad).is_err(), "{bad}");
         }
     }
+
+    /// Entries that cancel each other in any way of adding them up are still a direction.
+    #[test]
+    fn a_record_has_a_direction_unless_every_coordinate_is_zero() {
+        for values in [[1.0, 1.0], [1.0, -1.0], [0.0, 1e-300], [-0.0, 5.0], [3.0, 3.0]] {
+            assert!(BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap().has_direction(), "{values:?}");
+        }
+        for values in [[0.0, 0.0], [-0.0, 0.0], [f64::NAN, f64::INFINITY]] {
+            assert!(!BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap().has_direction(), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn a_radius_is_the_number_it_was_made_of() {
+        assert_eq!(Radius::new(2.5).unwrap().value(), 2.5);
+    }
 }

@@ -728,4 +728,10 @@ mod tests {
         let error = RecordError::OtherBounding { expected: clipped(2.0), found: clipped(1.0) };
         assert_eq!(twice.randomize(&other), Err(RandomizeError::Record(error)));
     }
+
+    #[test]
+    fn tasks_are_equal_where_their_digests_are() {
+        let (one, other) = (task(), task().with_centring(Centring::new(0.25).unwrap()).unwrap());
+        assert!(one == task() && one != other);
+    }
 }

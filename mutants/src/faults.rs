@@ -61,7 +61,7 @@ impl Fault {
 }
 
 pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
-    let places = Places::of(root, "faults")?;
+    let places = Places::of(root)?;
     let faults: Faults = toml::from_str(&fs::read_to_string(root.join("mutants/faults.toml"))?)?;
     let mut faults = faults.fault;
     faults.retain(|fault| options.names.is_empty() || options.names.contains(&fault.name));

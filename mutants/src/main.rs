@@ -169,17 +169,18 @@ pub struct Places {
 }
 
 impl Places {
-    pub fn of(root: &Path, what: &str) -> Result<Self, Error> {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-        let folder = target.join("mutants");
+    pub fn of(root: &Path) -> Result<Self, Error> {
+        let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from).join("mutants");
         let scratch = folder.join("scratch");
         fs::create_dir_all(&scratch)?;
-        Ok(Self { tree: folder.join(what), scratch, outcomes: folder.join("outcomes.json"), target })
+        // What is built here goes by the same names as what is built from the checkout, and must not take its place.
+        let target = folder.join("build");
+        Ok(Self { tree: folder.join("tree"), target, scratch, outcomes: folder.join("outcomes.json") })
     }
 }
 
 fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
-    let places = Places::of(root, "tree")?;
+    let places = Places::of(root)?;
     let mut mutants = list::list(root, &options.files, options.diff.as_deref())?;
     let mut outcomes: BTreeMap<String, Outcome> =
         fs::read(&places.outcomes).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();

@@ -104,6 +104,7 @@ mod tests {
             assert!(seen.is_empty());
             let mut delivered = [&first[..200], &first[100..250]].concat();
             seen.retain_new(&mut delivered);
+            assert!(!seen.is_empty());
             assert_eq!(delivered, first[..250]);
             let mut delivered = second.clone();
             seen.retain_new(&mut delivered);

@@ -779,4 +779,48 @@ mod tests {
         let record = unit(&[1.0; 100]);
         assert!(mechanism.randomize_with_rng(&record, &[0; 16], ReportId::new([0; 16]), &mut source).is_err());
     }
+
+    /// 2 deviations of an entry times sqrt(d / n), through the mechanism of a task as well.
+    #[test]
+    fn the_edge_of_the_noise_is_that_of_the_semicircle() {
+        for (dimension, records, edge) in [(4, 16, 1.0), (9, 1, 6.0), (1, 100, 0.2)] {
+            let mechanism = Gaussian::new(dimension, epsilon(1.0), delta(1e-6), Calibration::Analytic).unwrap();
+            let expected = edge * mechanism.entry_deviation();
+            assert!((mechanism.noise_edge(records) / expected - 1.0).abs() < 1e-12, "{dimension} {records}");
+            assert_eq!(
+                crate::mechanism::Mechanism::Gaussian(mechanism.clone()).noise_edge(records),
+                mechanism.noise_edge(records)
+            );
+        }
+    }
+
+    #[test]
+    fn a_report_draws_a_deviate_for_every_entry() {
+        let mechanism = Gaussian::new(7, epsilon(1.0), delta(1e-6), Calibration::Analytic).unwrap();
+        assert_eq!(mechanism.draws(), 28);
+    }
+
+    /// In steps: e_1 has all on one diagonal entry, and no record more than what (e_1 + e_2) / sqrt(2) has off the diagonal,
+    /// were it all there.
+    #[test]
+    fn the_largest_share_is_that_of_the_worst_record() {
+        for calibration in [Calibration::Analytic, Calibration::Paper] {
+            for e in [0.05, 1.0] {
+                let mechanism = Gaussian::new(3, epsilon(e), delta(1e-6), calibration).unwrap();
+                let (on, off) = (mechanism.diagonal.step, mechanism.off_diagonal.step);
+                let share = |x: [f64; 3]| {
+                    let entry = |i: usize, j: usize| x[i] * x[j] / if i == j { on } else { off };
+                    (0..3)
+                        .flat_map(|i| (i..3).map(move |j| (i, j)))
+                        .map(|(i, j)| entry(i, j).powi(2))
+                        .sum::<f64>()
+                        .sqrt()
+                };
+                let half = 0.5f64.sqrt();
+                let worst = share([1.0, 0.0, 0.0]).max(share([half, half, 0.0]));
+                let bound = mechanism.largest_share();
+                assert!(bound >= worst * (1.0 - 1e-12) && bound <= 1.5 * worst, "{calibration:?} {e}: {bound} {worst}");
+            }
+        }
+    }
 }

@@ -359,4 +359,10 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn every_check_says_what_it_asks_for() {
+        assert_eq!(Check::IssuedIds.condition(), "with an id that the aggregator issued");
+        assert_eq!(Check::RangeCheck.condition(), "that passes the range check");
+    }
 }

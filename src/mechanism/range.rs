@@ -149,4 +149,18 @@ mod tests {
         let spec = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 8, cap: 1 };
         assert_eq!(RangeCheck::new(&spec.build(3, Bounding::UnitNorm).unwrap()), None);
     }
+
+    /// Twice an entry and one, squared: what an error says is the exact sum.
+    #[test]
+    fn the_square_sum_is_that_of_doubled_entries_and_one() {
+        for (width, payload, sum) in [
+            (1, vec![127u8, 0x80, 3, 0], 255 * 255 + 255 * 255 + 49 + 1),
+            (2, vec![0xff, 0x7f, 0, 0x80, 0xfe, 0xff], 65_535 * 65_535 * 2 + 9),
+        ] {
+            let check = RangeCheck { width, most: 0 };
+            assert_eq!(check.check(&payload), Err(RangeError { found: sum, most: 0 }));
+            assert_eq!(RangeCheck { width, most: sum }.check(&payload), Ok(()));
+            assert!(RangeCheck { width, most: sum - 1 }.check(&payload).is_err());
+        }
+    }
 }

@@ -399,4 +399,62 @@ mod tests {
         assert_eq!(i64::from(dot(&extreme, &u)), exact);
         assert!(exact + i64::from(OFFSET_STEP * 255) < 1 << 30);
     }
+
+    /// floor(32767 u + (byte + 1/2) / 256), in integers for u = a / 32767 / 2^10.
+    #[test]
+    fn coordinates_are_rounded_by_the_byte_and_nothing_else() {
+        for a in (-32_767i64 * 1024..=32_767 * 1024).step_by(7_919).chain([0, 1, -1, 512, -512]) {
+            let exact = a as f64 / 1024.0 / UNIT;
+            for byte in [0u8, 1, 127, 128, 200, 255] {
+                // In units of 2^-10, where the byte's part ends with a half: no tie, and no rounding of `exact` matters.
+                let expected = (a + 4 * i64::from(byte) + 2).div_euclid(1024);
+                assert_eq!(i64::from(rounded(exact, byte)), expected, "{a} {byte}");
+            }
+        }
+        for byte in [0, 255] {
+            assert_eq!(
+                [-2.0, -1.0, 0.0, 5e-324, 1.0, 2.0].map(|u| rounded(u, byte)),
+                [-32_767, -32_767, 0, 0, 32_767, 32_767]
+            );
+        }
+    }
+
+    /// Byte i of the keystream behind the candidates rounds coordinate i.
+    #[test]
+    fn every_coordinate_has_a_byte_of_its_own() {
+        let (rows, count) = (90, 5);
+        let candidates = Candidates::new(&[4; 16], id(9), rows);
+        let stream: Vec<u8> =
+            candidates.keystream(count).as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+        // Rounded up from byte 128 on.
+        let u = vec![0.5 / UNIT; rows];
+        let expected: Vec<i16> = stream[..rows].iter().map(|&byte| i16::from(byte >= 128)).collect();
+        assert_eq!(candidates.dithered(&u, count), expected);
+        assert!(expected.contains(&0) && expected.contains(&1));
+    }
+
+    /// A word of zeros has the smallest numbers: what stands for an end in the table is no coordinate.
+    #[test]
+    fn ends_are_filled_in_whatever_the_length() {
+        struct Zeros;
+        impl rand::TryRng for Zeros {
+            type Error = core::convert::Infallible;
+            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+                Ok(0)
+            }
+            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+                Ok(0)
+            }
+            fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+                bytes.fill(0);
+                Ok(())
+            }
+        }
+        for length in 1..=11 {
+            let mut candidate = vec![0.0; length];
+            fill(&mut candidate, &mut Zeros);
+            assert!(candidate.iter().all(|&value| value == over_scale(at_end(0, 0))), "{length}: {candidate:?}");
+        }
+        assert_ne!(over_scale(at_end(0, 0)), UNIT_TABLE[0]);
+    }
 }

@@ -250,4 +250,38 @@ mod tests {
             assert!(per_coordinate_variance(j, best, e) <= least * (1.0 + 1e-12), "eps {e} J {j} L {best}");
         }
     }
+
+    #[test]
+    fn the_best_cap_of_few_candidates_is_the_best_of_all() {
+        for j in (2..=24).chain([37, 48]) {
+            for e in [0.1f64, 1.0, 2.5, 5.0] {
+                let at = |cap: u32| {
+                    let inside = f64::from(cap) * e.exp();
+                    gain(j, cap, inside / (inside + f64::from(j - cap)))
+                };
+                let most = (1..=(j / 2)).map(at).fold(f64::NEG_INFINITY, f64::max);
+                let best = best_cap(j, Epsilon::new(e).unwrap());
+                assert!(at(best) >= most - 1e-12 * most.abs(), "eps {e} J {j} L {best}");
+            }
+        }
+    }
+
+    /// Against the sum of all terms, on both sides of the mean and far beyond it.
+    #[test]
+    fn tails_are_the_sums_of_their_terms() {
+        for (trials, most) in [(1, 0), (7, 3), (50, 2), (50, 47), (60, 30), (63, 12)] {
+            for p in [1e-12f64, 1e-3, 0.04, 0.2, 0.5, 0.8, 0.96, 0.999] {
+                let mut way = 1.0f64;
+                let mut sum = 0.0;
+                for count in 0..=most {
+                    sum += way * p.powi(count as i32) * (1.0 - p).powi((trials - count) as i32);
+                    way *= f64::from(trials - count) / f64::from(count + 1);
+                }
+                let found = BinomialTail::new(trials, most).probability(p);
+                // Below a half it is summed, relatively; above it is what is left of one.
+                let close = if f64::from(most) < f64::from(trials) * p { 1e-11 * sum } else { 2e-13 };
+                assert!((found - sum).abs() <= close, "{trials} {most} {p}: {found} {sum}");
+            }
+        }
+    }
 }

@@ -630,4 +630,44 @@ mod tests {
         let id = ReportId::new([0; 16]);
         assert!(mechanism(5, 1.0, 16, 3).randomize_with_rng(&record, &[0; 16], id, &mut source).is_err());
     }
+
+    /// ((1 + sqrt(d / n))^2 - 1) / gain, with the lift's coordinate, through the mechanism of a task as well.
+    #[test]
+    fn the_edge_of_the_noise_is_that_of_marchenko_and_pastur() {
+        let clip = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
+        for (dimension, bounding, records, edge) in [
+            (4, Bounding::UnitNorm, 16, 1.25),
+            (3, clip, 16, 1.25),
+            (1, Bounding::UnitNorm, 100, 0.21),
+            (9, Bounding::UnitNorm, 1, 15.0),
+        ] {
+            let mechanism = DoubleCap::new(dimension, bounding, epsilon(2.0), 64, 8).unwrap();
+            let found = mechanism.noise_edge(records) * mechanism.gain();
+            assert!((found / edge - 1.0).abs() < 1e-12, "{dimension} {records}: {found}");
+            assert_eq!(
+                crate::mechanism::Mechanism::DoubleCap(mechanism.clone()).noise_edge(records),
+                mechanism.noise_edge(records)
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_are_told_as_they_were_given_and_recommended_by_epsilon() {
+        let mechanism = mechanism(3, 1.0, 64, 9);
+        assert_eq!((mechanism.candidates(), mechanism.cap()), (64, 9));
+        for (e, candidates) in [
+            (0.1, 64),
+            (1.5, 64),
+            (1.6, 128),
+            (2.5, 128),
+            (2.6, 256),
+            (4.5, 256),
+            (4.6, 1024),
+            (6.5, 1024),
+            (6.6, 4096),
+            (16.0, 4096),
+        ] {
+            assert_eq!(DoubleCap::recommended_candidates(epsilon(e)), candidates, "{e}");
+        }
+    }
 }

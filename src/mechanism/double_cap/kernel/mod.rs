@@ -297,4 +297,12 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn every_path_has_a_name_of_its_own() {
+        let names: Vec<&str> = Path::available().map(Path::name).collect();
+        let known = ["portable", "avx2", "avx512"];
+        assert!(known.iter().filter(|name| names.contains(name)).copied().eq(names.iter().copied()), "{names:?}");
+        assert_eq!(names[0], "portable");
+    }
 }
