@@ -709,6 +709,20 @@ def mod_sulq(d, e, delta, n):
     return place(low)
 
 
+def large_delta_cases():
+    """Where the roundings of a and b move their difference by a tenth or by tens."""
+    cases = []
+    while len(cases) < 60:
+        epsilon, t = log_uniform(1e29, 1e35), rng.uniform(5, 38)
+        ratio = (t + math.sqrt(t * t + 2 * epsilon)) / (2 * epsilon)
+        digits_for(ratio)
+        value, gain, loss = normal_delta(ratio, epsilon)
+        if mpf(10) ** -320 < value < mpf("0.1"):
+            cases.append([ratio, 1.0, epsilon, float(gain + loss), *around(value)])
+        mp.dps = 130
+    return cases
+
+
 def main():
     gaussian, cap, approximate = power_cases()
     known, limits = closed_form_cases()
@@ -736,6 +750,7 @@ def main():
         "share": share_cases(),
         "published": published_cases(),
     }
+    sections["gaussian_delta"] += large_delta_cases()
     lines = []
     for name, cases in sections.items():
         rows = ",\n".join("  " + json.dumps(case) for case in cases)
