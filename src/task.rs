@@ -734,4 +734,36 @@ mod tests {
         let (one, other) = (task(), task().with_centring(Centring::new(0.25).unwrap()).unwrap());
         assert!(one == task() && one != other);
     }
+
+    /// Whoever sums reports must know what noise they have: another calibration is another task, and is read back as it was.
+    #[test]
+    fn every_parameter_of_a_mechanism_is_in_the_digest() {
+        let gaussian = |e: f64, d: f64, calibration| {
+            let delta = Delta::new(d).unwrap();
+            MechanismSpec::Gaussian { epsilon: Epsilon::new(e).unwrap(), delta, calibration }
+        };
+        let double_cap =
+            |e: f64, candidates, cap| MechanismSpec::DoubleCap { epsilon: Epsilon::new(e).unwrap(), candidates, cap };
+        let specs = [
+            gaussian(0.5, 1e-6, Calibration::Analytic),
+            gaussian(0.5, 1e-6, Calibration::Paper),
+            gaussian(0.6, 1e-6, Calibration::Analytic),
+            gaussian(0.5, 1e-7, Calibration::Analytic),
+            double_cap(0.5, 64, 8),
+            double_cap(0.6, 64, 8),
+            double_cap(0.5, 65, 8),
+            double_cap(0.5, 64, 9),
+        ];
+        let digests: std::collections::HashSet<TaskDigest> = specs
+            .map(|spec| {
+                let one = Folds::new(1).unwrap();
+                let task = Task::new(Schema::numeric(2).unwrap(), Bounding::UnitNorm, spec, one).unwrap();
+                let back = Task::from_json(&task.to_json()).unwrap();
+                assert_eq!((back.mechanism_spec(), back.digest()), (spec, task.digest()));
+                task.digest()
+            })
+            .into_iter()
+            .collect();
+        assert_eq!(digests.len(), specs.len());
+    }
 }
