@@ -376,4 +376,19 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_search_that_finds_nothing_ends() {
+        let asked = core::cell::Cell::new(0);
+        let count = |enough: bool| {
+            asked.set(asked.get() + 1);
+            assert!(asked.get() <= 2200, "it asks without an end");
+            enough
+        };
+        assert_eq!(smallest_epsilon(|_| count(false)), None);
+        asked.set(0);
+        assert!(smallest_epsilon(|_| count(true)).unwrap().value() < 1e-299);
+        let unreachable = analytic_gaussian_sigma(epsilon(1e-300), delta(1e-300), 1.0);
+        assert_eq!(unreachable, Err(PrivacyError::Unreachable { epsilon: 1e-300, delta: 1e-300 }));
+    }
 }

@@ -568,4 +568,30 @@ mod tests {
         }
         assert!(Ledger::from_json("").is_err());
     }
+
+    /// A booking is recorded where it was made, whatever else waits.
+    #[test]
+    fn a_report_is_recorded_with_its_own_task() {
+        let mut ledger = ledger(4.0, None, Filter::Sums);
+        let (first, second) = (cap(3, 1.0), cap(4, 1.0));
+        let bookings = [&first, &second].map(|task| booked(&mut ledger, task));
+        let [_, of_second] = bookings;
+        let sent = report(&second);
+        ledger.record(of_second, sent.clone()).unwrap();
+        assert_eq!(ledger.entries().iter().map(Entry::report).collect::<Vec<_>>(), [None, Some(&sent[..])]);
+        assert_eq!(ledger.book(&first), Decision::Spent);
+    }
+
+    #[test]
+    fn a_document_is_read_up_to_its_limit_and_version_1_with_all_reports() {
+        let mut ledger = ledger(4.0, None, Filter::Renyi);
+        let _never_recorded = booked(&mut ledger, &cap(3, 2.5));
+        let text = ledger.to_json();
+        let old = text.replace("\"version\":2", "\"version\":1").replace(",\"filter\":\"renyi\"", "");
+        assert!(matches!(Ledger::from_json(&old), Err(LedgerError::Json(_))));
+        let padded = |length: usize| format!("{text}{}", " ".repeat(length - text.len()));
+        assert_eq!(Ledger::from_json(&padded(MAX_LEDGER_BYTES)).unwrap(), ledger);
+        let beyond = Ledger::from_json(&padded(MAX_LEDGER_BYTES + 1));
+        assert!(matches!(beyond, Err(LedgerError::TooLong(length)) if length == MAX_LEDGER_BYTES + 1));
+    }
 }

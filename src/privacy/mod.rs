@@ -419,6 +419,10 @@ pub(crate) mod tests {
             assert!(Delta::new(bad).is_err(), "delta {bad}");
         }
         assert!(Delta::new(1.0).is_err());
+        assert_eq!(
+            (f64::from(epsilon(0.5)), f64::from(delta(0.25)), f64::from(Rho::new(2.0).unwrap())),
+            (0.5, 0.25, 2.0)
+        );
         assert!(serde_json::from_str::<Epsilon>("-1").is_err());
         assert!(serde_json::from_str::<Rho>("0").is_err());
         assert!(serde_json::from_str::<Delta>("1.5").is_err());

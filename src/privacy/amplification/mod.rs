@@ -580,4 +580,37 @@ mod tests {
         let text = amplify(PrivacyLoss::Pure { epsilon: epsilon(1.0) }, 10_000, delta(1e-6)).unwrap().to_string();
         assert!(text.contains("in addition to the local guarantee") && text.contains("10000 reports"), "{text}");
     }
+
+    /// Where a batch hides nothing, it has what each report has, to the last bit.
+    #[test]
+    fn a_batch_that_hides_nothing_has_the_local_guarantee() {
+        let at = |local: f64, e: f64| batch_delta(Blanket::any(epsilon(local)), 1, epsilon(e)).unwrap();
+        assert_eq!([at(1.0, 1.0), at(1.0, 1.5), at(39.9, 40.0), at(50.0, 60.0)], [0.0; 4]);
+        assert!(at(40.0, 39.9) < 0.2 && at(40.5, 40.4) == 1.0);
+        let least = |local: f64, d: f64| batch_epsilon(Blanket::any(epsilon(local)), 1, delta(d)).unwrap().value();
+        assert_eq!([least(1.0, 1e-15), least(0.3, 1e-12), least(40.5, 0.5)], [1.0, 0.3, 40.5]);
+        assert!(least(40.0, 0.5) < 39.5);
+    }
+
+    #[test]
+    fn the_bound_that_is_named_is_the_one_that_proves() {
+        let bound = |loss, reports, d| amplify(loss, reports, delta(d)).unwrap().bound;
+        let approximate = |own| PrivacyLoss::Approximate { epsilon: epsilon(3.0), delta: delta(own) };
+        assert_eq!(bound(approximate(1e-13), 50_000, 1e-6), Bound::Clones);
+        assert_eq!(bound(approximate(1e-6), 2, 1e-6), Bound::Local);
+        let pure = PrivacyLoss::Pure { epsilon: epsilon(1.0) };
+        assert_eq!([bound(pure, 1, 1e-15), bound(pure, 50_000, 1e-6)], [Bound::Local, Bound::Clones]);
+        let cap = PrivacyLoss::Cap(Cap::new(epsilon(1.0), 64, 13).unwrap());
+        assert_eq!([bound(cap, 1, 1e-15), bound(cap, 50_000, 1e-6)], [Bound::Local, Bound::Blanket]);
+    }
+
+    /// A local epsilon that is within the central one needs no batch, but a delta that has room for its own.
+    #[test]
+    fn what_needs_no_batch_is_kept_without_one() {
+        let kept = |local: f64, own: f64| {
+            let loss = PrivacyLoss::Approximate { epsilon: epsilon(local), delta: delta(own) };
+            keeps(loss, 100, epsilon(2.0), delta(1e-6)).unwrap()
+        };
+        assert_eq!([kept(1.0, 1e-8), kept(2.0, 1e-6), kept(1.0, 1e-5), kept(41.0, 1e-13)], [true, true, false, false]);
+    }
 }
