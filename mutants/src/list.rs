@@ -62,8 +62,14 @@ impl Mutant {
     }
 }
 
-/// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any) and in what `diff` changes.
-pub fn list(root: &Path, files: &[String], diff: Option<&Path>) -> Result<Vec<Mutant>, Error> {
+/// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any) and in what `diff` changes;
+/// with `part` (k, n) the k-th of every n.
+pub fn list(
+    root: &Path,
+    files: &[String],
+    diff: Option<&Path>,
+    part: Option<(usize, usize)>,
+) -> Result<Vec<Mutant>, Error> {
     let mut command = Command::new("cargo");
     command.current_dir(root).args(["mutants", "--list", "--json"]);
     if let Some(diff) = diff {
@@ -79,6 +85,10 @@ pub fn list(root: &Path, files: &[String], diff: Option<&Path>) -> Result<Vec<Mu
     let mut mutants: Vec<Mutant> = serde_json::from_slice(&output.stdout)?;
     // Its own option would add to what the configuration names.
     mutants.retain(|mutant| files.is_empty() || files.iter().any(|file| mutant.file.starts_with(file.as_str())));
+    if let Some((part, parts)) = part {
+        let mut places = 0..;
+        mutants.retain(|_| places.next().is_some_and(|place: usize| place % parts == part - 1));
+    }
     let mut texts = std::collections::HashMap::new();
     let mut seen = std::collections::HashMap::new();
     for mutant in &mut mutants {

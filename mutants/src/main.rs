@@ -26,11 +26,13 @@ use crate::tree::{Apart, Built};
 
 pub type Error = Box<dyn StdError + Send + Sync>;
 
-const USAGE: &str = "usage: mutants [--file PATH]... [--in-diff FILE] [--survivors] [--own-builds] [--json]
+const USAGE: &str =
+    "usage: mutants [--file PATH]... [--in-diff FILE] [--part K/N] [--survivors] [--own-builds] [--json]
        mutants --faults [NAME]... [--json]
 
   --file PATH      mutants in files whose path begins so alone (those of .cargo/mutants.toml without)
   --in-diff FILE   mutants in what a diff changes alone, as of `git diff main`
+  --part K/N       the K-th of every N alone, to see how a module stands without waiting for all
   --survivors      those alone that the last run did not see caught
   --own-builds     those too that take a build of their own: in constants, mostly (half a minute each)
   --jobs N         tests at once (as many as there are cores without)
@@ -70,6 +72,7 @@ const LONGEST_TEST: Duration = Duration::from_secs(10);
 pub struct Options {
     files: Vec<String>,
     diff: Option<PathBuf>,
+    part: Option<(usize, usize)>,
     survivors: bool,
     own_builds: bool,
     faults: bool,
@@ -149,6 +152,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
             "--file" => options.files.push(value()?),
             "--in-diff" => options.diff = Some(value()?.into()),
             "--jobs" => options.jobs = value()?.parse().map_err(|_| "--jobs needs a number".to_owned())?,
+            "--part" => options.part = Some(part(&value()?).ok_or("--part needs K/N with K from 1 to N")?),
             "--survivors" => options.survivors = true,
             "--own-builds" => options.own_builds = true,
             "--faults" => options.faults = true,
@@ -158,6 +162,12 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
         }
     }
     Ok(options)
+}
+
+fn part(text: &str) -> Option<(usize, usize)> {
+    let (part, parts) = text.split_once('/')?;
+    let (part, parts) = (part.parse().ok()?, parts.parse().ok()?);
+    (1..=parts).contains(&part).then_some((part, parts))
 }
 
 /// Where things are kept, all below cargo's target directory.
@@ -181,7 +191,7 @@ impl Places {
 
 fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
     let places = Places::of(root)?;
-    let mut mutants = list::list(root, &options.files, options.diff.as_deref())?;
+    let mut mutants = list::list(root, &options.files, options.diff.as_deref(), options.part)?;
     let mut outcomes: BTreeMap<String, Outcome> =
         fs::read(&places.outcomes).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     if options.survivors {
