@@ -2,7 +2,7 @@
 //
 //     node scripts/mutants.js [--json] [--list] [FILE...]        (files of pkg/, by name; those of FILES by default)
 //
-// Every fault ("mutant") is written into one copy of pkg/, in target/mutants, each behind a switch that an environment
+// Every fault ("mutant") is written into one copy of pkg/, in target/mutants/javascript, each behind a switch that an environment
 // variable turns: nothing is built per mutant. A first run of every file of tests tells which switches it reaches. Then
 // each mutant runs the files that reach it, the fastest first, until a test fails or hangs. What changes nothing that a
 // test could see is listed in tests/mutants/javascript.json, with the reason. Ends with 1 if a mutant survives that is not
@@ -19,7 +19,7 @@ import { parseAst } from "vite";
 import { binary } from "../tests/browser/aggregator.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const COPY = join(ROOT, "target/mutants");
+const COPY = join(ROOT, "target/mutants/javascript");
 const LISTED = join(ROOT, "tests/mutants/javascript.json");
 
 const FILES = ["ledger.js", "submit.js", "worker.js", "worker-thread.js", "reach.js", "report.js", "checks.js", "errors.js"];

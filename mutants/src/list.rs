@@ -62,7 +62,7 @@ impl Mutant {
     }
 }
 
-/// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any) and in what `diff` changes;
+/// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any), in what `diff` changes,
 /// with `part` (k, n) the k-th of every n.
 pub fn list(
     root: &Path,
