@@ -441,4 +441,20 @@ mod tests {
         let values: Vec<f64> = (1..=9).map(f64::from).collect();
         assert_eq!([0.0, 0.1, 0.25, 0.5, 0.99].map(|p| quantile(&values, p)), [1.0, 1.0, 2.5, 5.0, 9.0]);
     }
+
+    /// Of 99 errors the k-th is exceeded with probability 1 - k / 100.
+    #[test]
+    fn intervals_are_the_quantiles_on_both_sides() {
+        let errors: Vec<f64> = (1..=99).map(f64::from).collect();
+        let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        for (level, lower, upper) in [(0.9, 5.0, 95.0), (0.5, 25.0, 75.0), (0.98, 1.0, 99.0)] {
+            let mut component = ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone() };
+            let found = component.interval(level).unwrap();
+            close(found.lower, lower);
+            close(found.upper, upper);
+            component.distinguishable = false;
+            assert_eq!(component.interval(level).unwrap().upper, 1.0);
+        }
+        close(quantile(&errors, 0.255), 25.5);
+    }
 }

@@ -449,4 +449,37 @@ mod tests {
         }
         assert!(coupled > 0, "rows that are not cancelled occur");
     }
+
+    /// Given the eigenvalues of the complement up to `beta`, as many as count are taken with the room that the coupling needs,
+    /// also where `beta` is below the last eigenvalue of the working set that counts.
+    #[test]
+    fn the_complement_counts_with_what_the_coupling_adds() {
+        let mut coupled = 0;
+        for problem in problems() {
+            extended(&problem, 5, |scaled, extension| {
+                let size = extension.coupling.trace();
+                let threshold = extension.spectrum.values[scaled.rank - 1];
+                for beta in [threshold - 1e-6, threshold - 0.5 * size.sqrt(), threshold + 0.1, 0.5 * threshold] {
+                    let mut deltas = vec![size.sqrt()];
+                    deltas.extend((beta < threshold).then_some(threshold - beta));
+                    let sums = deltas.into_iter().filter(|delta| *delta > 0.0).map(|delta| {
+                        let mut block = &extension.coupling / delta;
+                        (0..block.nrows()).for_each(|i| block[(i, i)] += extension.spectrum.values[i]);
+                        block.fill_lower_triangle_with_upper_triangle();
+                        let mut values: Vec<f64> = block.symmetric_eigenvalues().iter().copied().collect();
+                        values.extend(vec![beta + delta; scaled.rank]);
+                        values.sort_by(|a, b| b.total_cmp(a));
+                        values[..scaled.rank].iter().sum::<f64>()
+                    });
+                    let expected = sums.fold(f64::INFINITY, f64::min);
+                    if size > 0.0 {
+                        coupled += 1;
+                        let found = extension.sum_of_largest(beta).unwrap();
+                        assert!((found / expected - 1.0).abs() < 1e-10, "{beta}: {found} {expected}");
+                    }
+                }
+            });
+        }
+        assert!(coupled > 0);
+    }
 }
