@@ -65,7 +65,7 @@ impl<R: TryCryptoRng + ?Sized> Words<64> for Bits<'_, R> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use rand::rand_core::{TryCryptoRng, TryRng};
+    use rand::rand_core::{TryCryptoRng, TryRng, utils::next_word_via_fill};
 
     /// The words that are listed, and then none: what wants more of them has an error.
     pub(crate) struct Script<'a> {
@@ -113,11 +113,10 @@ pub(crate) mod tests {
     impl TryRng for ScriptedSource {
         type Error = std::io::Error;
         fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-            self.try_next_u64().map(|word| word as u32)
+            next_word_via_fill(self)
         }
         fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-            let mut bytes = [0; 8];
-            self.try_fill_bytes(&mut bytes).map(|()| u64::from_le_bytes(bytes))
+            next_word_via_fill(self)
         }
         fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
             self.requests.push(bytes.len());
@@ -136,11 +135,10 @@ pub(crate) mod tests {
     impl TryRng for FailingSource {
         type Error = std::io::Error;
         fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-            self.try_next_u64().map(|word| word as u32)
+            next_word_via_fill(self)
         }
         fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-            let mut bytes = [0; 8];
-            self.try_fill_bytes(&mut bytes).map(|()| u64::from_le_bytes(bytes))
+            next_word_via_fill(self)
         }
         fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
             self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| std::io::Error::other("injected failure"))?;
