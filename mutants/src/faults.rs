@@ -8,9 +8,9 @@ use std::sync::Mutex;
 
 use serde::Deserialize;
 
-use crate::run::{Runner, Test};
+use crate::run::Runner;
 use crate::tree::{self, Built};
-use crate::{Error, GROUPS, Group, LONGEST_TEST, Options, Places};
+use crate::{Error, GROUPS, Group, Options, Places, list};
 
 #[derive(Deserialize)]
 struct Faults {
@@ -87,11 +87,10 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
             }
         }
         let runner = Runner { folder: &places.tree, scratch: &places.scratch, jobs: options.jobs };
-        let tests = built(&places, group, &runner)?;
+        let tests = group.known_tests(&places, &runner)?;
         runner.for_each(switched.len(), "faults", |index| {
             let (number, fault) = switched[index];
-            let own = format!("{}::", fault.file.trim_start_matches("src/").trim_end_matches(".rs").replace('/', "::"));
-            let caught = runner.caught_by(number as u32, &tests, own.trim_end_matches("mod::"));
+            let caught = runner.caught_by(number as u32, &tests, &list::test_prefix(&fault.file));
             found.lock().expect("nothing panics here").insert(fault.name.clone(), caught);
         });
         for fault in alone {
@@ -99,16 +98,9 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
             let before = fs::read_to_string(&path)?;
             let text = fs::read_to_string(root.join(&fault.file))?;
             tree::write(&path, fault.apply(&text, &fault.new)?.as_bytes())?;
-            let arguments = [group.arguments, &["--no-run"]].concat();
-            let caught = match tree::cargo(&places.tree, &places.target, "test", &arguments)? {
+            let caught = match group.build(&places)? {
                 Built::Errors(_) => Some("the compiler".to_owned()),
-                Built::Executables(_) => {
-                    let mut order: Vec<&Test> = tests.iter().collect();
-                    let own = fault.file.trim_start_matches("src/").split(['/', '.']).next().unwrap_or_default();
-                    let weight = |test: &Test| test.seconds + if test.name.starts_with(own) { 0.0 } else { 1.0 };
-                    order.sort_by(|left, right| weight(left).total_cmp(&weight(right)));
-                    runner.first_failure(&order, 0)
-                }
+                Built::Executables(_) => runner.caught_by_any(&tests, &list::test_prefix(&fault.file)),
             };
             found.lock().expect("nothing panics here").insert(fault.name.clone(), caught);
             tree::write(&path, before.as_bytes())?;
@@ -128,21 +120,4 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
         println!("{caught} of {} faults are noticed", found.len());
     }
     Ok(found.values().all(Option::is_some))
-}
-
-fn built(places: &Places, group: &Group, runner: &Runner<'_>) -> Result<Vec<Test>, Error> {
-    let arguments = [group.arguments, &["--no-run"]].concat();
-    let executables = match tree::cargo(&places.tree, &places.target, "test", &arguments)? {
-        Built::Executables(executables) => executables,
-        Built::Errors(complaints) => {
-            let texts: Vec<&str> = complaints.iter().map(|complaint| complaint.text.as_str()).collect();
-            return Err(texts.join("\n").into());
-        }
-    };
-    let prefixes: Vec<String> = group.tests.iter().map(ToString::to_string).collect();
-    let mut tests = Vec::new();
-    for executable in executables.values() {
-        tests.extend(runner.baseline(executable, &prefixes, LONGEST_TEST)?);
-    }
-    Ok(tests)
 }

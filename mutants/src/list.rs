@@ -54,12 +54,18 @@ impl Mutant {
         let length = if parts[0] == "server" { 3.min(parts.len() - 1) } else { 1 };
         parts[..length.max(1)].join("/")
     }
+}
 
-    /// The path of its module in the names of tests.
-    pub fn test_prefix(&self) -> String {
-        let path = self.file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
-        format!("{}::", path.replace('/', "::"))
-    }
+/// What the names of the tests in a file begin with.
+pub fn test_prefix(file: &str) -> String {
+    let path = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    format!("{}::", path.replace('/', "::"))
+}
+
+/// Where a line, from 1, and a column in characters, from 0, are in a text.
+pub fn offset(text: &str, line: usize, column: usize) -> usize {
+    let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    text[start..].char_indices().nth(column).map_or(text.len(), |(position, _)| start + position)
 }
 
 /// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any), in what `diff` changes,

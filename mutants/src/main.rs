@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::list::Mutant;
-use crate::run::Runner;
+use crate::run::{Runner, Test};
 use crate::tree::{Apart, Built};
 
 pub type Error = Box<dyn StdError + Send + Sync>;
@@ -63,6 +63,28 @@ impl Group {
     fn of(file: &str) -> usize {
         GROUPS.iter().position(|group| file.starts_with(group.prefix)).unwrap_or(GROUPS.len() - 1)
     }
+
+    fn build(&self, places: &Places) -> Result<Built, Error> {
+        let arguments = [self.arguments, &["--no-run"]].concat();
+        tree::cargo(&places.tree, &places.target, "test", &arguments)
+    }
+
+    /// Builds the tests and sees what they reach.
+    fn known_tests(&self, places: &Places, runner: &Runner<'_>) -> Result<Vec<Test>, Error> {
+        let executables = match self.build(places)? {
+            Built::Executables(executables) => executables,
+            Built::Errors(complaints) => {
+                let texts: Vec<&str> = complaints.iter().map(|complaint| complaint.text.as_str()).collect();
+                return Err(texts.join("\n").into());
+            }
+        };
+        let prefixes: Vec<String> = self.tests.iter().map(ToString::to_string).collect();
+        let mut tests = Vec::new();
+        for executable in executables.values() {
+            tests.extend(runner.baseline(executable, &prefixes, LONGEST_TEST)?);
+        }
+        Ok(tests)
+    }
 }
 
 /// A test that takes longer with no mutant on, in the build with switches, is left out.
@@ -101,6 +123,12 @@ pub enum Outcome {
 struct Equivalents {
     #[serde(default)]
     mutant: Vec<Equivalent>,
+}
+
+impl Equivalents {
+    fn reason(&self, mutant: &Mutant) -> Option<String> {
+        self.mutant.iter().find(|equivalent| equivalent.is(mutant)).map(|equivalent| equivalent.reason.clone())
+    }
 }
 
 /// A mutant that no test could notice, and why.
@@ -230,16 +258,8 @@ fn judge_group(
     tree::add_switch(&places.tree, mutants.len() as u32)?;
     eprintln!("building {} mutants", mutants.len());
     let apart = tree::switch_all(root, &places.tree, &places.target, group.arguments, mutants)?;
-    let arguments = [group.arguments, &["--no-run"]].concat();
-    let built = tree::cargo(&places.tree, &places.target, "test", &arguments)?;
-    let Built::Executables(executables) = built else { return Err("the tests do not compile".into()) };
-    eprintln!("  built in {:.0} s", start.elapsed().as_secs_f64());
     let runner = Runner { folder: &places.tree, scratch: &places.scratch, jobs: options.jobs };
-    let prefixes: Vec<String> = group.tests.iter().map(ToString::to_string).collect();
-    let mut tests = Vec::new();
-    for executable in executables.values() {
-        tests.extend(runner.baseline(executable, &prefixes, LONGEST_TEST)?);
-    }
+    let tests = group.known_tests(places, &runner)?;
     eprintln!("  {} tests known after {:.0} s", tests.len(), start.elapsed().as_secs_f64());
 
     let judged = Mutex::new(HashMap::new());
@@ -248,10 +268,10 @@ fn judge_group(
         let outcome = match apart.get(&number) {
             Some(Apart::Unviable) => Outcome::Unviable,
             Some(Apart::OwnBuild) => Outcome::OwnBuild,
-            None => match runner.caught_by(number, &tests, &mutant.test_prefix()) {
+            None => match runner.caught_by(number, &tests, &list::test_prefix(&mutant.file)) {
                 Some(test) => Outcome::Caught(test),
-                None => match equivalents.mutant.iter().find(|equivalent| equivalent.is(mutant)) {
-                    Some(equivalent) => Outcome::Equivalent(equivalent.reason.clone()),
+                None => match equivalents.reason(mutant) {
+                    Some(reason) => Outcome::Equivalent(reason),
                     None if tests.iter().any(|test| test.reached.contains(&number)) => Outcome::Survived,
                     None => Outcome::Unreached,
                 },
@@ -287,34 +307,17 @@ fn own_builds(
     eprintln!("building {} mutants one by one", mutants.len());
     tree::copy(root, &places.tree)?;
     tree::add_switch(&places.tree, 0)?;
-    let arguments = [group.arguments, &["--no-run"]].concat();
-    let prefixes: Vec<String> = group.tests.iter().map(ToString::to_string).collect();
-    let Built::Executables(executables) = tree::cargo(&places.tree, &places.target, "test", &arguments)? else {
-        return Err("the tests do not compile".into());
-    };
-    let mut tests = Vec::new();
-    for executable in executables.values() {
-        tests.extend(runner.baseline(executable, &prefixes, LONGEST_TEST)?);
-    }
+    let tests = group.known_tests(places, runner)?;
     for mutant in mutants {
         let path = places.tree.join(&mutant.file);
         let text = fs::read_to_string(root.join(&mutant.file))?;
         tree::write(&path, apply(&text, mutant).as_bytes())?;
-        let outcome = match tree::cargo(&places.tree, &places.target, "test", &arguments)? {
+        let outcome = match group.build(places)? {
             Built::Errors(_) => Outcome::Unviable,
-            Built::Executables(_) => {
-                let own = mutant.test_prefix();
-                let mut order: Vec<&run::Test> = tests.iter().collect();
-                let weight = |test: &run::Test| test.seconds + if test.name.starts_with(&own) { 0.0 } else { 1.0 };
-                order.sort_by(|left, right| weight(left).total_cmp(&weight(right)));
-                match runner.first_failure(&order, 0) {
-                    Some(test) => Outcome::Caught(test),
-                    None => match equivalents.mutant.iter().find(|equivalent| equivalent.is(mutant)) {
-                        Some(equivalent) => Outcome::Equivalent(equivalent.reason.clone()),
-                        None => Outcome::Survived,
-                    },
-                }
-            }
+            Built::Executables(_) => match runner.caught_by_any(&tests, &list::test_prefix(&mutant.file)) {
+                Some(test) => Outcome::Caught(test),
+                None => equivalents.reason(mutant).map_or(Outcome::Survived, Outcome::Equivalent),
+            },
         };
         eprintln!("  {}: {outcome:?}", mutant.name);
         outcomes.insert(mutant.key(), outcome);
@@ -325,10 +328,7 @@ fn own_builds(
 
 /// The text with the mutant in it.
 fn apply(text: &str, mutant: &Mutant) -> String {
-    let offset = |place: list::Place| {
-        let start: usize = text.split_inclusive('\n').take(place.line - 1).map(str::len).sum();
-        text[start..].char_indices().nth(place.column - 1).map_or(text.len(), |(position, _)| start + position)
-    };
+    let offset = |place: list::Place| list::offset(text, place.line, place.column - 1);
     let (start, end) = (offset(mutant.span.start), offset(mutant.span.end));
     format!("{}{}{}", &text[..start], mutant.replacement, &text[end..])
 }

@@ -80,15 +80,21 @@ impl Runner<'_> {
 
     /// The first test that fails when `number` is on, the quickest ones first, those of `own` before others.
     pub fn caught_by(&self, number: u32, tests: &[Test], own: &str) -> Option<String> {
-        let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&number)).collect();
-        let weight = |test: &Test| test.seconds + if test.name.starts_with(own) { 0.0 } else { 0.2 };
-        reaching.sort_by(|left, right| weight(left).total_cmp(&weight(right)));
-        self.first_failure(&reaching, number)
+        let reaching = tests.iter().filter(|test| test.reached.contains(&number)).collect();
+        self.first_failure(reaching, own, 0.2, number)
     }
 
-    pub fn first_failure(&self, tests: &[&Test], number: u32) -> Option<String> {
+    /// The same of all tests, with what is built in the place of what they were known of.
+    pub fn caught_by_any(&self, tests: &[Test], own: &str) -> Option<String> {
+        self.first_failure(tests.iter().collect(), own, 1.0, 0)
+    }
+
+    /// Tests that do not begin with `own` count as slower by `later` seconds.
+    fn first_failure(&self, mut tests: Vec<&Test>, own: &str, later: f64, number: u32) -> Option<String> {
+        let weight = |test: &Test| test.seconds + if test.name.starts_with(own) { 0.0 } else { later };
+        tests.sort_by(|left, right| weight(left).total_cmp(&weight(right)));
         let number = number.to_string();
-        let mut rest = tests;
+        let mut rest = &tests[..];
         while !rest.is_empty() {
             let mut seconds = 0.0;
             let mut length = 0;

@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 use crate::Error;
-use crate::list::Mutant;
+use crate::list::{self, Mutant};
 
 /// What stands before an identifier's number in a switch.
 const ON: &str = "crate::mutant_switch::on";
@@ -92,12 +92,7 @@ pub fn switch(
     left: &mut Vec<u32>,
 ) -> Result<Switched, Error> {
     let file = syn::parse_file(text).map_err(|error| format!("{error}"))?;
-    let starts: Vec<usize> =
-        std::iter::once(0).chain(text.match_indices('\n').map(|(position, _)| position + 1)).collect();
-    let offset = |line: usize, column: usize| {
-        let start = starts[line - 1];
-        text[start..].char_indices().nth(column).map_or(text.len(), |(position, _)| start + position)
-    };
+    let offset = |line: usize, column: usize| list::offset(text, line, column);
     let mut by_place: HashMap<(usize, &str), Vec<(u32, &Mutant)>> = HashMap::new();
     let mut nodes = Vec::new();
     let mut bodies: HashMap<usize, Alternatives> = HashMap::new();
