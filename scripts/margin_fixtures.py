@@ -723,6 +723,18 @@ def large_delta_cases():
     return cases
 
 
+def difference_cases():
+    """Where the roundings of a and b are most of what a double says of delta: [ratio, epsilon], and the delta."""
+    cases = []
+    while len(cases) < 20:
+        epsilon, t = log_uniform(1e8, 1e14), rng.uniform(1, 30)
+        ratio = (t + math.sqrt(t * t + 2 * epsilon)) / (2 * epsilon)
+        digits_for(ratio)
+        cases.append([ratio, epsilon, *around(normal_delta(ratio, epsilon)[0])])
+        mp.dps = 130
+    return cases
+
+
 def main():
     gaussian, cap, approximate = power_cases()
     known, limits = closed_form_cases()
@@ -751,6 +763,7 @@ def main():
         "published": published_cases(),
     }
     sections["gaussian_delta"] += large_delta_cases()
+    sections["gaussian_difference"] = difference_cases()
     lines = []
     for name, cases in sections.items():
         rows = ",\n".join("  " + json.dumps(case) for case in cases)

@@ -552,6 +552,7 @@ mod tests {
         let basic = |target: f64| reports.epsilon_by(Method::Basic, Some(delta(target))).map(Epsilon::value);
         is_just_above("basic", basic(4.0 * quarter * (1.0 + 2.0 * SUM_ERROR)).unwrap(), 1.75);
         assert_eq!(basic(4.0 * quarter), None);
+        is_just_above("nothing left", basic(reports.own_delta()).unwrap(), 1.75);
         // What they leave of delta is what every other method has.
         let pure = composition(&[
             (PrivacyLoss::Pure { epsilon: epsilon(0.5) }, 3),

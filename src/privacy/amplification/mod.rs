@@ -462,6 +462,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_too_small_for_a_double_is_not_said_to_be_nothing() {
+        let found = batch_delta(Blanket::any(epsilon(1.0)), 1_000_000_000, epsilon(0.9)).unwrap();
+        assert!(found > 0.0 && found < 1e-279, "{found:e}");
+    }
+
     /// The blanket's statement, summed over all counts with 50 digits: never less, and within 2 % (a single report within
     /// roundings). Larger batches are those of scripts/accounting_fixtures.py.
     #[test]
@@ -600,6 +606,8 @@ mod tests {
         assert_eq!(bound(approximate(1e-6), 2, 1e-6), Bound::Local);
         let pure = PrivacyLoss::Pure { epsilon: epsilon(1.0) };
         assert_eq!([bound(pure, 1, 1e-15), bound(pure, 50_000, 1e-6)], [Bound::Local, Bound::Clones]);
+        // More reports than the numerical bound looks at.
+        assert_eq!(bound(pure, u64::MAX, 1e-6), Bound::ClosedForm);
         let cap = PrivacyLoss::Cap(Cap::new(epsilon(1.0), 64, 13).unwrap());
         assert_eq!([bound(cap, 1, 1e-15), bound(cap, 50_000, 1e-6)], [Bound::Local, Bound::Blanket]);
     }
