@@ -290,4 +290,18 @@ mod tests {
             assert!(left.iter().zip(&[0.2, 0.0, -0.2, 0.0]).all(|(left, expected)| (left - expected).abs() < 1e-7));
         }
     }
+
+    #[test]
+    fn definite_systems_are_solved_and_others_refused() {
+        let matrix = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, -2.0, 1.0, 3.0, 0.5, -2.0, 0.5, 5.0]);
+        let expected = DVector::from_vec(vec![1.0, -2.0, 3.0]);
+        let mut vector = (&matrix * &expected).as_slice().to_vec();
+        assert!(solve_positive(matrix.clone().as_mut_slice(), &mut vector));
+        assert!((DVector::from_vec(vector) - expected).norm() < 1e-14);
+        for (place, bad) in [(0, 0.0), (4, 0.25), (4, 0.1), (8, f64::NAN), (8, -1.0)] {
+            let mut other = matrix.clone();
+            other[place] = bad;
+            assert!(!solve_positive(other.as_mut_slice(), &mut [1.0; 3]), "{place} {bad}");
+        }
+    }
 }

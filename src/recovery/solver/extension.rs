@@ -343,6 +343,23 @@ mod tests {
         asked.unwrap()
     }
 
+    impl Extension<'_> {
+        fn without_other_rows(&self) -> Extension<'_> {
+            Extension {
+                thresholded: self.thresholded,
+                rows: self.rows,
+                rank: self.rank,
+                block: self.block,
+                spectrum: self.spectrum,
+                leading: self.leading.clone(),
+                cross_rows: Vec::new(),
+                cross: DMatrix::zeros(self.rows.len(), 0),
+                coupling: self.coupling.clone(),
+                violations: Vec::new(),
+            }
+        }
+    }
+
     fn effort(number: u64, failure: f64, wanted: &dyn Fn(f64) -> bool) -> Effort<'_> {
         Effort { seed: 5, number, failure, exact_dimension: 1500, wanted }
     }
@@ -457,21 +474,10 @@ mod tests {
         extended(&problems()[1], 40, |scaled, found| {
             let count = found.leading.ncols();
             let coupling = DMatrix::from_fn(count, count, |i, j| if i + j == 0 { 0.25 } else { 0.0 });
-            let extension = Extension {
-                thresholded: found.thresholded,
-                rows: found.rows,
-                rank: found.rank,
-                block: found.block,
-                spectrum: found.spectrum,
-                leading: found.leading.clone(),
-                cross_rows: Vec::new(),
-                cross: DMatrix::zeros(found.rows.len(), 0),
-                coupling,
-                violations: Vec::new(),
-            };
+            let extension = Extension { coupling, ..found.without_other_rows() };
             let values = &found.spectrum.values;
             assert_eq!(scaled.rank, 2);
-            for below in [0.01, 0.2] {
+            for below in [0.01, 0.2, 0.7] {
                 let beta = values[1] - below;
                 // Room of a half, or of what is between the two: the first eigenvalue rises by the coupling over it.
                 let with = |room: f64| values[0] + 0.25 / room + values[1].max(beta + room);
@@ -480,5 +486,86 @@ mod tests {
                 assert!((bound / expected - 1.0).abs() < 1e-12, "{below}: {bound} {expected}");
             }
         });
+    }
+
+    /// Without any coupling the eigenvalues are those of the two blocks.
+    #[test]
+    fn without_coupling_the_complement_counts_as_it_is() {
+        extended(&problems()[1], 40, |scaled, found| {
+            let extension = Extension {
+                coupling: DMatrix::zeros(2, 2),
+                leading: found.leading.columns(0, 2).into(),
+                ..found.without_other_rows()
+            };
+            let values = &found.spectrum.values;
+            assert_eq!(scaled.rank, 2);
+            for (beta, expected) in [
+                (values[1] - 0.1, values[0] + values[1]),
+                (values[1] + 0.5 * (values[0] - values[1]), values[0] + values[1] + 0.5 * (values[0] - values[1])),
+                (values[0] + 0.1, 2.0 * (values[0] + 0.1)),
+            ] {
+                let bound = extension.sum_of_largest(beta).unwrap();
+                assert!((bound / expected - 1.0).abs() < 1e-12, "{beta}: {bound} {expected}");
+            }
+        });
+    }
+
+    /// What the Lanczos steps see is the matrix that the evidence describes.
+    #[test]
+    fn products_are_those_of_the_whole_matrix() {
+        let mut crossed = 0;
+        for problem in problems() {
+            extended(&problem, 5, |scaled, extension| {
+                let evidence = extension.evidence(scaled, &effort(1, 1e-15, &|_| false)).unwrap();
+                let matrix = centred(dense(&problem, scaled, evidence.dual).0, scaled);
+                for number in 0..3 {
+                    let x = random_direction(7, number, scaled.dimension());
+                    let mut y = DVector::zeros(x.len());
+                    extension.multiply(&mut x.clone(), &mut y);
+                    let difference = (&matrix * &x - y).norm();
+                    assert!(difference < 1e-11 * matrix.norm() * x.norm(), "{difference:e}");
+                }
+                crossed += extension.cross_rows.len();
+            });
+        }
+        assert!(crossed > 0, "rows beyond the working set occur");
+    }
+
+    /// Steps are doubled while they may decide, and then all eigenvalues do, where there are few enough.
+    #[test]
+    fn what_stays_undecided_is_bounded_exactly_where_that_is_allowed() {
+        let mut undecided = 0;
+        for problem in problems() {
+            extended(&problem, 40, |scaled, extension| {
+                let rounding = scaled.rounding(extension.rows.len(), extension.block.norm());
+                let asked = effort(1, 1e-15, &|_| false);
+                let of_steps = |steps| {
+                    let krylov = extension.complement(&asked, steps).unwrap();
+                    let upper = krylov.upper_bound(1e-15 / (2.0 * STEP_CHOICES));
+                    [krylov.values[0], upper].map(|beta| extension.sum_of_largest(beta).unwrap() + rounding)
+                };
+                // As many steps as there are, or as there is space for.
+                let choices = core::iter::successors(Some(FIRST_STEPS), |steps| Some(2 * steps));
+                let most = choices.take_while(|steps| *steps <= MOST_STEPS).map(of_steps).last().unwrap();
+                let [estimate, bound] = most;
+                if estimate >= bound || scaled.dimension() <= MOST_STEPS / 2 {
+                    return;
+                }
+                undecided += 1;
+                let middle = 0.5 * (estimate + bound);
+                let wanted = |value: f64| value <= middle;
+                let with = |exact_dimension| {
+                    let effort = Effort { exact_dimension, ..effort(1, 1e-15, &wanted) };
+                    let evidence = extension.evidence(scaled, &effort).unwrap();
+                    (evidence.bound, evidence.certificate)
+                };
+                println!("{} {estimate} {bound} {:?} {:?}", scaled.dimension(), with(0), with(1500));
+                assert_eq!(with(0), (bound, Certificate::Probable { failure: 1e-15 }));
+                let exact = extension.exact_bound(scaled).unwrap();
+                assert_eq!(with(1500), (exact, Certificate::Exact));
+                assert_eq!(with(scaled.dimension()).1, Certificate::Exact);
+            });
+        }
+        assert!(undecided > 0);
     }
 }
