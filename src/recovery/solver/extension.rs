@@ -70,12 +70,8 @@ pub(super) struct Effort<'a> {
 /// Up to this dimension the last certificate is of all eigenvalues, since it costs little.
 const CHEAP: usize = 200;
 
-/// Lanczos steps to see the largest eigenvalue beyond the working set, and most steps to bound it.
-const FIRST_STEPS: usize = 40;
-const MOST_STEPS: usize = 320;
-
-/// The numbers of steps from first to most, each twice the one before.
-const STEP_CHOICES: f64 = 4.0;
+/// Lanczos steps to bound the largest eigenvalue beyond the working set: more where fewer do not decide.
+const STEPS: [usize; 4] = [40, 80, 160, 320];
 
 /// A vector of uniform direction: number `number` of this seed.
 pub(super) fn random_direction(seed: u64, number: u64, dimension: usize) -> DVector<f64> {
@@ -141,19 +137,19 @@ impl<'a> Extension<'a> {
         let rounding = problem.rounding(self.rows.len(), self.block.norm());
         // Over all certificates, and all numbers of steps of each, the failures add up to at most the one stated.
         let number = effort.number as f64;
-        let failure = effort.failure / (number * (number + 1.0) * STEP_CHOICES);
-        let mut steps = FIRST_STEPS;
+        let failure = effort.failure / (number * (number + 1.0) * STEPS.len() as f64);
+        let mut choices = STEPS.into_iter().peekable();
         let (krylov, estimate, mut bound) = loop {
+            let steps = choices.next().expect("the loop ends with the last of them");
             let krylov = self.complement(effort, steps)?;
             let estimate = self.sum_of_largest(krylov.values[0])? + rounding;
             let bound = self.sum_of_largest(krylov.upper_bound(failure))? + rounding;
             // More steps only where they can decide something.
             let undecided = (effort.wanted)(estimate) && !(effort.wanted)(bound);
-            let more = steps < MOST_STEPS && krylov.values.len() == steps;
-            if !(undecided && more) {
+            let all_seen = krylov.values.len() < steps;
+            if !undecided || all_seen || choices.peek().is_none() {
                 break (krylov, estimate, bound);
             }
-            steps *= 2;
         };
         let mut certificate = Certificate::Probable { failure: effort.failure };
         let close = (effort.wanted)(estimate);
@@ -385,15 +381,13 @@ mod tests {
     /// eigenvalues.
     #[test]
     fn a_probable_bound_is_the_one_of_its_share_of_the_failure() {
-        let choices = core::iter::successors(Some(FIRST_STEPS), |steps| Some(2 * steps));
-        assert_eq!(choices.take_while(|steps| *steps <= MOST_STEPS).count() as f64, STEP_CHOICES);
         for problem in problems() {
             for (iterations, number, failure) in [(5, 1, 1e-15), (40, 2, 1e-3), (40, 7, 1e-9)] {
                 extended(&problem, iterations, |scaled, extension| {
                     let effort = effort(number, failure, &|_| false);
                     let evidence = extension.evidence(scaled, &effort).unwrap();
                     assert_eq!(evidence.certificate, Certificate::Probable { failure });
-                    let krylov = extension.complement(&effort, FIRST_STEPS).unwrap();
+                    let krylov = extension.complement(&effort, STEPS[0]).unwrap();
                     let (values, d, i) = (&krylov.values, scaled.dimension() as f64, number as f64);
                     let (largest, smallest, steps) = (values[0], values[values.len() - 1], values.len() as f64);
                     let share = failure / (4.0 * i * (i + 1.0));
@@ -541,14 +535,11 @@ mod tests {
                 let asked = effort(1, 1e-15, &|_| false);
                 let of_steps = |steps| {
                     let krylov = extension.complement(&asked, steps).unwrap();
-                    let upper = krylov.upper_bound(1e-15 / (2.0 * STEP_CHOICES));
+                    let upper = krylov.upper_bound(1e-15 / 8.0);
                     [krylov.values[0], upper].map(|beta| extension.sum_of_largest(beta).unwrap() + rounding)
                 };
-                // As many steps as there are, or as there is space for.
-                let choices = core::iter::successors(Some(FIRST_STEPS), |steps| Some(2 * steps));
-                let most = choices.take_while(|steps| *steps <= MOST_STEPS).map(of_steps).last().unwrap();
-                let [estimate, bound] = most;
-                if estimate >= bound || scaled.dimension() <= MOST_STEPS / 2 {
+                let [estimate, bound] = of_steps(STEPS[3]);
+                if estimate >= bound || scaled.dimension() <= 160 {
                     return;
                 }
                 undecided += 1;
@@ -559,7 +550,6 @@ mod tests {
                     let evidence = extension.evidence(scaled, &effort).unwrap();
                     (evidence.bound, evidence.certificate)
                 };
-                println!("{} {estimate} {bound} {:?} {:?}", scaled.dimension(), with(0), with(1500));
                 assert_eq!(with(0), (bound, Certificate::Probable { failure: 1e-15 }));
                 let exact = extension.exact_bound(scaled).unwrap();
                 assert_eq!(with(1500), (exact, Certificate::Exact));
