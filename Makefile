@@ -20,7 +20,7 @@ test-spark: ## test the wheel in Spark, on executors in processes of their own
 
 test-postgres: ## test the store in PostgreSQL, on a throwaway cluster (needs Debian's package postgresql, or LDP_PCA_POSTGRES_BIN)
 	cargo clippy --all-targets --features postgres -- -D warnings
-	cargo test --features postgres --lib postgres -- --nocapture
+	cargo test --package ldp-pca --features postgres --lib postgres -- --nocapture
 
 bench: ## run the benchmarks, native and in Chromium
 	scripts/setup.sh

@@ -36,7 +36,7 @@ unplaced() {
 # build NAME PROFILE FEATURE
 build() {
     local out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/ldp_pca.wasm
-    cargo build --quiet --lib --profile "$2" --target $TARGET --no-default-features --features "$3" --config "$(unplaced)"
+    cargo build --quiet --package ldp-pca --lib --profile "$2" --target $TARGET --no-default-features --features "$3" --config "$(unplaced)"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi

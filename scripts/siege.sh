@@ -8,13 +8,13 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 if [ "${1:-}" = --short ]; then
-    cargo build --quiet --bin ldp-pca --example siege
-    exec "$(target_directory)/debug/examples/siege" --short
+    cargo build --quiet --package ldp-pca-cli --package ldp-pca-studies --bin ldp-pca --bin siege
+    exec "$(target_directory)/debug/siege" --short
 fi
 
 # TLS, so that unfinished handshakes are among the attacks.
-cargo build --release --features tls --bin ldp-pca --example siege
-"$(target_directory)/release/examples/siege" --seconds 5
-cargo test --features postgres --lib -- server::store
-cargo test --features postgres --lib -- --ignored --nocapture ten_thousand_flips
-cargo test --features postgres --test suite -- --ignored --nocapture a_hundred_kills
+cargo build --release --package ldp-pca-cli --package ldp-pca-studies --features tls --bin ldp-pca --bin siege
+"$(target_directory)/release/siege" --seconds 5
+cargo test --package ldp-pca --features postgres --lib -- server::store
+cargo test --package ldp-pca --features postgres --lib -- --ignored --nocapture ten_thousand_flips
+cargo test --package ldp-pca-cli --features postgres --test suite -- --ignored --nocapture a_hundred_kills

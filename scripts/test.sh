@@ -29,15 +29,15 @@ main() {
     # shellcheck disable=SC2086 # a list of words
     step any "setup" scripts/setup.sh $groups
     step native "format" cargo fmt --all --check
-    step native "lints" cargo clippy --all-targets -- -D warnings
-    step native "lints without features" cargo clippy --lib --no-default-features -- -D warnings
+    step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets -- -D warnings
+    step native "lints without features" cargo clippy --package ldp-pca --lib --no-default-features -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
-    step wasm "lints for wasm" cargo clippy --target $WASM --lib --bins --test wasm -- -D warnings
-    step wasm "lints for the client" cargo clippy --target $WASM --lib --test wasm --no-default-features --features js -- -D warnings
-    step wasm "lints for the methods" cargo clippy --target $WASM --lib --no-default-features --features methods -- -D warnings
+    step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm -- -D warnings
+    step wasm "lints for the client" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --no-default-features --features js -- -D warnings
+    step wasm "lints for the methods" cargo clippy --package ldp-pca --target $WASM --lib --no-default-features --features methods -- -D warnings
     step native "features inert off their target" dependency_trees
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
-    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --lib --target $WASM
+    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --no-deps --lib --target $WASM
     step native "Rust tests" cargo nextest run
     step native "doctests" cargo test --doc
     step native "siege" scripts/siege.sh --short
@@ -88,7 +88,7 @@ dependency_trees() {
 # absent TARGET PATTERN: no package of the tree for TARGET matches.
 absent() {
     local tree found
-    tree=$(cargo tree --locked --edges normal --prefix none --target "$1")
+    tree=$(cargo tree --locked --package ldp-pca --edges normal --prefix none --target "$1")
     found=$(grep -E "$2" <<<"$tree" | sort -u || true)
     if [ -n "$found" ]; then
         printf 'the dependency tree for %s has:\n%s\n' "$1" "$found" >&2

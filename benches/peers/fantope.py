@@ -73,7 +73,7 @@ def names(text):
 
 def build():
     """Builds this crate and returns the folder of its programs."""
-    command = ["cargo", "build", "--release", "--example", "fantope_instance", "--example", "fantope_time"]
+    command = ["cargo", "build", "--release", "-p", "ldp-pca-studies", "--bin", "fantope_instance", "--bin", "fantope_time"]
     subprocess.run(command, cwd=ROOT, check=True)
     metadata = subprocess.run(["cargo", "metadata", "--format-version=1", "--no-deps"],
                               cwd=ROOT, check=True, stdout=subprocess.PIPE)
@@ -89,13 +89,13 @@ def pin_to_one_processor():
 
 def make_instance(release, folder, dimension, options):
     return run_json([
-        release / "examples" / "fantope_instance", folder / f"{dimension}.npy",
+        release / "fantope_instance", folder / f"{dimension}.npy",
         "--dimension", dimension, "--hardness", options.hardness, "--factor", options.factor, "--seed", options.seed,
     ])
 
 
 def run_ours(release, instance, options):
-    command = [release / "examples" / "fantope_time", instance["matrix"], "--rank", instance["rank"],
+    command = [release / "fantope_time", instance["matrix"], "--rank", instance["rank"],
                "--penalty", repr(instance["penalty"]), "--tolerance", options.tolerance, "--repeats", options.repeats]
     if options.max_iterations:
         command += ["--max-iterations", options.max_iterations]

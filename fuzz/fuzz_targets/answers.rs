@@ -2,10 +2,8 @@
 #![no_main]
 
 use ldp_pca::baselines::dps_pca::Message;
+use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../cli/mod.rs"]
-mod cli;
 
 const HEADER: &str = "dps-pca 1 session 00ff provider 3";
 

@@ -2,13 +2,11 @@
 #![no_main]
 
 use ldp_pca::experiments::data::Scaling;
+use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../cli/mod.rs"]
-mod cli;
-
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(connections) = cli::experiment::connections(bytes) else { return };
+    let Ok(connections) = cli::connections(bytes) else { return };
     let (records, dimension) = (connections.records(), connections.dimension());
     assert!(records > 0 && (3..=38 + 3 * 1000).contains(&dimension));
     assert_eq!(connections.norms().len(), records);

@@ -3,14 +3,12 @@
 #![no_main]
 
 use ldp_pca::experiments::data::scaled_as_chaudhuri;
+use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../cli/mod.rs"]
-mod cli;
 
 fuzz_target!(|bytes: &[u8]| {
     let small = bytes.len() < 1 << 16;
-    if let Ok(matrix) = cli::experiment::matrix(bytes) {
+    if let Ok(matrix) = cli::matrix(bytes) {
         assert!(matrix.columns > 0 && !matrix.values.is_empty() && matrix.values.len().is_multiple_of(matrix.columns));
         assert!(matrix.values.iter().all(|value| value.is_finite()));
         if small && matrix.columns <= 256 {

@@ -5,10 +5,8 @@
 use std::sync::LazyLock;
 
 use ldp_pca::schema::Schema;
+use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../cli/mod.rs"]
-mod cli;
 
 const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},
     {"name":"y","type":"categorical","values":["a","b","other"],"unseen":"other"},{"name":"z","type":"ignored"}]}"#;

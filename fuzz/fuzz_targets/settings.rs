@@ -2,13 +2,11 @@
 #![no_main]
 
 use ldp_pca::server::TaskSettings;
+use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../cli/mod.rs"]
-mod cli;
-
 fuzz_target!(|text: &str| {
-    if let Err(problem) = cli::serve::config(text) {
+    if let Err(problem) = cli::config(text) {
         assert!(problem.starts_with("line "), "{problem}");
     }
     if let Ok(settings) = serde_json::from_str::<TaskSettings>(text) {

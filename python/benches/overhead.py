@@ -1,9 +1,9 @@
 """What `Aggregate.update` costs over the Rust kernel: the same reports, decoded and summed by both, in turns.
 
-The kernel is ``examples/kernel.rs``, a process of its own that holds the file in memory and times itself:
+The kernel is ``studies/src/bin/kernel.rs``, a process of its own that holds the file in memory and times itself:
 
-    cargo build --release --no-default-features --example kernel
-    python python/benches/overhead.py target/release/examples/kernel
+    cargo build --release -p ldp-pca-studies --bin kernel
+    python python/benches/overhead.py target/release/kernel
 
 The two alternate, run by run in fresh aggregates. What is compared is the least time of each: a run takes a few
 milliseconds, so some are undisturbed on a busy machine too. Reports come to Python as an Arrow FixedSizeBinary array.

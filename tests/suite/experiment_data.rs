@@ -16,7 +16,7 @@ use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::captured_variance;
 use rand::SeedableRng as _;
 
-use crate::support::shared;
+use crate::shared::shared;
 
 fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
     for (found, expected) in found.iter().zip(expected) {

@@ -7,18 +7,14 @@ mod audit;
 #[cfg(feature = "experiments")]
 mod baselines;
 mod centring;
-mod cli;
 #[cfg(feature = "experiments")]
 mod experiment_data;
 #[cfg(feature = "experiments")]
 mod experiments;
-mod pipeline;
 mod properties;
-mod readme;
 mod recovery;
 mod reference;
-#[cfg(feature = "server")]
-mod server;
+mod shared;
 mod shuffle;
 mod statistical;
 mod statistical_confidence;

@@ -14,6 +14,8 @@ use ldp_pca::recovery::{
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
+use crate::shared::shared;
+
 #[derive(Deserialize)]
 struct Fixtures {
     instances: Vec<Instance>,
@@ -106,14 +108,7 @@ fn solve(problem: &FantopeProblem) -> FantopeSolution {
 }
 
 fn fixtures() -> Option<PathBuf> {
-    let shared = std::env::var_os("LDP_PCA_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    let folder = shared.join("fixtures/fps");
-    if folder.join("fixtures.json").is_file() {
-        return Some(folder);
-    }
-    println!("skipped: no fixtures in {}", folder.display());
-    None
+    shared("fixtures/fps")
 }
 
 fn read_instances(folder: &Path) -> Vec<Instance> {

@@ -1,0 +1,126 @@
+//! What `compare` found.
+
+use std::path::PathBuf;
+
+use ldp_pca::baselines::catalogue::key;
+use ldp_pca::baselines::comparison::{Comparison, Figures, Quartiles, Row, Trial};
+use ldp_pca::baselines::{MethodGuarantee, Sample, Trust};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::Bounding;
+use serde::Serialize;
+
+use super::Setting;
+use crate::plot::{MethodMark, MethodsPanel};
+
+#[derive(Serialize)]
+pub(super) struct CompareResult {
+    #[serde(flatten)]
+    pub(super) records: RecordsResult,
+    pub(super) dimension: usize,
+    pub(super) rank: usize,
+    pub(super) delta: Delta,
+    pub(super) trials: u64,
+    pub(super) seed: u64,
+    /// The sum of all eigenvalues of the second moments, for records of norm 1 it is 1.
+    pub(super) total_variance: f64,
+    /// q_F of the components without privacy.
+    pub(super) most_captured: f64,
+    /// Expected error of a subspace that knows nothing: k (1 - k/d).
+    pub(super) random_subspace: f64,
+    /// What the second moments and their components took, which methods were spared.
+    pub(super) second_moment_seconds: f64,
+    pub(super) epsilons: Vec<AtEpsilon>,
+    pub(super) seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) plot: Option<PathBuf>,
+}
+
+/// Where the records come from.
+#[derive(Serialize)]
+pub(super) struct RecordsResult {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) bounding: Option<Bounding>,
+    pub(super) records: u64,
+    pub(super) skipped: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) first_skipped: Option<String>,
+}
+
+/// All methods with one epsilon.
+#[derive(Serialize)]
+pub(super) struct AtEpsilon {
+    pub(super) epsilon: Epsilon,
+    pub(super) rows: Vec<RowResult>,
+}
+
+/// One method.
+#[derive(Serialize)]
+pub(super) struct RowResult {
+    pub(super) method: &'static str,
+    /// Its name as --methods takes it.
+    pub(super) key: String,
+    pub(super) trust: Trust,
+    /// Who has to keep their word.
+    pub(super) trusted: &'static str,
+    pub(super) guarantee: Option<MethodGuarantee>,
+    /// The trials in a few numbers; `null` where there is none.
+    pub(super) figures: Option<Figures>,
+    /// What is captured, as a share of what the components without privacy capture.
+    pub(super) captured_share: Option<Quartiles>,
+    pub(super) trials: Vec<Trial>,
+    /// Why there are no trials, or no more of them.
+    pub(super) refusal: Option<String>,
+}
+
+impl CompareResult {
+    pub(super) fn of(comparison: &Comparison<'_>, sample: &Sample, setting: &Setting, delta: Delta) -> Self {
+        Self {
+            records: RecordsResult { bounding: None, records: sample.records(), skipped: 0, first_skipped: None },
+            dimension: sample.dimension(),
+            rank: comparison.shape().rank.value(),
+            delta,
+            trials: setting.trials,
+            seed: setting.seed,
+            total_variance: sample.second_moment().trace(),
+            most_captured: comparison.most_captured(),
+            random_subspace: comparison.uninformed(),
+            second_moment_seconds: 0.0,
+            epsilons: vec![],
+            seconds: 0.0,
+            plot: None,
+        }
+    }
+}
+
+impl RowResult {
+    pub(super) fn new(row: Row, most_captured: f64) -> Self {
+        let figures = row.figures();
+        let share = |Quartiles { lower, median, upper }| Quartiles {
+            lower: lower / most_captured,
+            median: median / most_captured,
+            upper: upper / most_captured,
+        };
+        Self {
+            method: row.method,
+            key: key(row.method),
+            trust: row.trust,
+            trusted: row.trust.who(),
+            guarantee: row.guarantee,
+            captured_share: figures.map(|figures| share(figures.captured)),
+            figures,
+            trials: row.trials,
+            refusal: row.refusal.map(|refusal| refusal.to_string()),
+        }
+    }
+}
+
+impl AtEpsilon {
+    pub(super) fn panel(&self) -> MethodsPanel {
+        let mark = |row: &RowResult| MethodMark {
+            name: row.method,
+            trust: row.trust,
+            error: row.figures.map(|figures| figures.sin_theta_squared),
+        };
+        MethodsPanel { title: format!("epsilon = {}", self.epsilon), marks: self.rows.iter().map(mark).collect() }
+    }
+}

@@ -1,0 +1,70 @@
+//! `dps-pca`: components of several providers' records, over several rounds (docs/distributed.md).
+
+mod aggregator;
+pub(crate) mod memory;
+mod provide;
+mod result;
+mod start;
+
+use std::path::Path;
+
+use clap::Subcommand;
+use ldp_pca::baselines::dps_pca::{Session, State};
+use ldp_pca::schema::positional_name;
+
+use super::error::{CliError, Result};
+use super::files;
+
+/// Find sparse components of several data providers' records, without any of them showing a record
+///
+/// A server (`ldp-pca serve`) goes between the providers, and is not trusted: what each provider sends is private on its own
+/// (DPS-PCA; Ge, Wang, Wang & Liu 2018).
+#[derive(Subcommand)]
+pub(super) enum DpsPcaCommand {
+    Start(start::Start),
+    Provide(provide::Provide),
+    Result(result::ShowResult),
+}
+
+impl DpsPcaCommand {
+    pub(super) fn run(self) -> Result<()> {
+        match self {
+            Self::Start(command) => command.run(),
+            Self::Provide(command) => command.run(),
+            Self::Result(command) => command.run(),
+        }
+    }
+}
+
+/// The first line of a file of tokens that is not empty.
+fn token(path: &Path) -> Result<String> {
+    let text = files::text(path)?;
+    let token = text.lines().map(str::trim).find(|line| !line.is_empty());
+    token
+        .map(ToOwned::to_owned)
+        .ok_or_else(|| CliError::file(path, "the file has no token: write one into its first line"))
+}
+
+/// Checks the components of a session that is over, and writes them as a d × k matrix where a file is given.
+fn write_components(path: Option<&Path>, session: &Session, state: &State) -> Result<()> {
+    let components = session.check_basis(&state.basis).map_err(|error| CliError::Failed(error.to_string()))?;
+    path.map_or(Ok(()), |path| files::write_matrix(path, &components))
+}
+
+/// The largest entries of every component.
+fn described(components: &[Vec<f64>]) -> String {
+    const SHOWN: usize = 8;
+    let mut text = String::new();
+    for (index, component) in components.iter().enumerate() {
+        let mut entries: Vec<(usize, f64)> = component.iter().copied().enumerate().filter(|(_, v)| *v != 0.0).collect();
+        entries.sort_by(|left, right| right.1.abs().total_cmp(&left.1.abs()));
+        let more = if entries.len() > SHOWN { ", …" } else { "" };
+        let shown: Vec<String> = entries
+            .iter()
+            .take(SHOWN)
+            .map(|(feature, value)| format!("{} {value:.3}", positional_name(*feature)))
+            .collect();
+        text += &format!("component {}: {}{more}\n", index + 1, shown.join(", "));
+    }
+    text
+}

@@ -1,0 +1,252 @@
+//! `dps-pca provide`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use ldp_pca::baselines::dps_pca::{Message, NoiseSource, Provider, Session, SessionId, State};
+use ldp_pca::baselines::{BaselineError, Budget};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::sampling::system_rng;
+use serde::Serialize;
+
+use super::aggregator::{Aggregator, Sent};
+use super::memory::Memory;
+use super::{described, token, write_components};
+use crate::error::{CliError, Result};
+use crate::output::{Format, bar, grouped, note, wrote};
+use crate::records::{Opening, RecordFile, Row, looks_like_names};
+
+/// Take part in a session with records of one's own
+///
+/// Sends one noisy matrix per round, and waits for the others in between. It answers every round once: run it again with the same
+/// --memory after a crash.
+#[derive(Args)]
+pub(crate) struct Provide {
+    /// Records: CSV (with or without header) or NPY of numbers, gzip or not
+    records: PathBuf,
+    /// The id of the session
+    #[arg(long, value_parser = session_id)]
+    session: SessionId,
+    /// A file with this provider's token
+    #[arg(long, value_name = "FILE")]
+    token_file: PathBuf,
+    /// Where to remember what was answered; made if it is not there, one per session and provider
+    #[arg(long, value_name = "FILE")]
+    memory: PathBuf,
+    /// The most that the session may reveal about a record: epsilon, and delta
+    #[arg(long, value_parser = epsilon)]
+    epsilon: Epsilon,
+    /// See --epsilon
+    #[arg(long, value_parser = delta)]
+    delta: Delta,
+    /// The aggregator
+    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// Seconds to go on trying while the aggregator cannot be reached
+    #[arg(long, default_value_t = 600)]
+    patience: u64,
+    #[command(flatten)]
+    opening: Opening,
+    /// Where to write the components, as an NPY matrix of features times components
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    /// Draw from a fixed seed, for tests: such messages are NOT private
+    #[arg(long, value_name = "SEED")]
+    insecure_seed: Option<u64>,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    session: String,
+    provider: u32,
+    rounds: u32,
+    records: u64,
+    /// Records that were longer than the session's bound, and were scaled to it.
+    scaled: u64,
+    guarantee: Budget,
+    private: bool,
+    components: Vec<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<PathBuf>,
+}
+
+/// A provider's records, ready to answer.
+struct Own {
+    provider: Provider,
+    records: u64,
+    scaled: u64,
+}
+
+impl Provide {
+    pub(super) fn run(self) -> Result<()> {
+        if self.insecure_seed.is_some() {
+            note("warning: with --insecure-seed the messages are not private");
+        }
+        let token = token(&self.token_file)?;
+        let number = token.split_once('-').and_then(|(number, _)| number.parse().ok());
+        let number: u32 = number.ok_or_else(|| {
+            CliError::file(&self.token_file, "no provider's token: it begins with a number and a dash")
+        })?;
+        let aggregator = Aggregator::new(&self.url, token, Duration::from_secs(self.patience));
+        let session = aggregator.session(self.session)?;
+        let guarantee = self.check_budget(&session)?;
+        let mut memory = Memory::open(&self.memory, session.id(), number)?;
+        let own = read_records(&self.records, self.opening, &session)?;
+        note(format!("provider {number} of {}: {} records", session.parameters().providers, grouped(own.records)));
+        let last = self.answer_all(&aggregator, &session, &mut memory, &own.provider)?;
+        write_components(self.output.as_deref(), &session, &last)?;
+        let summary = Summary {
+            session: session.id().to_string(),
+            provider: number,
+            rounds: memory.rounds(),
+            records: own.records,
+            scaled: own.scaled,
+            guarantee,
+            private: self.insecure_seed.is_none(),
+            components: last.basis,
+            output: self.output,
+        };
+        self.format.print(&summary, |summary| {
+            let mut text = format!(
+                "answered {} rounds on {} records, {}-private for each\n",
+                summary.rounds,
+                grouped(summary.records),
+                summary.guarantee
+            );
+            if summary.scaled > 0 {
+                text += &format!("scaled {} records to the session's bound\n", grouped(summary.scaled));
+            }
+            text + &described(&summary.components) + &wrote(summary.output.as_deref())
+        })
+    }
+
+    /// What the session reveals, if that is no more than allowed.
+    fn check_budget(&self, session: &Session) -> Result<Budget> {
+        let found = session.guarantee().map_err(|error| CliError::Failed(error.to_string()))?;
+        let within = found.epsilon.value() <= self.epsilon.value() && found.delta_value() <= self.delta.value();
+        if within {
+            return Ok(found);
+        }
+        Err(CliError::Failed(format!(
+            "the session is {found}-private, and ({}, {}) is allowed: nothing was sent; ask for another session, or raise \
+             --epsilon or --delta",
+            self.epsilon, self.delta
+        )))
+    }
+
+    /// All rounds; the state after the last.
+    fn answer_all(
+        &self,
+        aggregator: &Aggregator,
+        session: &Session,
+        memory: &mut Memory,
+        provider: &Provider,
+    ) -> Result<State> {
+        let id = session.id();
+        let bar = bar("rounds", session.parameters().rounds.into());
+        let mut state = aggregator.state(id)?;
+        loop {
+            bar.set_position(u64::from(state.round.saturating_sub(1)));
+            if state.finished {
+                bar.finish_and_clear();
+                return Ok(state);
+            }
+            if let Some(failed) = state.failed {
+                return Err(CliError::Failed(format!("the session has failed: {failed}")));
+            }
+            let (round, known) = (state.round, memory.rounds());
+            let taken = state.answered.unwrap_or(0);
+            if round > session.parameters().rounds || round > known + 1 || taken > known {
+                return Err(CliError::Failed(format!(
+                    "the server is at round {round} of {} and has {taken} answers of this provider, and {} knows of {known}: \
+                     another run has answered, and answering twice would cost the privacy twice; nothing was sent",
+                    session.parameters().rounds,
+                    self.memory.display()
+                )));
+            }
+            if round > known {
+                memory.keep(&self.message(session, provider, &state)?)?;
+            }
+            state = match memory.message(round) {
+                Some(message) if taken < round => match aggregator.send(id, message)? {
+                    Sent::Taken => aggregator.state_after(id, round)?,
+                    Sent::TooLate => aggregator.state(id)?,
+                },
+                _ => aggregator.state_after(id, round)?,
+            };
+        }
+    }
+
+    /// The answer to a round, as it is sent.
+    fn message(&self, session: &Session, provider: &Provider, state: &State) -> Result<Message> {
+        let refused = |error: &dyn core::fmt::Display| {
+            CliError::Failed(format!("round {}: {error}; nothing was sent", state.round))
+        };
+        let basis = session.check_basis(&state.basis).map_err(|error| refused(&error))?;
+        let answer = match self.insecure_seed {
+            Some(seed) => {
+                provider.answer(&basis, session.scale(), &mut NoiseSource::insecure(seed).of_round(state.round))
+            }
+            None => provider.answer(&basis, session.scale(), &mut system_rng()?),
+        };
+        let cells = answer.map_err(|error: BaselineError| refused(&error))?;
+        Ok(Message { round: state.round, cells })
+    }
+}
+
+/// Reads the records; every one has as many numbers as the session has features.
+fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own> {
+    let (dimension, bound) = (session.parameters().dimension, session.parameters().norm_bound);
+    let mut values = Vec::new();
+    let (mut records, mut scaled) = (0, 0);
+    let mut numbers = Vec::new();
+    RecordFile::open(path, opening, looks_like_names)?.for_each(|line, row| {
+        let refused = |problem: String| Err(CliError::line(path, line, opening.told(problem, row)));
+        numbers.clear();
+        match row {
+            Row::Numbers(row) => numbers.extend_from_slice(row),
+            Row::Text(fields) => {
+                for (place, field) in (1..).zip(fields) {
+                    let Ok(number) = field.trim().parse() else {
+                        return refused(format!("field {place} is no number: encode records as numbers first"));
+                    };
+                    numbers.push(number);
+                }
+            }
+            Row::Unreadable(problem) => return Err(CliError::line(path, line, problem)),
+        }
+        if numbers.len() != dimension {
+            return refused(format!("the record has {} numbers, and the session {dimension} features", numbers.len()));
+        }
+        if let Some(place) = numbers.iter().position(|value: &f64| !value.is_finite()) {
+            return refused(format!("field {} is no finite number", place + 1));
+        }
+        records += 1;
+        scaled += u64::from(numbers.iter().map(|value| value * value).sum::<f64>().sqrt() > bound);
+        values.extend_from_slice(&numbers);
+        Ok(())
+    })?;
+    if records == 0 {
+        return Err(CliError::file(path, "there are no records"));
+    }
+    let provider = Provider::new(dimension, &mut values.chunks_exact(dimension), Some(bound));
+    let provider = provider.map_err(|error| CliError::file(path, error))?;
+    Ok(Own { provider, records, scaled })
+}
+
+pub(super) fn session_id(text: &str) -> core::result::Result<SessionId, String> {
+    SessionId::from_hex(text).ok_or_else(|| "an id has 64 lower-case hexadecimal digits".into())
+}
+
+pub(super) fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
+    let value = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    Epsilon::new(value).map_err(|error| error.to_string())
+}
+
+pub(super) fn delta(text: &str) -> core::result::Result<Delta, String> {
+    let value = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    Delta::new(value).map_err(|error| error.to_string())
+}

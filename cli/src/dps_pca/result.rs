@@ -1,0 +1,84 @@
+//! `dps-pca result`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ldp_pca::baselines::dps_pca::SessionId;
+use serde::Serialize;
+
+use super::aggregator::Aggregator;
+use super::provide::session_id;
+use super::{described, token, write_components};
+use crate::error::{CliError, Result};
+use crate::output::{Format, wrote};
+
+/// Show the components of a session that is over
+#[derive(Args)]
+pub(crate) struct ShowResult {
+    /// The id of the session
+    #[arg(long, value_parser = session_id)]
+    session: SessionId,
+    /// A file with a collector's token, such as collector.token in the aggregator's folder, or with a provider's
+    #[arg(long, value_name = "FILE")]
+    token_file: PathBuf,
+    /// Wait until it is over
+    #[arg(long)]
+    wait: bool,
+    /// The aggregator
+    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// Where to write the components, as an NPY matrix of features times components
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    session: String,
+    rounds: u32,
+    components: Vec<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<PathBuf>,
+}
+
+impl ShowResult {
+    pub(super) fn run(self) -> Result<()> {
+        let patience = if self.wait { Duration::from_secs(600) } else { Duration::ZERO };
+        let aggregator = Aggregator::new(&self.url, token(&self.token_file)?, patience);
+        let session = aggregator.session(self.session)?;
+        let mut state = aggregator.state(self.session)?;
+        while self.wait && !state.finished && state.failed.is_none() {
+            state = aggregator.state_after(self.session, state.round)?;
+        }
+        if let Some(failed) = state.failed {
+            return Err(CliError::Failed(format!("the session has failed: {failed}")));
+        }
+        if !state.finished {
+            let missing: Vec<String> = state.missing.iter().map(ToString::to_string).collect();
+            let rounds = session.parameters().rounds;
+            return Err(CliError::Failed(format!(
+                "the session is at round {} of {rounds} and waits for the providers {}: ask again later, or with --wait",
+                state.round,
+                missing.join(", ")
+            )));
+        }
+        write_components(self.output.as_deref(), &session, &state)?;
+        let summary = Summary {
+            session: self.session.to_string(),
+            rounds: session.parameters().rounds,
+            components: state.basis,
+            output: self.output,
+        };
+        self.format.print(&summary, |summary| {
+            format!(
+                "after {} rounds\n{}{}",
+                summary.rounds,
+                described(&summary.components),
+                wrote(summary.output.as_deref())
+            )
+        })
+    }
+}

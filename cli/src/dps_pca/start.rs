@@ -1,0 +1,150 @@
+//! `dps-pca start`.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use ldp_pca::baselines::Budget;
+use ldp_pca::baselines::dps_pca::{Accounting, Parameters, Session};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::sampling::system_rng;
+use rand::Rng as _;
+use serde::Serialize;
+
+use super::aggregator::Aggregator;
+use super::provide::{delta, epsilon};
+use super::token;
+use crate::error::{CliError, Result};
+use crate::output::Format;
+
+/// Fix the parameters of a session, and make the providers' tokens
+#[derive(Args)]
+pub(crate) struct Start {
+    /// The number of features of every record
+    #[arg(long)]
+    dimension: usize,
+    /// The number of components
+    #[arg(long)]
+    rank: usize,
+    /// The number of data providers
+    #[arg(long)]
+    providers: u32,
+    /// Epsilon of everything that a provider sends
+    #[arg(long, value_parser = epsilon)]
+    epsilon: Epsilon,
+    /// Delta of everything that a provider sends
+    #[arg(long, value_parser = delta)]
+    delta: Delta,
+    /// The number of rounds; the noise grows with its square root
+    #[arg(long, default_value_t = 10)]
+    rounds: u32,
+    /// The number of features that may have a part in the components, at least --rank [default: all]
+    #[arg(long)]
+    kept_rows: Option<usize>,
+    /// Providers scale longer records to this norm; the noise grows with its square
+    #[arg(long, default_value_t = 1.0)]
+    norm_bound: f64,
+    /// How the noise follows from epsilon and delta
+    #[arg(long, value_enum, default_value_t = Formula::Corrected)]
+    accounting: Formula,
+    /// The public seed of the first matrix, up to 2^53 [default: random]
+    #[arg(long)]
+    start: Option<u64>,
+    /// The folder to write the providers' tokens to; made if it is not there
+    #[arg(long, value_name = "FOLDER")]
+    tokens: PathBuf,
+    /// The aggregator
+    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// A file with an admin's token, such as admin.token in the aggregator's folder
+    #[arg(long)]
+    token_file: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// How the noise is calculated.
+#[derive(Clone, Copy, ValueEnum)]
+enum Formula {
+    /// The least that proves epsilon and delta
+    Corrected,
+    /// The paper's, for epsilon below 1 and delta below 1/2
+    Printed,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    session: String,
+    guarantee: Budget,
+    sigma: f64,
+    tokens: Vec<PathBuf>,
+}
+
+impl Start {
+    pub(super) fn run(self) -> Result<()> {
+        let start = match self.start {
+            Some(start) => start,
+            None => system_rng()?.next_u64() >> 11,
+        };
+        let session = Session::new(Parameters {
+            version: 1,
+            dimension: self.dimension,
+            rank: self.rank,
+            kept_rows: self.kept_rows.unwrap_or(self.dimension),
+            rounds: self.rounds,
+            providers: self.providers,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            accounting: match self.accounting {
+                Formula::Corrected => Accounting::Corrected,
+                Formula::Printed => Accounting::Printed,
+            },
+            norm_bound: self.norm_bound,
+            start,
+        });
+        let session = session.map_err(|error| CliError::Usage(error.to_string()))?;
+        let guarantee = session.guarantee().map_err(|error| CliError::Usage(error.to_string()))?;
+        let path = |provider: u32| self.tokens.join(format!("provider-{provider}.token"));
+        let aggregator = Aggregator::new(&self.url, token(&self.token_file)?, Duration::ZERO);
+        let created = aggregator.create(&session)?;
+        let given: Vec<&str> =
+            created["tokens"].as_array().into_iter().flatten().filter_map(|token| token.as_str()).collect();
+        if created["session"] != session.id().to_string() || given.len() != self.providers as usize {
+            return Err(CliError::Failed(format!("{} has created another session than was asked for", self.url)));
+        }
+        fs::create_dir_all(&self.tokens).map_err(|error| CliError::file(&self.tokens, error))?;
+        let mut tokens = Vec::new();
+        for (path, token) in (1..).map(path).zip(given) {
+            write_private(&path, token)?;
+            tokens.push(path);
+        }
+        let summary = Summary { session: session.id().to_string(), guarantee, sigma: session.scale().sigma(), tokens };
+        self.format.print(&summary, |summary| {
+            format!(
+                "session {}\nwhat a provider sends is {}-private for each of its records; the noise has deviation {:.4}\n\
+                 wrote {} tokens to {}: give each provider its own\n",
+                summary.session,
+                summary.guarantee,
+                summary.sigma,
+                summary.tokens.len(),
+                self.tokens.display()
+            )
+        })
+    }
+}
+
+/// Writes a token that its owner alone may read: as a new file, which then takes the place of one that may be there. Whoever made that one
+/// could still read it.
+fn write_private(path: &Path, token: &str) -> Result<()> {
+    let temporary = path.with_extension("token.new");
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // What a start that was killed left; if somebody else makes it anew, the next line fails.
+    let _ = fs::remove_file(&temporary);
+    let written = options.open(&temporary).and_then(|mut file| writeln!(file, "{token}"));
+    written.and_then(|()| fs::rename(&temporary, path)).map_err(|error| CliError::file(path, error))
+}

@@ -1,0 +1,172 @@
+//! `experiment`: the tables and figures of the literature, run again.
+
+pub(crate) mod folder;
+mod html;
+pub(crate) mod kept;
+mod run;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use ldp_pca::experiments::data::DataSet;
+use ldp_pca::experiments::{Cell, Experiment, Scale, all};
+use serde::Serialize;
+
+use super::error::{CliError, Result};
+use super::output::Format;
+
+/// Run the tables and figures of the literature again
+#[derive(Subcommand)]
+pub(super) enum ExperimentCommand {
+    /// Tell which experiments there are
+    List(List),
+    /// Run experiments, and write their rows, pictures and one report
+    Run(Run),
+}
+
+/// Tell which experiments there are
+#[derive(Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Run experiments, and write their rows, pictures and one report
+///
+/// Every experiment leaves NAME.csv with its rows, NAME.svg with its figures, and its part of index.html: what the paper
+/// says, what we measure, why they differ. Finished parts are kept in NAME.cells: an interrupted run goes on where it ended,
+/// and one with other parameters, another seed or another program starts anew, with the parts of before set aside.
+#[derive(Args)]
+pub(super) struct Run {
+    /// Which ones: names of `experiment list`, or `all`
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// The folder to write into
+    #[arg(long, value_name = "DIR", default_value = "experiments")]
+    out: PathBuf,
+    /// The folder with the data sets of the papers [default: none, which leaves out what needs one]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Fewer points and repetitions: minutes for all together instead of hours
+    #[arg(long)]
+    quick: bool,
+    /// Seed of every random number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Go on with finished parts that another build of the same version has kept
+    #[arg(long)]
+    reuse: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl ExperimentCommand {
+    pub(super) fn run(self) -> Result<()> {
+        match self {
+            Self::List(list) => list.run(),
+            Self::Run(run) => run.run(),
+        }
+    }
+}
+
+/// What is told of an experiment.
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    paper: String,
+    title: &'static str,
+    /// Parts with the paper's parameters, and quickly.
+    cells: [usize; 2],
+    data: Vec<ListedData>,
+}
+
+#[derive(Serialize)]
+struct ListedData {
+    name: &'static str,
+    file: &'static str,
+    publisher: &'static str,
+    preparation: &'static str,
+}
+
+/// The data sets of an experiment, each once.
+fn data_of(experiment: &dyn Experiment, scale: Scale) -> Vec<&'static DataSet> {
+    let mut sets: Vec<&'static DataSet> = vec![];
+    for set in experiment.cells(scale).iter().filter_map(Cell::data) {
+        if !sets.contains(&set) {
+            sets.push(set);
+        }
+    }
+    sets
+}
+
+impl List {
+    fn run(self) -> Result<()> {
+        let listed = |experiment: &dyn Experiment| Listed {
+            name: experiment.name(),
+            paper: experiment.paper().to_string(),
+            title: experiment.title(),
+            cells: [Scale::Full, Scale::Quick].map(|scale| experiment.cells(scale).len()),
+            data: (data_of(experiment, Scale::Full).into_iter())
+                .map(|&DataSet { name, file, publisher, preparation, .. }| ListedData {
+                    name,
+                    file,
+                    publisher,
+                    preparation,
+                })
+                .collect(),
+        };
+        let experiments: Vec<Listed> = all().iter().map(|experiment| listed(experiment.as_ref())).collect();
+        self.format.print(&experiments, |experiments| {
+            let mut text = String::new();
+            for Listed { name, paper, title, data, .. } in experiments {
+                text += &format!("{name}\n    {paper}: {title}\n");
+                if !data.is_empty() {
+                    let names: Vec<&str> = data.iter().map(|set| set.file).collect();
+                    text += &format!("    data: {}\n", names.join(", "));
+                }
+            }
+            text
+        })
+    }
+}
+
+impl Run {
+    fn run(self) -> Result<()> {
+        let experiments = self.chosen()?;
+        let named = !self.names.iter().any(|name| name == "all");
+        if let Some(data) = self.data.as_ref().filter(|data| !data.is_dir()) {
+            return Err(CliError::Usage(format!("--data {} is not a folder", data.display())));
+        }
+        std::fs::create_dir_all(&self.out).map_err(|error| CliError::file(&self.out, error))?;
+        let data = folder::DataFolder::new(self.data);
+        let scale = if self.quick { Scale::Quick } else { Scale::Full };
+        let job = run::Job { out: &self.out, data: &data, scale, seed: self.seed, reuse: self.reuse };
+        let outcomes = job.run(&experiments)?;
+        let report = self.out.join("index.html");
+        let sections = job.sections(&experiments)?;
+        super::files::write(&report, html::report(&sections).as_bytes())?;
+        self.format
+            .print(&run::Summary { report: report.display().to_string(), experiments: &outcomes }, |summary| {
+                summary.text()
+            })?;
+        let failed = outcomes.iter().filter(|outcome| outcome.is_failure(named)).map(|outcome| outcome.name);
+        match failed.collect::<Vec<_>>()[..] {
+            [] => Ok(()),
+            ref names => Err(CliError::Failed(format!("not run to the end: {}", names.join(", ")))),
+        }
+    }
+
+    /// The experiments of these names, in the order of the list.
+    fn chosen(&self) -> Result<Vec<Box<dyn Experiment>>> {
+        let everything = all();
+        for name in self.names.iter().filter(|name| *name != "all") {
+            if !everything.iter().any(|experiment| experiment.name() == name) {
+                let known: Vec<&str> = everything.iter().map(|experiment| experiment.name()).collect();
+                let problem = format!("there is no experiment '{name}': give all, or some of {}", known.join(", "));
+                return Err(CliError::Usage(problem));
+            }
+        }
+        let wanted = |name: &str| self.names.iter().any(|wanted| wanted == "all" || wanted == name);
+        Ok(everything.into_iter().filter(|experiment| wanted(experiment.name())).collect())
+    }
+}

@@ -1,0 +1,264 @@
+//! Cells on all cores, and what is written of an experiment once its last one is finished.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use ldp_pca::experiments::data::DataSet;
+use ldp_pca::experiments::{Cell, Clock, Experiment, Findings, Scale, Table, Value};
+use serde::Serialize;
+
+use super::data_of;
+use super::folder::DataFolder;
+use super::html::Section;
+use super::kept::{Head, Kept, key_of};
+use crate::error::{CliError, Result};
+use crate::output::{bar, note};
+use crate::{files, plot};
+
+/// What all experiments of a run have in common.
+pub(super) struct Job<'a> {
+    pub(super) out: &'a Path,
+    pub(super) data: &'a DataFolder,
+    pub(super) scale: Scale,
+    pub(super) seed: u64,
+    /// Whether cells that another build kept count.
+    pub(super) reuse: bool,
+}
+
+/// What became of an experiment.
+#[derive(Debug, Serialize)]
+pub(super) struct Outcome {
+    pub(super) name: &'static str,
+    status: Status,
+    /// Cells that were run now, and those that a run before this one had finished.
+    cells: usize,
+    kept: usize,
+    /// The time that its cells took, added up, whether they ran side by side or not.
+    seconds: f64,
+    rows: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    /// What is missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Status {
+    /// Its files are written.
+    Done,
+    /// None of its data is there.
+    Skipped,
+    /// A cell failed.
+    Failed,
+}
+
+impl Outcome {
+    /// Whether the run counts as failed for it: what was asked for by name has to be there.
+    pub(super) fn is_failure(&self, named: bool) -> bool {
+        match self.status {
+            Status::Done => false,
+            Status::Skipped => named,
+            Status::Failed => true,
+        }
+    }
+}
+
+/// What is printed at the end.
+#[derive(Serialize)]
+pub(super) struct Summary<'a> {
+    pub(super) report: String,
+    pub(super) experiments: &'a [Outcome],
+}
+
+impl Summary<'_> {
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for Outcome { name, status, cells, kept, seconds, rows, problem, missing } in self.experiments {
+            text += &match status {
+                Status::Done => format!("{name}: {rows} rows, {cells} cells in {seconds:.1} s, {kept} kept\n"),
+                Status::Skipped => format!("{name}: skipped\n"),
+                Status::Failed => format!("{name}: failed: {}\n", problem.as_deref().unwrap_or_default()),
+            };
+            for line in missing {
+                text += &format!("    {line}\n");
+            }
+        }
+        text + &format!("wrote {}\n", self.report)
+    }
+}
+
+/// An experiment while it is run.
+struct Work<'a> {
+    experiment: &'a dyn Experiment,
+    missing: Vec<&'static DataSet>,
+    /// Cells whose data are there, in the order of the table.
+    cells: Vec<Cell>,
+    state: Mutex<State>,
+}
+
+struct State {
+    kept: Kept,
+    reused: usize,
+    finished: usize,
+    spent: Duration,
+    problem: Option<String>,
+}
+
+/// Time since the start of the run.
+struct Stopwatch(Instant);
+
+impl Clock for Stopwatch {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+impl Job<'_> {
+    /// Runs what is left of the experiments: cells side by side, those that measure time one by one afterwards.
+    pub(super) fn run(&self, experiments: &[Box<dyn Experiment>]) -> Result<Vec<Outcome>> {
+        let works =
+            experiments.iter().map(|experiment| self.prepare(experiment.as_ref())).collect::<Result<Vec<_>>>()?;
+        let mut queue: Vec<(&Work<'_>, &Cell)> = vec![];
+        for work in &works {
+            let state = work.state();
+            let left = work.cells.iter().filter(|cell| !state.kept.has(&key_of(cell, self.data)));
+            queue.extend(left.map(|cell| (work, cell)));
+        }
+        let progress = bar("experiments", queue.len() as u64);
+        let (alone, together): (Vec<_>, Vec<_>) = queue.into_iter().partition(|(_, cell)| cell.is_alone());
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(together.len());
+        let clock = Stopwatch(Instant::now());
+        let waiting = Mutex::new(together.into_iter());
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    loop {
+                        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+                        let Some((work, cell)) = next else { break };
+                        self.run_cell(work, cell, &clock, &progress);
+                    }
+                });
+            }
+        });
+        for (work, cell) in alone {
+            self.run_cell(work, cell, &clock, &progress);
+        }
+        progress.finish_and_clear();
+        works.into_iter().map(|work| self.finish(work)).collect()
+    }
+
+    fn prepare<'b>(&self, experiment: &'b dyn Experiment) -> Result<Work<'b>> {
+        let missing: Vec<&'static DataSet> =
+            data_of(experiment, self.scale).into_iter().filter(|set| !self.data.has(set)).collect();
+        let mut cells = experiment.cells(self.scale);
+        cells.retain(|cell| cell.data().is_none_or(|set| !missing.contains(&set)));
+        let head = Head::new(experiment, self.scale, self.seed);
+        let kept = Kept::open(self.out, experiment, &head, self.reuse)?;
+        let reused = cells.iter().filter(|cell| kept.has(&key_of(cell, self.data))).count();
+        let state = State { kept, reused, finished: 0, spent: Duration::ZERO, problem: None };
+        Ok(Work { experiment, missing, cells, state: Mutex::new(state) })
+    }
+
+    fn run_cell(&self, work: &Work<'_>, cell: &Cell, clock: &dyn Clock, progress: &ProgressBar) {
+        // The others would fail as the first one did.
+        if work.state().problem.is_none() {
+            let start = clock.now();
+            let rows = cell.run(work.experiment, self.seed, self.data, clock);
+            let mut state = work.state();
+            state.spent += clock.now() - start;
+            let kept = rows.map_err(|error| error.to_string()).and_then(|rows: Vec<Vec<Value>>| {
+                state.kept.keep(&key_of(cell, self.data), rows).map_err(|error| error.to_string())
+            });
+            match kept {
+                Ok(()) => state.finished += 1,
+                Err(problem) => state.problem = Some(format!("{}: {problem}", cell.key())),
+            }
+        }
+        progress.inc(1);
+    }
+
+    /// Writes an experiment's rows and pictures.
+    fn finish(&self, work: Work<'_>) -> Result<Outcome> {
+        let Work { experiment, missing, cells, state } = work;
+        let State { kept, reused, finished, spent, problem } =
+            state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // The lock on its file ends here.
+        drop(kept);
+        let status = if problem.is_some() {
+            Status::Failed
+        } else if cells.is_empty() {
+            Status::Skipped
+        } else {
+            Status::Done
+        };
+        let mut rows = 0;
+        if status == Status::Done
+            && let Some((head, table)) = Kept::complete(self.out, experiment, self.data)?
+        {
+            rows = table.len();
+            self.write(experiment, head.scale(), &table)?;
+        }
+        let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        if status == Status::Skipped {
+            note(format_args!("{}: skipped, for none of its data is there", experiment.name()));
+        }
+        Ok(Outcome {
+            name: experiment.name(),
+            status,
+            cells: finished,
+            kept: reused,
+            seconds: spent.as_secs_f64(),
+            rows,
+            problem,
+            missing,
+        })
+    }
+
+    fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
+        let path = |ending: &str| self.out.join(format!("{}.{ending}", experiment.name()));
+        let mut writer = csv::Writer::from_writer(vec![]);
+        let failed = |error: csv::Error| CliError::file(&path("csv"), error);
+        writer.write_record(table.columns()).map_err(failed)?;
+        for row in table.rows() {
+            writer.write_record(row.values().iter().map(Value::to_string)).map_err(failed)?;
+        }
+        let bytes = writer.into_inner().map_err(|error| CliError::file(&path("csv"), error))?;
+        files::write(&path("csv"), &bytes)?;
+        let Findings { figures, .. } = experiment.findings(scale, table);
+        if !figures.is_empty() {
+            files::write(&path("svg"), plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The report's sections: every experiment whose rows are complete in the folder, whenever they were run, and those of
+    /// `experiments` that are not, with what they need.
+    pub(super) fn sections(&self, experiments: &[Box<dyn Experiment>]) -> Result<Vec<Section>> {
+        let mut sections = vec![];
+        for experiment in ldp_pca::experiments::all() {
+            let missing: Vec<String> = data_of(experiment.as_ref(), self.scale)
+                .into_iter()
+                .filter(|set| !self.data.has(set))
+                .map(ToString::to_string)
+                .collect();
+            let result = Kept::complete(self.out, experiment.as_ref(), self.data)?;
+            let wanted = experiments.iter().any(|other| other.name() == experiment.name());
+            if result.is_none() && !wanted {
+                continue;
+            }
+            sections.push(Section::new(experiment.as_ref(), result.as_ref(), &missing));
+        }
+        Ok(sections)
+    }
+}
+
+impl Work<'_> {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // A panic elsewhere leaves whole cells behind.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

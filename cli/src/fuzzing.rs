@@ -1,0 +1,118 @@
+//! What fuzzing reaches: the parts of the command line that read files, as people are told of them. It may change at any time.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use ldp_pca::experiments::data::Connections;
+use ldp_pca::experiments::{Experiment, Matrix, Scale, Value};
+use ldp_pca::linalg::SymmetricMatrix;
+use ldp_pca::schema::Schema;
+use ldp_pca::server::ServerConfig;
+
+use crate::experiment::{folder, kept};
+use crate::records::{Header, RecordFile, Row, is_header_of, looks_like_names};
+use crate::{dps_pca, files, serve};
+
+/// The name of a file in messages.
+const NAME: &str = "fuzzed";
+
+/// A message that a user would be given.
+pub type Result<T> = core::result::Result<T, String>;
+
+/// What a file of records holds.
+pub struct Records {
+    /// Those of its header.
+    pub names: Option<Vec<String>>,
+    /// Each with its line, and its problem if it cannot be read.
+    pub rows: Vec<(u64, Result<Vec<String>>)>,
+    /// Rows of an NPY file.
+    pub numbers: Vec<Vec<f64>>,
+}
+
+/// Reads CSV or NPY, gzip or not.
+///
+/// # Errors
+/// As a user would be told.
+pub fn records(bytes: &[u8], header: u8, schema: Option<&Schema>) -> Result<Records> {
+    let header = [Header::Auto, Header::Yes, Header::No][usize::from(header) % 3];
+    let is_header = |fields: &[&str]| match schema {
+        Some(schema) => is_header_of(schema, fields),
+        None => looks_like_names(fields),
+    };
+    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), header, is_header);
+    let file = file.map_err(|error| error.to_string())?;
+    let mut found = Records { names: file.names().map(<[String]>::to_vec), rows: vec![], numbers: vec![] };
+    let read = file.for_each(|line, row| {
+        match row {
+            Row::Text(fields) => found.rows.push((line, Ok(fields.iter().map(ToOwned::to_owned).collect()))),
+            Row::Unreadable(problem) => found.rows.push((line, Err(problem.to_owned()))),
+            Row::Numbers(numbers) => found.numbers.push(numbers.to_vec()),
+        }
+        Ok(())
+    });
+    read.map_err(|error| error.to_string())?;
+    Ok(found)
+}
+
+/// Reads a symmetric matrix in NPY, gzip or not.
+///
+/// # Errors
+/// As a user would be told.
+pub fn symmetric(bytes: &[u8]) -> Result<SymmetricMatrix> {
+    files::symmetric(Path::new(NAME), Cursor::new(bytes.to_vec()), bytes.len() as u64)
+        .map_err(|error| error.to_string())
+}
+
+/// Reads what a provider has answered: its messages, and how many bytes are whole lines.
+///
+/// # Errors
+/// As a user would be told.
+pub fn answers(bytes: &[u8], header: &str) -> Result<(Vec<String>, usize)> {
+    dps_pca::memory::read(bytes, header)
+}
+
+/// Reads the settings of a server.
+///
+/// # Errors
+/// As a user would be told.
+pub fn config(text: &str) -> Result<ServerConfig> {
+    serve::config::parse(text)
+}
+
+/// Reads a matrix of a data set, gzip or not.
+///
+/// # Errors
+/// As a user would be told.
+pub fn matrix(bytes: &[u8]) -> Result<Matrix> {
+    folder::read_matrix(Path::new(NAME), bytes).map_err(|error| error.to_string())
+}
+
+/// Reads KDD Cup 99, gzip or not.
+///
+/// # Errors
+/// As a user would be told.
+pub fn connections(bytes: &[u8]) -> Result<Connections> {
+    folder::read_connections(Path::new(NAME), bytes).map_err(|error| error.to_string())
+}
+
+/// The head of quickly run cells of an experiment.
+#[must_use]
+pub fn head(experiment: &dyn Experiment) -> String {
+    serde_json::to_string(&kept::Head::new(experiment, Scale::Quick, 1)).unwrap_or_default()
+}
+
+/// Cells of an experiment by their names.
+pub type Cells = Vec<(String, Vec<Vec<Value>>)>;
+
+/// Reads kept cells: whether there is a head, those cells that are there whole, and how many bytes all that is.
+#[must_use]
+pub fn cells(bytes: &[u8], columns: usize) -> (bool, Cells, u64) {
+    let Ok((head, cells, length)) = kept::read(bytes, columns) else { return (false, vec![], 0) };
+    (head.is_some(), cells.into_iter().collect(), length)
+}
+
+/// The line of a cell, as it is kept.
+#[must_use]
+pub fn line(cell: &str, rows: &[Vec<Value>]) -> String {
+    kept::line(cell, rows).unwrap_or_default()
+}

@@ -1,0 +1,130 @@
+//! The command line. One file per subcommand; reading, writing and the terminal are in [`files`], [`records`] and
+//! [`output`].
+//!
+//! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
+//! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
+
+mod account;
+mod aggregate;
+mod audit;
+mod compare;
+mod demo;
+mod dps_pca;
+mod error;
+mod experiment;
+mod files;
+#[doc(hidden)]
+pub mod fuzzing;
+mod hostile;
+mod inspect;
+mod output;
+mod parameters;
+mod plan;
+mod plot;
+mod randomize;
+mod records;
+mod recover;
+mod schema;
+mod serve;
+mod simulate;
+mod solve;
+mod store;
+mod task;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Principal components of data that never leaves its owner's device.
+///
+/// A collection runs through: schema infer (from a public sample), task new, randomize (on each device), aggregate,
+/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it on this
+/// machine.
+#[derive(Parser)]
+#[command(name = "ldp-pca", version, max_term_width = 110)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Describe the columns of records
+    #[command(subcommand)]
+    Schema(schema::SchemaCommand),
+    /// Fix the public parameters of a collection
+    #[command(subcommand)]
+    Task(task::TaskCommand),
+    /// Turn records into private reports
+    Randomize(randomize::Randomize),
+    /// Sum reports
+    Aggregate(aggregate::AggregateCommand),
+    /// Recover principal components from summed reports
+    Recover(recover::Recover),
+    /// Tell how many users it takes, before anybody is asked
+    Plan(plan::Plan),
+    /// Measure the error to expect, on synthetic records
+    Simulate(simulate::Simulate),
+    /// Put every method of the literature to the same records, side by side
+    Compare(compare::Compare),
+    /// Test a randomizer's guarantee on worst-case pairs of records
+    Audit(audit::Audit),
+    #[command(subcommand)]
+    Experiment(experiment::ExperimentCommand),
+    /// Solve the sparse (Fantope) problem for a matrix
+    Solve(solve::Solve),
+    /// Tell what a schema, task, reports or aggregate file holds
+    Inspect(inspect::Inspect),
+    /// Tell what reports of a task promise: one, several, and an anonymised batch
+    Account(account::Account),
+    /// Collect reports over HTTP
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Store(store::StoreCommand),
+    #[command(subcommand)]
+    DpsPca(dps_pca::DpsPcaCommand),
+    /// Run a whole collection on this machine
+    Demo(demo::Demo),
+}
+
+/// Parses the arguments, runs the command, and reports its error.
+pub fn run() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are asked for; everything else is wrong usage.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            // Nothing is left to tell anybody when the terminal itself is gone.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let result = match arguments.command {
+        Command::Schema(command) => command.run(),
+        Command::Task(command) => command.run(),
+        Command::Randomize(command) => command.run(),
+        Command::Aggregate(command) => command.run(),
+        Command::Recover(command) => command.run(),
+        Command::Plan(command) => command.run(),
+        Command::Simulate(command) => command.run(),
+        Command::Compare(command) => command.run(),
+        Command::Audit(command) => command.run(),
+        Command::Experiment(command) => command.run(),
+        Command::Solve(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Account(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Store(command) => command.run(),
+        Command::DpsPca(command) => command.run(),
+        Command::Demo(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error::CliError::Told(code)) => ExitCode::from(code),
+        Err(error) => {
+            output::note(format_args!("error: {error}"));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

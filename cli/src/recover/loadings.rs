@@ -1,0 +1,76 @@
+//! Components, and covariances, as files.
+
+use std::path::{Path, PathBuf};
+
+use nalgebra::DMatrix;
+
+use crate::error::{CliError, Result};
+use crate::files;
+
+/// Where a matrix with one row per feature is written, in the format that the extension stands for.
+pub(super) struct LoadingsFile {
+    path: PathBuf,
+    format: LoadingsFormat,
+}
+
+#[derive(Clone, Copy)]
+enum LoadingsFormat {
+    Npy,
+    Csv,
+    Json,
+}
+
+impl LoadingsFile {
+    pub(super) fn new(path: &Path) -> Result<Self> {
+        let format = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => LoadingsFormat::Npy,
+            Some("csv") => LoadingsFormat::Csv,
+            Some("json") => LoadingsFormat::Json,
+            _ => {
+                return Err(CliError::Usage(format!(
+                    "{}: a matrix can be written as .csv, .npy or .json",
+                    path.display()
+                )));
+            }
+        };
+        Ok(Self { path: path.to_owned(), format })
+    }
+
+    /// Writes d × k components.
+    pub(super) fn write_components(&self, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
+        let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+        self.write(vectors, names, "components", &columns)
+    }
+
+    /// Writes a d × d covariance.
+    pub(super) fn write_covariance(&self, covariance: &DMatrix<f64>, names: &[String]) -> Result<()> {
+        self.write(covariance, names, "covariance", names)
+    }
+
+    /// `what` is the key of the columns in JSON.
+    fn write(&self, matrix: &DMatrix<f64>, names: &[String], what: &str, header: &[String]) -> Result<()> {
+        match self.format {
+            LoadingsFormat::Npy => files::write_matrix(&self.path, matrix),
+            LoadingsFormat::Csv => self.write_csv(matrix, names, header),
+            LoadingsFormat::Json => {
+                let columns: Vec<Vec<f64>> =
+                    matrix.column_iter().map(|column| column.iter().copied().collect()).collect();
+                let document = serde_json::json!({ "feature_names": names, what: columns });
+                files::write(&self.path, format!("{document}\n").as_bytes())
+            }
+        }
+    }
+
+    fn write_csv(&self, matrix: &DMatrix<f64>, names: &[String], header: &[String]) -> Result<()> {
+        let mut writer = csv::Writer::from_writer(vec![]);
+        let mut rows = vec![std::iter::once("feature".to_owned()).chain(header.iter().cloned()).collect::<Vec<_>>()];
+        for (row, name) in matrix.row_iter().zip(names) {
+            rows.push(std::iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
+        }
+        for row in rows {
+            writer.write_record(row).map_err(|error| CliError::file(&self.path, error))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| CliError::file(&self.path, error))?;
+        files::write(&self.path, &bytes)
+    }
+}

@@ -1,0 +1,94 @@
+//! The settings file of `serve`.
+
+use std::path::Path;
+
+use ldp_pca::server::ServerConfig;
+
+use crate::error::{CliError, Result};
+use crate::files;
+
+/// Reads the file. What is wrong is told with its place, and never with the line itself, which may hold a token.
+pub(super) fn read(path: &Path) -> Result<ServerConfig> {
+    let text = files::text(path)?;
+    parse(&text).map_err(|problem| CliError::Usage(format!("{}, {problem}", path.display())))
+}
+
+/// The settings of this text, or what is wrong with it and where.
+pub(crate) fn parse(text: &str) -> core::result::Result<ServerConfig, String> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start).min(text.len());
+        let before = text.get(..start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&character| character != '\n').count() + 1;
+        format!("line {line}, column {column}: {}", error.message().trim_end().replace('\n', "; "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ldp_pca::server::LogFormat;
+
+    use super::*;
+
+    /// Every name that there is, with another value than its default.
+    const FULL: &str = include_str!("../../../docs/aggregator.toml");
+
+    #[test]
+    fn the_documented_file_sets_every_setting() {
+        let config = parse(FULL).unwrap();
+        assert_eq!(config.listen.to_string(), "0.0.0.0:8443");
+        assert_eq!(config.request_timeout, Duration::from_millis(20_500));
+        assert_eq!(config.log.format, LogFormat::Json);
+        assert_eq!((config.tokens.admin.len(), config.tokens.collector.len()), (2, 0));
+        assert_ne!(config.seeds_rate_limit, ServerConfig::new("").seeds_rate_limit);
+        // Each field differs, told by the one text that shows all of them.
+        let (default, found) = (format!("{:#?}", ServerConfig::new("")), format!("{config:#?}"));
+        let fields = |text: &str| -> Vec<String> {
+            let starts = text
+                .lines()
+                .filter(|line| line.starts_with("    ") && !line.starts_with("     ") && line.contains(": "));
+            starts.map(str::to_owned).collect()
+        };
+        for (default, found) in fields(&default).iter().zip(fields(&found)) {
+            // Nested ones begin alike.
+            assert!(*default != found || found.ends_with(['{', '(']), "{found} is not set in docs/aggregator.toml");
+        }
+    }
+
+    #[test]
+    fn a_limit_can_be_taken_away() {
+        assert_eq!(parse("seeds_rate_limit = false").unwrap().seeds_rate_limit, None);
+    }
+
+    #[test]
+    fn an_empty_file_has_the_defaults() {
+        assert_eq!(format!("{:?}", parse("").unwrap()), format!("{:?}", ServerConfig::new("")));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place_and_no_secret() {
+        let secret = "0123456789abcdef0123456789abcdef";
+        let cases = [
+            ("data = \"d\"\nlissten = \"127.0.0.1:80\"", "line 2, column 1", "lissten"),
+            ("[tokens]\nadmn = \"0123456789abcdef0123456789abcdef\"", "line 2, column 1", "admn"),
+            ("seeds_rate_limit = true", "line 1, column 20", "false for none"),
+            ("[log]\nformat = \"xml\"", "line 2, column 10", "xml"),
+            ("request_timeout = -1", "line 1, column 19", "-1"),
+            ("max_body_bytes = \"8 MiB\"", "line 1, column 18", "8 MiB"),
+            ("listen = \"localhost\"", "line 1, column 10", "socket address"),
+            ("trusted_proxies = [\"10.0.0.0/40\"]", "line 1, column 19", "10.0.0.0/40"),
+            ("[tokens]\nadmin = 5", "line 2, column 9", "a text in quotes"),
+            ("[tokens]\nadmin = [\"0123456789abcdef0123456789abcdef\", 3]", "line 2, column 9", "a text in quotes"),
+            ("[tokens]\nadmin = 0123456789abcdef0123456789abcdef", "line 2", ""),
+            ("data = ", "line 1", ""),
+            ("data = \"a\"\ndata = \"b\"", "line 2, column 1", "duplicate"),
+        ];
+        for (text, place, value) in cases {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(place) && error.contains(value), "{text}: {error}");
+            assert!(!error.contains(secret), "{error}");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! `serve`.
+
+pub(crate) mod config;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::server::{
+    LogConfig, LogFormat, Secret, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit,
+};
+use ldp_pca::task::Task;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::error::{CliError, Result};
+use super::files;
+use super::output::{grouped, note};
+
+/// Collect reports over HTTP
+///
+/// Everything acknowledged is on disk. Tasks come over HTTP (`ldp-pca task put`) or with --task; those that the folder already holds are
+/// served too. Ctrl-C stops it after the requests at hand.
+#[derive(Args)]
+pub(super) struct Serve {
+    /// The folder that holds tasks and reports; made if it is not there
+    #[arg(long, required_unless_present = "config")]
+    data: Option<PathBuf>,
+    /// A file of settings in TOML (docs/http-api.md); options given here win
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A PostgreSQL database for tasks and reports in place of the folder, as postgres:///reports?host=/run/postgresql&user=aggregator; a
+    /// password belongs in the --config file, for every user of a machine sees the options of its processes
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// A task to collect for; may be repeated
+    #[arg(short, long)]
+    task: Vec<PathBuf>,
+    /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080]
+    #[arg(long)]
+    listen: Option<SocketAddr>,
+    /// A folder with the page to serve at /
+    #[arg(long)]
+    www: Option<PathBuf>,
+    /// Recover nothing from fewer reports than this
+    #[arg(long)]
+    minimum_batch: Option<u64>,
+    /// Show components to everybody, without the collector's token
+    #[arg(long)]
+    open_recovery: bool,
+    /// Take reports that made their own ids, too, where a task does not say otherwise: a modified client can then choose among more directions
+    #[arg(long)]
+    no_issued_ids: bool,
+    /// Read the settings, the tasks, the certificate and the tokens, say what is wrong with them, and serve nothing
+    #[arg(long)]
+    check: bool,
+    /// The form of the log on standard error
+    #[arg(long, value_name = "pretty|json", value_parser = log_format)]
+    log_format: Option<LogFormat>,
+    /// error, warn, info, debug (a line for every request) or trace, or a filter [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> Result<()> {
+        let tasks = self.task.iter().map(|path| files::task(path)).collect::<Result<Vec<_>>>()?;
+        let config = self.config()?;
+        if self.check {
+            Server::check(&config).map_err(failed)?;
+            let tasks = match tasks.len() {
+                0 => String::new(),
+                1 => ", and so is the task".to_owned(),
+                count => format!(", and so are the {count} tasks"),
+            };
+            println!("the settings are good{tasks}");
+            return Ok(());
+        }
+        start_log(&config.log)?;
+        let log = config.log.format;
+        let served = self.serve(config, tasks);
+        if let (Err(error), LogFormat::Json) = (&served, log) {
+            // The last line is JSON too.
+            tracing::error!(%error, "the server ends");
+            return Err(CliError::Told(error.exit_code()));
+        }
+        served
+    }
+
+    fn serve(&self, config: ServerConfig, tasks: Vec<Task>) -> Result<()> {
+        // Every connection is an open file.
+        raise_file_limit();
+        // What is made is this user's alone, whatever others make.
+        keep_files_private();
+        runtime()?.block_on(async {
+            let _hangups = on_hangup(config.tls.is_some());
+            let (data, log) = (config.data.clone(), config.log.format);
+            let say = |warning: bool, text: String| match (log, warning) {
+                (LogFormat::Pretty, _) => note(text),
+                (LogFormat::Json, false) => tracing::info!("{text}"),
+                (LogFormat::Json, true) => tracing::warn!("{text}"),
+            };
+            let server = Server::bind(config, tasks).await.map_err(failed)?;
+            // Programs read this line to learn the port.
+            println!("listening on http://{}", server.local_addr());
+            for path in server.made_tokens() {
+                say(false, format!("made {}: whoever has what is in it may do what it is named after", path.display()));
+            }
+            for task in server.tasks() {
+                let (records, ceiling) = (grouped(task.records), grouped(task.ceiling));
+                say(false, format!("task {}: {records} reports so far, {ceiling} at most", task.digest));
+                if task.cut_bytes > 0 {
+                    say(true, format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
+                }
+                if task.damaged_reports > 0 {
+                    say(
+                        true,
+                        format!(
+                            "  warning: {} damaged reports are not counted: the disk lost what it had",
+                            task.damaged_reports
+                        ),
+                    );
+                }
+            }
+            if server.tasks().is_empty() {
+                say(
+                    false,
+                    format!(
+                        "no task yet: ldp-pca task put task.json --url http://{} --token-file {}",
+                        server.local_addr(),
+                        data.join("admin.token").display()
+                    ),
+                );
+            }
+            server.serve(stopped()).await.map_err(|error| CliError::Failed(error.to_string()))
+        })
+    }
+
+    /// The settings of the file, if any, under those of the command line.
+    fn config(&self) -> Result<ServerConfig> {
+        let mut config = match &self.config {
+            Some(path) => config::read(path)?,
+            None => ServerConfig::new(""),
+        };
+        let Self {
+            data,
+            config: _,
+            store,
+            task: _,
+            listen,
+            www,
+            minimum_batch,
+            open_recovery,
+            no_issued_ids,
+            check: _,
+            log_format,
+            log_level,
+        } = self;
+        set(&mut config.data, data);
+        set(&mut config.listen, listen);
+        set(&mut config.minimum_batch, minimum_batch);
+        set(&mut config.log.format, log_format);
+        set(&mut config.log.level, log_level);
+        if www.is_some() {
+            config.www.clone_from(www);
+        }
+        if let Some(store) = store {
+            config.store = Some(Secret::new(store));
+        }
+        config.open_recovery |= open_recovery;
+        config.issued_ids &= !no_issued_ids;
+        if config.data.as_os_str().is_empty() {
+            return Err(CliError::Usage(
+                "there is no folder for tasks and reports: give --data, or data in the --config file".into(),
+            ));
+        }
+        Ok(config)
+    }
+}
+
+fn failed(error: ServerError) -> CliError {
+    match error {
+        ServerError::Config(problem) => CliError::Usage(problem),
+        error => CliError::Failed(error.to_string()),
+    }
+}
+
+fn set<T: Clone>(field: &mut T, given: &Option<T>) {
+    if let Some(given) = given {
+        field.clone_from(given);
+    }
+}
+
+fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
+    match text {
+        "pretty" => Ok(LogFormat::Pretty),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(format!("'{text}' is neither pretty nor json")),
+    }
+}
+
+/// Writes what the server tells to standard error from now on.
+fn start_log(log: &LogConfig) -> Result<()> {
+    // A word that is no level would be taken for the name of a module.
+    let is_word = log.level.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let filter = if is_word {
+        log.level
+            .parse::<LevelFilter>()
+            .map(|level| EnvFilter::default().add_directive(level.into()))
+            .map_err(|error| error.to_string())
+    } else {
+        EnvFilter::try_new(&log.level).map_err(|error| error.to_string())
+    };
+    let filter = filter.map_err(|error| {
+        CliError::Usage(format!("the log level '{}': {error}; use error, warn, info, debug or trace", log.level))
+    })?;
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    match log.format {
+        LogFormat::Json => subscriber.json().flatten_event(true).init(),
+        LogFormat::Pretty => subscriber.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+    }
+    Ok(())
+}
+
+/// The runtime of the server.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::Failed(format!("cannot start the server's threads: {error}")))
+}
+
+/// SIGHUP, which service managers send to have files read again, never ends the server, from its first moment on. The certificate is
+/// read again by whoever has it.
+fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
+    #[cfg(unix)]
+    let hangups = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
+    tokio::spawn(async move {
+        #[cfg(unix)]
+        if let Ok(mut hangups) = hangups {
+            while hangups.recv().await.is_some() {
+                if !has_certificate {
+                    tracing::info!(
+                        "SIGHUP: there is no certificate to read again; settings are read at the start alone"
+                    );
+                }
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = has_certificate;
+    })
+}
+
+/// Waits for Ctrl-C or a termination signal.
+pub(super) async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without signals there is only the end of the process.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

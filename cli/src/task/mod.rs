@@ -1,0 +1,184 @@
+//! `task new`; `task put` is in `put`, and `task types` in `types`.
+
+mod put;
+mod types;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use ldp_pca::centring::Centring;
+use ldp_pca::mechanism::{LocalRandomizer, MechanismSpec, Pull};
+use ldp_pca::privacy::Guarantee;
+use ldp_pca::record::Bounding;
+use ldp_pca::report::report_bytes;
+use ldp_pca::schema::Schema;
+use ldp_pca::task::{Folds, Task, TaskError};
+use serde::Serialize;
+
+use crate::error::{CliError, Result};
+use crate::files;
+use crate::hostile::per_report;
+use crate::output::Format;
+use crate::parameters::{MechanismArguments, bounding, centring};
+
+#[derive(Subcommand)]
+pub(super) enum TaskCommand {
+    /// Write a task: schema, bounding, mechanism and its privacy parameters
+    New(New),
+    /// Give a running aggregator a task to collect for
+    Put(put::Put),
+    /// Print a TypeScript module with a task and the type of its records
+    Types(types::Types),
+}
+
+#[derive(Args)]
+pub(super) struct New {
+    /// The schema file (see `schema infer`)
+    #[arg(long)]
+    schema: PathBuf,
+    #[command(flatten)]
+    mechanism: MechanismArguments,
+    /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
+    #[arg(long, value_parser = bounding, default_value = "unit-norm")]
+    bounding: Bounding,
+    /// Estimate the mean too, with this weight, and the covariance about it [default weight: 0.25]
+    #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
+    #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
+    centre: Option<Centring>,
+    /// Into how many independent sums reports are split, for cross-validation
+    #[arg(long, default_value_t = 1)]
+    folds: u32,
+    /// Where to write the task
+    #[arg(short, long)]
+    output: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// What a task promises and costs.
+#[derive(Serialize)]
+pub(super) struct TaskSummary {
+    pub(super) digest: String,
+    pub(super) features: usize,
+    pub(super) bounding: Bounding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) centring: Option<CentringSummary>,
+    pub(super) mechanism: MechanismSpec,
+    pub(super) folds: usize,
+    pub(super) guarantee: Guarantee,
+    pub(super) report_bytes: usize,
+    /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
+    /// record.
+    pub(super) entry_deviation: f64,
+    /// What one hostile report moves an eigenvalue of the second moments by at most, times the number of reports, in the same
+    /// units.
+    pub(super) pull: Pull,
+}
+
+/// What estimating the mean costs in noise.
+#[derive(Serialize)]
+pub(super) struct CentringSummary {
+    weight: f64,
+    /// The deviation of an entry of the second moments, as a multiple of what it is without centring.
+    noise_factor: f64,
+    /// Standard deviation of one entry of the mean of one report, in the units of the bounded record.
+    mean_deviation: f64,
+}
+
+impl CentringSummary {
+    fn of(task: &Task, centring: Centring) -> Self {
+        Self {
+            weight: centring.weight(),
+            noise_factor: centring.covariance_factor(),
+            mean_deviation: centring.mean_factor() * task.mechanism().deviation_beside(centring.weight()),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "centring   weight {}: {:.2} times the noise per entry, as if {:.0} % of the reports were missing; \
+             {:.4} per entry of the mean of one report\n",
+            self.weight,
+            self.noise_factor,
+            100.0 * (1.0 - self.noise_factor.powi(-2)),
+            self.mean_deviation
+        )
+    }
+}
+
+impl TaskSummary {
+    pub(super) fn of(task: &Task) -> Self {
+        Self {
+            digest: task.digest().to_string(),
+            features: task.dimension(),
+            bounding: task.bounding(),
+            centring: task.centring().map(|centring| CentringSummary::of(task, centring)),
+            mechanism: task.mechanism_spec(),
+            folds: task.folds().count(),
+            guarantee: task.guarantee(),
+            report_bytes: report_bytes(task),
+            entry_deviation: task.mechanism().entry_deviation()
+                * task.centring().map_or(1.0, Centring::covariance_factor),
+            pull: task.mechanism().pull().scaled(task.centring().map_or(1.0, Centring::covariance_factor)),
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mechanism = match self.mechanism {
+            MechanismSpec::DoubleCap { candidates, cap, .. } => format!("double-cap, {cap} of {candidates} candidates"),
+            MechanismSpec::Gaussian { calibration, delta, .. } => {
+                format!("gaussian, {calibration:?} calibration, delta {delta}").to_lowercase()
+            }
+        };
+        let bounding = match self.bounding {
+            Bounding::UnitNorm => "unit norm".to_owned(),
+            Bounding::Clip { radius } => format!("clipped to radius {}", radius.value()),
+        };
+        let matrix = match self.centring {
+            // What a report does to the covariance depends on the mean, too.
+            Some(_) => "the second moments of bounded records (`recover` has the covariance's)",
+            None => "the second moments of bounded records",
+        };
+        let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
+        format!(
+            "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
+            self.digest,
+            self.features,
+            self.guarantee,
+            self.report_bytes,
+            self.entry_deviation,
+            per_report(self.pull, matrix)
+        )
+    }
+}
+
+impl TaskCommand {
+    pub(super) fn run(self) -> Result<()> {
+        match self {
+            Self::New(new) => new.run(),
+            Self::Put(put) => put.run(),
+            Self::Types(types) => types.run(),
+        }
+    }
+}
+
+impl New {
+    fn run(self) -> Result<()> {
+        let schema =
+            Schema::from_json(&files::text(&self.schema)?).map_err(|error| CliError::file(&self.schema, error))?;
+        let folds = Folds::new(self.folds).map_err(|error| CliError::Usage(error.to_string()))?;
+        let spec = self.mechanism.spec()?;
+        let task = Task::new(schema, self.bounding, spec, folds)
+            .and_then(|task| match self.centre {
+                Some(centring) => task.with_centring(centring),
+                None => Ok(task),
+            })
+            .map_err(|error| match error {
+                TaskError::Mechanism(problem) => CliError::wrong_mechanism(problem),
+                other => other.into(),
+            })?;
+        files::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
+        let output = self.output;
+        self.format.print(&TaskSummary::of(&task), |summary| format!("{}wrote {}\n", summary.text(), output.display()))
+    }
+}

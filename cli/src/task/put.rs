@@ -1,0 +1,113 @@
+//! `task put`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::server::TaskSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{CliError, Result};
+use crate::files;
+use crate::output::Format;
+
+/// Give a running aggregator a task to collect for
+///
+/// A task that it has already keeps its reports, and its settings but for those given here.
+#[derive(Args)]
+pub(crate) struct Put {
+    /// The task file (see `task new`)
+    task: PathBuf,
+    /// The aggregator
+    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// A file with an admin's token, such as admin.token in the aggregator's folder
+    #[arg(long)]
+    token_file: PathBuf,
+    /// A file with settings for the task, in JSON (docs/http-api.md): {"minimum_batch": 1000}; null takes one away
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// What became of it.
+#[derive(Serialize)]
+struct PutSummary {
+    task: String,
+    /// Whether the aggregator did not have it before.
+    created: bool,
+    url: String,
+}
+
+/// What would change.
+#[derive(Serialize, Deserialize)]
+struct Change {
+    created: bool,
+    before: Option<Map<String, Value>>,
+    after: Map<String, Value>,
+}
+
+impl Change {
+    fn text(&self) -> String {
+        let none = Map::new();
+        let before = self.before.as_ref().unwrap_or(&none);
+        let names: BTreeSet<&String> = before.keys().chain(self.after.keys()).collect();
+        let told = |settings: &Map<String, Value>, name: &str| {
+            settings.get(name).map_or("not set".to_owned(), Value::to_string)
+        };
+        let mut text = String::from(if self.created { "the aggregator does not have the task yet\n" } else { "" });
+        for name in names {
+            let (from, to) = (told(before, name), told(&self.after, name));
+            text +=
+                &if from == to { format!("{name}: {from}, as now\n") } else { format!("{name}: {from}, then {to}\n") };
+        }
+        text + "nothing was changed\n"
+    }
+}
+
+impl Put {
+    pub(super) fn run(self) -> Result<()> {
+        let task = files::task(&self.task)?;
+        let settings = match &self.settings {
+            Some(path) => {
+                let text = files::text(path)?;
+                // Checked here, where the file has a name; sent as it is, for a null says something.
+                serde_json::from_str::<TaskSettings>(&text).map_err(|error| CliError::file(path, error))?;
+                text
+            }
+            None => "{}".to_owned(),
+        };
+        let token = files::text(&self.token_file)?;
+        let token =
+            token.lines().map(str::trim).find(|line| !line.is_empty()).ok_or_else(|| {
+                CliError::file(&self.token_file, "the file has no token: write one into its first line")
+            })?;
+        let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
+        let url = format!("{}/tasks/{}", self.url.trim_end_matches('/'), task.digest());
+        let asked = if self.dry_run { format!("{url}?dry_run=true") } else { url.clone() };
+        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let request = agent.put(&asked).header("content-type", "application/json");
+        let mut response = request.header("authorization", format!("Bearer {token}")).send(body).map_err(failed)?;
+        let status = response.status();
+        if !status.is_success() {
+            let problem: Value = response.body_mut().read_json().unwrap_or_default();
+            let detail = problem["detail"].as_str().unwrap_or("it is no aggregator");
+            return Err(CliError::Failed(format!("{url} answers {}: {detail}", status.as_u16())));
+        }
+        if self.dry_run {
+            let change: Change = response.body_mut().read_json().map_err(failed)?;
+            return self.format.print(&change, Change::text);
+        }
+        let summary = PutSummary { task: task.digest().to_string(), created: status.as_u16() == 201, url };
+        self.format.print(&summary, |summary| {
+            let said = if summary.created { "collects for it" } else { "had it, and has the settings given here" };
+            format!("task {}\nthe aggregator {said}: {}\n", summary.task, summary.url)
+        })
+    }
+}

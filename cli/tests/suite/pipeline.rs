@@ -1,0 +1,183 @@
+//! KDD Cup 99 through the real commands, at full size: 494,021 records, 116 features.
+//!
+//! The data lives outside the package, in `../shared/data` or under the directory named by the environment variable `LDP_PCA_SHARED`; without it
+//! these tests say so and pass.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use chacha20::ChaCha12Rng;
+use flate2::read::GzDecoder;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
+use ldp_pca::evaluation::SecondMoment;
+use ldp_pca::recovery::{Rank, principal_components};
+use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::task::Task;
+use rand::SeedableRng;
+use serde_json::Value;
+
+use crate::shared::shared;
+use crate::support::Folder;
+
+const ROWS: u64 = 494_021;
+
+/// A folder with the schema of the whole data set in `schema.json`, and the data set.
+fn kdd() -> Option<(Folder, PathBuf)> {
+    static SCHEMA: OnceLock<String> = OnceLock::new();
+    let data = std::fs::canonicalize(shared("data/kddcup99_10_percent.csv.gz")?).unwrap();
+    let folder = Folder::new();
+    let schema = SCHEMA.get_or_init(|| {
+        let line = format!("schema infer {} --ignore c42 -o schema.json --json", data.display());
+        let inferred = folder.run(&line).json();
+        assert_eq!(inferred["rows"], ROWS);
+        assert_eq!(inferred["features"], 116);
+        assert_eq!(inferred["always_zero"], serde_json::json!(["c20", "c21"]));
+        folder.read_text("schema.json")
+    });
+    folder.write("schema.json", schema);
+    Some((folder, data))
+}
+
+fn figures(values: &Value) -> Vec<f64> {
+    values.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+}
+
+fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
+    }
+}
+
+/// The first `count` lines of a gzip file.
+fn head(data: &Path, count: usize, output: &Path) {
+    let mut file = std::fs::File::create(output).unwrap();
+    for line in lines(data).take(count) {
+        writeln!(file, "{line}").unwrap();
+    }
+}
+
+fn lines(data: &Path) -> impl Iterator<Item = String> {
+    BufReader::new(GzDecoder::new(std::fs::File::open(data).unwrap())).lines().map(Result::unwrap)
+}
+
+#[test]
+fn half_a_million_real_records_give_their_components() {
+    let Some((folder, data)) = kdd() else { return };
+    let data = data.display();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    let randomized = folder.run(&format!("randomize {data} -t task.json -o kdd.ldpr --insecure-seed 1 --json")).json();
+    assert_eq!(randomized["records"], ROWS);
+    assert_eq!(std::fs::metadata(folder.path("kdd.ldpr")).unwrap().len(), ROWS * 35);
+    let summed = folder.run("aggregate kdd.ldpr -t task.json -o kdd.ldpa --json").json();
+    assert_eq!((&summed["records"], &summed["duplicates"]), (&ROWS.into(), &0.into()));
+    let recovered = folder.run(&format!("recover kdd.ldpa -t task.json --rank 3 --reference {data} --json")).json();
+    let error = recovered["sin_theta_squared"].as_f64().unwrap();
+    println!(
+        "randomize {} s, aggregate {} s, sin^2 {error}",
+        randomized["seconds"].as_f64().unwrap(),
+        summed["seconds"].as_f64().unwrap()
+    );
+    assert!(error <= 0.04, "{error}");
+    // 0.029 is predicted and was measured; far less would mean that the noise is missing.
+    assert!(error >= 0.015, "{error}");
+}
+
+/// The figures that a loader of this data set can be checked by.
+#[test]
+fn the_spectrum_without_privacy_is_the_known_one() {
+    let Some((folder, data)) = kdd() else { return };
+    head(&data, 200, &folder.path("some.csv"));
+    let spectrum = |bounding: &str| {
+        folder.run(&format!("task new --schema schema.json --epsilon 2 --bounding {bounding} -o t.json")).ok();
+        folder.run("randomize some.csv -t t.json -o r.ldpr").ok();
+        folder.run("aggregate r.ldpr -t t.json -o a.ldpa").ok();
+        let line = format!("recover a.ldpa -t t.json --rank 5 --reference {} --json", data.display());
+        folder.run(&line).json()["reference"].take()
+    };
+    let unit = spectrum("unit-norm");
+    assert_eq!((&unit["records"], &unit["skipped"]), (&ROWS.into(), &0.into()));
+    assert_close(&figures(&unit["eigenvalues"]), &[0.64590, 0.17626, 0.08798, 0.03859, 0.01582], 6e-6);
+    // Clipping at more than the largest norm, 3.6056, changes no record; the known figures are in units of that norm.
+    let clipped = spectrum("clip:4");
+    let relative: Vec<f64> =
+        figures(&clipped["eigenvalues"])[..4].iter().map(|value| value / 3.6056f64.powi(2)).collect();
+    assert_close(&relative, &[0.47764, 0.11150, 0.05141, 0.02495], 2e-5);
+}
+
+/// To first order `sin^2 = sum over j > 1 of tau^2 / (l_1 - l_j)^2`. One run of 115 such terms has a relative standard deviation of sqrt(2 / 115) = 13 %, and
+/// terms of second order add about sin^2 itself, 5 %: the band is four deviations wide on either side.
+#[test]
+fn gaussian_noise_moves_the_first_component_as_far_as_predicted() {
+    let Some((folder, data)) = kdd() else { return };
+    head(&data, 20_000, &folder.path("part.csv"));
+    folder.run("task new --schema schema.json --mechanism gaussian --epsilon 4 --delta 1e-6 -o task.json").ok();
+    folder.run("randomize part.csv -t task.json -o part.ldpr --insecure-seed 1").ok();
+    folder.run("aggregate part.ldpr -t task.json -o part.ldpa").ok();
+    let spectrum = folder.run("recover part.ldpa -t task.json --rank 116 --reference part.csv --json").json();
+    let eigenvalues = figures(&spectrum["reference"]["eigenvalues"]);
+    let tau = spectrum["noise_deviation"].as_f64().unwrap();
+    let predicted: f64 = eigenvalues[1..].iter().map(|value| (tau / (eigenvalues[0] - value)).powi(2)).sum();
+    let recovered = folder.run("recover part.ldpa -t task.json --rank 1 --reference part.csv --json").json();
+    let error = recovered["sin_theta_squared"].as_f64().unwrap();
+    println!("measured {error}, predicted {predicted}");
+    assert!((0.5..1.6).contains(&(error / predicted)), "measured {error}, predicted {predicted}");
+}
+
+/// A minute, and three billion Gaussian deviates: run it with `cargo test --release -- --ignored at_full_size`.
+/// The reports would take 3.4 GB, so they are summed as they are made. 0.19 is predicted and was measured.
+#[test]
+#[ignore = "takes minutes"]
+fn gaussian_noise_at_full_size_gives_the_documented_error() {
+    let Some((folder, data)) = kdd() else { return };
+    folder.run("task new --schema schema.json --mechanism gaussian --epsilon 2 --delta 1e-6 -o task.json").ok();
+    let task = Task::from_json(&folder.read_text("task.json")).unwrap();
+    let lines: Vec<String> = lines(&data).collect();
+    let halves: Vec<(Aggregate, SecondMoment)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = lines
+            .chunks(lines.len().div_ceil(2))
+            .zip(0..)
+            .map(|(part, stream)| {
+                let task = &task;
+                scope.spawn(move || randomized_sum(task, part, stream))
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    let mut aggregate = Aggregate::empty(&task);
+    let mut moment = nalgebra::DMatrix::zeros(116, 116);
+    for (sum, part) in halves {
+        moment += part.records() as f64 / ROWS as f64 * part.matrix();
+        aggregate.merge(&sum).unwrap();
+    }
+    assert_eq!(aggregate.records(), ROWS);
+    let leading =
+        |matrix| Subspace::new(&principal_components(matrix, Rank::new(3).unwrap()).unwrap().vectors).unwrap();
+    let estimate = Covariance::estimate(&aggregate, &task).unwrap();
+    let error = sin_theta_squared(&leading(estimate.matrix()), &leading(&moment)).unwrap();
+    println!("sin^2 {error}");
+    // A sum of about 339 terms: a relative standard deviation of 8 %.
+    assert!((0.13..0.26).contains(&error), "{error}");
+}
+
+fn randomized_sum(task: &Task, lines: &[String], stream: u64) -> (Aggregate, SecondMoment) {
+    let mut rng = ChaCha12Rng::seed_from_u64(1);
+    rng.set_stream(stream);
+    let mut aggregate = Aggregate::empty(task);
+    let mut moment = SecondMoment::new(task.dimension(), 1.0);
+    for chunk in lines.chunks(1000) {
+        let reports: Vec<_> = chunk
+            .iter()
+            .map(|line| {
+                let fields: Vec<&str> = line.split(',').collect();
+                let record = task.bound(task.schema().encode_fields(&fields).unwrap()).unwrap();
+                moment.add(&record);
+                task.randomize_with_rng(&record, &mut rng).unwrap()
+            })
+            .collect();
+        aggregate.accumulate(task, &reports).unwrap();
+    }
+    (aggregate, moment)
+}

@@ -1,0 +1,54 @@
+//! The README's commands do what it says, and its example file is what it is said to be.
+
+use std::path::Path;
+use std::process::Command;
+
+#[path = "../../../studies/src/bin/survey.rs"]
+mod survey;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The `ldp-pca` commands in the README's shell blocks, without their comments.
+fn commands() -> Vec<String> {
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    readme
+        .split("```sh\n")
+        .skip(1)
+        .flat_map(|block| block.split("```").next().unwrap().lines())
+        .filter(|line| line.starts_with("ldp-pca "))
+        .map(|line| line.split(" # ").next().unwrap().trim().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_command_of_the_readme_runs_as_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("examples")).unwrap();
+    std::fs::copy(Path::new(ROOT).join("examples/survey.csv"), folder.path().join("examples/survey.csv")).unwrap();
+    let (mut ran, mut last) = (0, String::new());
+    // `serve` runs until it is stopped, and `task put` is for a server that runs: they have tests of their own.
+    let served =
+        |command: &&String| ["ldp-pca serve", "ldp-pca task put"].iter().any(|start| command.starts_with(start));
+    for command in commands().iter().filter(|command| !served(command)) {
+        let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_ldp-pca")).args(arguments).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        ran += 1;
+        if command.contains("recover") {
+            last = String::from_utf8(output.stdout).unwrap();
+        }
+    }
+    assert!(ran >= 6, "the README has lost its commands: {ran} found");
+    // 5,000 reports at epsilon 2 find the sport, screen and home components.
+    assert!(last.contains("running") && last.contains("gaming") && last.contains("cooking"), "{last}");
+}
+
+#[test]
+fn the_example_file_is_the_survey_it_is_said_to_be() {
+    let file = std::fs::read_to_string(Path::new(ROOT).join("examples/survey.csv")).unwrap();
+    assert!(
+        file == survey::csv().unwrap(),
+        "write it again: cargo run -p ldp-pca-studies --bin survey > examples/survey.csv"
+    );
+}

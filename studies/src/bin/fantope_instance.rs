@@ -1,0 +1,114 @@
+//! Writes an instance of the sparse problem for benchmarks: the matrix S as NPY, the rest as JSON on standard output.
+//!
+//! ```text
+//! cargo run --release -p ldp-pca-studies --bin fantope_instance -- S.npy --dimension 2000
+//! ```
+//!
+//! By default the spikes have 10 times the variance of the rest, the noise is `gap / (hardness √d)` with hardness 3, and
+//! the penalty is half of `noise √(ln d)`. With `--gap` and `--reports` it is an estimate of that gap from so many
+//! double-cap reports at epsilon 4, with the default penalty.
+#![cfg(not(target_family = "wasm"))]
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use chacha20::ChaCha8Rng;
+use clap::Parser;
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer};
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};
+use ldp_pca::simulation::SpikedEstimate;
+use nalgebra::{DMatrix, RealField};
+use npyz::{AutoSerialize, WriterBuilder as _};
+use rand::SeedableRng;
+use serde_json::json;
+
+/// An instance of the sparse problem.
+#[derive(Parser)]
+struct Arguments {
+    /// Where to write S (NPY, in C order)
+    output: PathBuf,
+    /// Rows and columns of S
+    #[arg(long)]
+    dimension: usize,
+    /// Number of spikes
+    #[arg(long, default_value_t = 5)]
+    rank: usize,
+    /// Number of coordinates the spikes live on
+    #[arg(long, default_value_t = 20)]
+    sparsity: usize,
+    /// Noise: gap / (hardness √d); 3 is easy, 1 is hard
+    #[arg(long, default_value_t = 3.0, conflicts_with = "reports")]
+    hardness: f64,
+    /// Gap of the covariance, of trace 1; without it, that of spikes with 10 times the variance of the rest
+    #[arg(long)]
+    gap: Option<f64>,
+    /// Noise of so many double-cap reports at epsilon 4
+    #[arg(long)]
+    reports: Option<u32>,
+    /// Penalty in units of noise √(ln d) [default: 0.5, or what `recover` takes with --reports]
+    #[arg(long)]
+    factor: Option<f64>,
+    /// Seed of the ChaCha8 generator
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write single precision
+    #[arg(long)]
+    single: bool,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let dimension = arguments.dimension;
+    let rank = Rank::new(arguments.rank)?;
+    let gap = arguments.gap.unwrap_or_else(|| SpikedEstimate::gap_of_signal(10.0, dimension, rank));
+    let (noise, usual_factor) = match arguments.reports {
+        Some(reports) => (deviation_of_reports(dimension, reports)?, DEFAULT_PENALTY_FACTOR),
+        None => (gap / (arguments.hardness * (dimension as f64).sqrt()), 0.5),
+    };
+    let factor = arguments.factor.unwrap_or(usual_factor);
+
+    let mut rng = ChaCha8Rng::seed_from_u64(arguments.seed);
+    let model = SpikedEstimate::draw(dimension, rank, arguments.sparsity, gap, noise, &mut rng)?;
+    if arguments.single {
+        write(&arguments.output, &model.sample::<f32, _>(&mut rng))?;
+    } else {
+        write(&arguments.output, &model.sample::<f64, _>(&mut rng))?;
+    }
+    let description = json!({
+        "matrix": arguments.output,
+        "dimension": dimension,
+        "rank": arguments.rank,
+        "sparsity": arguments.sparsity,
+        "gap": gap,
+        "noise": noise,
+        "factor": factor,
+        "penalty": default_penalty(noise, dimension, factor)?.value(),
+        "seed": arguments.seed,
+    });
+    println!("{description:#}");
+    Ok(())
+}
+
+/// What an entry of the estimate from `reports` unit-norm records deviates by.
+fn deviation_of_reports(dimension: usize, reports: u32) -> Result<f64, Box<dyn Error>> {
+    let epsilon = Epsilon::new(4.0)?;
+    let candidates = DoubleCap::recommended_candidates(epsilon);
+    let cap = DoubleCap::best_cap(candidates, epsilon);
+    let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon, candidates, cap)?;
+    Ok(mechanism.entry_deviation() / f64::from(reports).sqrt())
+}
+
+/// Column by column, which is row by row too: the matrix is symmetric.
+fn write<T: RealField + AutoSerialize + Copy>(path: &Path, matrix: &DMatrix<T>) -> Result<(), Box<dyn Error>> {
+    let mut output = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd()?;
+    writer.extend(matrix.iter().copied())?;
+    writer.finish()?;
+    output.flush()?;
+    Ok(())
+}

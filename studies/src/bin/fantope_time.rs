@@ -1,0 +1,83 @@
+//! Times the sparse solver on a matrix (NPY) that is in memory already, as benches/peers times other solvers: one JSON
+//! document on standard output.
+//!
+//! ```text
+//! cargo run --release -p ldp-pca-studies --bin fantope_time -- S.npy --rank 5 --penalty 0.01
+//! ```
+#![cfg(not(target_family = "wasm"))]
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufReader;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Parser;
+use ldp_pca::linalg::SymmetricMatrix;
+use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus};
+use nalgebra::DMatrix;
+use npyz::NpyFile;
+use serde_json::json;
+
+#[derive(Parser)]
+struct Arguments {
+    /// S (NPY, d × d, f8)
+    matrix: PathBuf,
+    /// Number of components
+    #[arg(long)]
+    rank: usize,
+    /// Weight of the entrywise l1 norm
+    #[arg(long)]
+    penalty: f64,
+    /// Relative duality gap to stop at
+    #[arg(long, default_value_t = 1e-6)]
+    tolerance: f64,
+    /// Most iterations
+    #[arg(long)]
+    max_iterations: Option<usize>,
+    /// Solves, each from the start, of which the fastest counts
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let problem = FantopeProblem::of_estimate(
+        SymmetricMatrix::new(read(&arguments.matrix)?)?,
+        Rank::new(arguments.rank)?,
+        Penalty::new(arguments.penalty)?,
+    )?;
+    let defaults = SolverSettings::default();
+    let max_iterations = arguments.max_iterations.unwrap_or(defaults.max_iterations);
+    let solver = FantopeSolver::new(SolverSettings { tolerance: arguments.tolerance, max_iterations, ..defaults })?;
+    let mut seconds = f64::INFINITY;
+    let mut last = None;
+    for _ in 0..arguments.repeats.max(1) {
+        let start = Instant::now();
+        last = Some(solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?);
+        seconds = seconds.min(start.elapsed().as_secs_f64());
+    }
+    let Some(solution) = last else { return Ok(()) };
+    let status = match solution.status {
+        SolverStatus::Optimal => "optimal",
+        _ => "not optimal",
+    };
+    let answer = json!({
+        "seconds": seconds,
+        "status": status,
+        "iterations": solution.iterations,
+        "relative_gap": solution.relative_gap,
+        "dual_bound": solution.dual_bound,
+    });
+    println!("{answer}");
+    Ok(())
+}
+
+fn read(path: &PathBuf) -> Result<DMatrix<f64>, Box<dyn Error>> {
+    let file = NpyFile::new(BufReader::new(File::open(path)?))?;
+    let &[rows, columns] = file.shape() else { return Err("pass a matrix".into()) };
+    let entries: Vec<f64> = file.into_vec()?;
+    // Symmetric, so the order of the entries does not matter.
+    Ok(DMatrix::from_vec(usize::try_from(rows)?, usize::try_from(columns)?, entries))
+}
