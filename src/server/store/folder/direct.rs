@@ -32,6 +32,9 @@ impl Direct {
     pub(super) fn write_at(&mut self, file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::Result<bool> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         if self.refused || length < WORTH_IT {
+            // What the system writes may stand where the last write ended.
+            self.end = 0;
+            self.tail.clear();
             return Ok(false);
         }
         let head = (offset % BLOCK as u64) as usize;
@@ -100,5 +103,65 @@ mod tests {
         assert!(found == content[..offset]);
         let rest = file.metadata().unwrap().len() - offset as u64;
         assert!(rest < BLOCK as u64);
+    }
+
+    /// Writes so many of one byte, past the system or not.
+    fn write(direct: &mut Direct, file: &File, byte: u8, length: usize, offset: usize) {
+        let content = vec![byte; length];
+        if !direct.write_at(file, &[IoSlice::new(&content)], offset as u64).unwrap() {
+            file.write_all_at(&content, offset as u64).unwrap();
+        }
+    }
+
+    /// The bytes of a file up to `length`, each with how often it comes there in a row.
+    fn runs(file: &File, length: usize) -> Vec<(u8, usize)> {
+        let mut content = vec![0; length];
+        file.read_exact_at(&mut content, 0).unwrap();
+        content.chunk_by(|left, right| left == right).map(|run| (run[0], run.len())).collect()
+    }
+
+    #[test]
+    fn what_is_before_a_write_stays_wherever_the_last_one_ended() {
+        let (file, mut direct) = (tempfile().unwrap(), Direct::default());
+        write(&mut direct, &file, 1, WORTH_IT + 100, 0);
+        // In other blocks, which end as the last one did.
+        file.write_all_at(&[2; 3 * WORTH_IT], (WORTH_IT + 100) as u64).unwrap();
+        write(&mut direct, &file, 3, WORTH_IT, 2 * WORTH_IT + 100);
+        let expected = [(1, WORTH_IT + 100), (2, WORTH_IT), (3, WORTH_IT)];
+        assert_eq!(runs(&file, 3 * WORTH_IT + 100), expected);
+        // Two blocks more than the memory was for.
+        write(&mut direct, &file, 4, WORTH_IT + 2 * BLOCK, 3 * WORTH_IT + 100);
+        let expected = [&expected[..], &[(4, WORTH_IT + 2 * BLOCK)]].concat();
+        assert_eq!(runs(&file, 4 * WORTH_IT + 2 * BLOCK + 100), expected);
+    }
+
+    #[test]
+    fn what_the_system_wrote_in_the_last_block_stays() {
+        let (file, mut direct) = (tempfile().unwrap(), Direct::default());
+        write(&mut direct, &file, 1, WORTH_IT + 100, 0);
+        write(&mut direct, &file, 2, 60, WORTH_IT + 40);
+        write(&mut direct, &file, 3, WORTH_IT, WORTH_IT + 100);
+        assert_eq!(runs(&file, 2 * WORTH_IT + 100), [(1, WORTH_IT + 40), (2, 60), (3, WORTH_IT)]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_so_is_left_to_the_system_and_other_errors_are_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let large = vec![1; WORTH_IT];
+        let write = |direct: &mut Direct, file: &File, length: usize, offset: u64| {
+            direct.write_at(file, &[IoSlice::new(&large[..length])], offset)
+        };
+        let mut direct = Direct::default();
+        assert!(!write(&mut direct, file.as_file(), WORTH_IT - 1, 0).unwrap());
+        if !write(&mut direct, file.as_file(), WORTH_IT, 0).unwrap() {
+            eprintln!("skipped: this file system writes nothing past the system's memory");
+            return;
+        }
+        let read_only = File::open(file.path()).unwrap();
+        assert!(write(&mut direct, &read_only, WORTH_IT, 0).is_err());
+        assert!(write(&mut direct, file.as_file(), WORTH_IT, 0).unwrap());
+        // No file has such a place: the system says that the argument is wrong, as it does of other blocks.
+        assert!(!write(&mut direct, file.as_file(), WORTH_IT, 1 << 63).unwrap());
+        assert!(!write(&mut direct, file.as_file(), WORTH_IT, 0).unwrap());
     }
 }
