@@ -215,3 +215,137 @@ impl<'a> Reader<'a> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The type of a field, and its content behind that.
+    const CONTENTS: [(u8, &[u8]); 16] = [
+        (1, &[]),
+        (2, &[]),
+        (3, &[0x80]),
+        (4, &[0xff, 0x01]),
+        (5, &[0x0e]),
+        (6, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]),
+        (7, &[1, 2, 3, 4, 5, 6, 7, 8]),
+        (8, &[3, b'a', b'b', b'c']),
+        // Two texts; two booleans of either name; sixteen bytes; no texts; two lists; two structs.
+        (9, &[0x28, 1, b'a', 2, b'b', b'c']),
+        (9, &[0x21, 1, 2]),
+        (10, &[0x22, 0, 0]),
+        (9, &[0xf3, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
+        (9, &[0x08]),
+        (9, &[0x29, 0x13, 5, 0x15, 6]),
+        (9, &[0x2c, 0x15, 2, 0, 0]),
+        (12, &[0x18, 1, b'a', 0]),
+    ];
+
+    /// The numbers and types of the fields of a struct, none of which is read, and where it ends.
+    fn skipped(bytes: &[u8]) -> Option<(Vec<(i16, u8)>, usize)> {
+        let (mut reader, mut fields) = (Reader::new(bytes), Vec::new());
+        reader.fields(|_, number, kind| {
+            fields.push((number, kind));
+            Some(false)
+        })?;
+        Some((fields, reader.position()))
+    }
+
+    /// `inner` in so many structs, or in so many lists of one element.
+    fn nested(kind: Kind, depth: usize) -> Vec<u8> {
+        match kind {
+            Kind::List => [vec![0x19; depth], vec![0x03, 0]].concat(),
+            _ => [vec![0x1c; depth], vec![0; depth + 1]].concat(),
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_skipped_to_its_end() {
+        for (kind, content) in CONTENTS {
+            // Behind it are a field that is read, and bytes of somebody else's.
+            let bytes = [&[0x10 | kind], content, &[0x35, 0x0d, 0, 0x15, 0]].concat();
+            let mut read = Vec::new();
+            let mut reader = Reader::new(&bytes);
+            let fields = reader.fields(|reader, number, kind| {
+                let known = number == 4;
+                read.push((number, kind, if known { reader.integer()? } else { 0 }));
+                Some(known)
+            });
+            assert_eq!(fields, Some(()), "type {kind}: {content:?}");
+            assert_eq!(read, [(1, kind, 0), (4, 5, -7)], "type {kind}: {content:?}");
+            assert_eq!(reader.position(), bytes.len() - 2);
+            for length in 0..bytes.len() - 2 {
+                assert_eq!(skipped(&bytes[..length]), None, "type {kind}: {length} bytes of {content:?}");
+            }
+        }
+        for kind in [0, 11, 13, 14, 15] {
+            assert_eq!(skipped(&[&[0x10 | kind][..], &[0; 20]].concat()), None, "there is no type {kind}");
+        }
+    }
+
+    #[test]
+    fn structs_and_lists_are_read_as_deep_as_they_may_be_however_many_there_are() {
+        let most = usize::from(DEEPEST) - 1;
+        for kind in [Kind::Struct, Kind::List] {
+            let inner = nested(kind, most);
+            assert_eq!(skipped(&inner), Some((vec![(1, kind as u8)], inner.len())));
+            assert_eq!(skipped(&nested(kind, most + 1)), None);
+            // One after the other.
+            let many = [inner[..inner.len() - 1].repeat(40), vec![0]].concat();
+            assert_eq!(skipped(&many).unwrap().0.len(), 40);
+        }
+        assert_eq!(skipped(&[0x1c; 100_000]), None);
+    }
+
+    #[test]
+    fn the_number_of_a_field_is_a_distance_or_written_out() {
+        assert_eq!(
+            skipped(&[0xf1, 0xf1, 0x02, 0xd0, 0x0f, 0x11, 0]),
+            Some((vec![(15, 1), (30, 1), (1000, 2), (1001, 1)], 7))
+        );
+        assert_eq!(skipped(&[0x01, 0x03, 0x11, 0]), Some((vec![(-2, 1), (-1, 1)], 4)));
+        // The largest number, and one beyond it.
+        assert_eq!(skipped(&[0x01, 0xfe, 0xff, 0x03, 0]), Some((vec![(i16::MAX, 1)], 5)));
+        assert_eq!(skipped(&[0x01, 0x80, 0x80, 0x04, 0]), None);
+        assert_eq!(skipped(&[0x01, 0xfe, 0xff, 0x03, 0x11, 0]), None);
+    }
+
+    #[test]
+    fn integers_survive_their_bytes() {
+        for value in [0, -1, 1, -2, 63, -64, 64, -65, 8191, 8192, 1 << 40, i64::MAX, i64::MIN] {
+            let mut writer = Writer::default();
+            writer.integer(value);
+            let mut reader = Reader::new(&writer.bytes);
+            assert_eq!((reader.integer(), reader.position()), (Some(value), writer.bytes.len()));
+        }
+        let ten = |last: u8| [&[0xff; 9][..], &[last]].concat();
+        assert_eq!(Reader::new(&ten(1)).varint(), Some(u64::MAX));
+        assert_eq!(Reader::new(&ten(0)).varint(), Some(u64::MAX >> 1));
+        for last in [2, 3, 0x7f, 0x80, 0x81, 0xff] {
+            assert_eq!(Reader::new(&[&ten(last)[..], &[0]].concat()).varint(), None, "{last:#x}");
+        }
+    }
+
+    #[test]
+    fn lengths_beyond_the_end_are_refused() {
+        for (bytes, found) in [
+            (&[0x33, 0, 0, 0][..], Some((3, 3))),
+            (&[0x33, 0, 0], None),
+            (&[0x0c], Some((0, 12))),
+            (&[0x33], None),
+            (&[0xf8, 2, 0, 0], Some((2, 8))),
+            (&[0xf8, 3, 0, 0], None),
+            (&[0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0], None),
+        ] {
+            assert_eq!(Reader::new(bytes).list(), found, "{bytes:?}");
+        }
+        let most = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0];
+        for (bytes, found) in
+            [(&[2, b'a', b'b', b'c'][..], Some("ab")), (&[0], Some("")), (&[2, b'a'], None), (&most, None)]
+        {
+            assert_eq!(Reader::new(bytes).text(), found, "{bytes:?}");
+        }
+        assert_eq!(Reader::new(&[2, 0xff, 0xfe]).text(), None);
+        assert_eq!(Reader::new(&[2, 0xff, 0xfe]).binary(), Some(&[0xff, 0xfe][..]));
+    }
+}
