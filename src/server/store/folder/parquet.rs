@@ -283,6 +283,14 @@ mod tests {
     }
 
     #[test]
+    fn a_page_without_reports_is_none() {
+        for each in [0, 1, 35] {
+            let header = PageHeader { reports: 0, bytes: 0, checksum: 0 };
+            assert_eq!(PageHeader::read(&header.to_bytes(), each), None);
+        }
+    }
+
+    #[test]
     fn footers_survive_their_bytes() {
         let notes = vec![("task".to_owned(), "{\"ü\":1}".to_owned()), ("segment".to_owned(), "3".to_owned())];
         let footer =

@@ -159,7 +159,8 @@ impl Scan<'_> {
                     };
                     let good = self.salvage_anywhere(offset, next)?;
                     let room = (next - offset) / self.report_bytes as u64;
-                    (saved, lost, hurt) = (saved + good, lost + room.saturating_sub(good), hurt.or(Some(offset)));
+                    // What is saved is not stranded: a good page is next.
+                    (lost, hurt) = (lost + room.saturating_sub(good), hurt.or(Some(offset)));
                     offset = next;
                 }
             }
@@ -321,4 +322,341 @@ impl Scan<'_> {
 /// Whether a frame is as it was written, whatever it says.
 fn checksum_fits(frame: &[u8]) -> bool {
     frame.split_last_chunk::<4>().is_some_and(|(content, checksum)| crc32fast::hash(content).to_le_bytes() == *checksum)
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::super::maintenance::tests::compact;
+    use super::super::model;
+    use super::super::segment::{IdsChecksum, footer};
+    use super::*;
+
+    /// The bytes of a report of this task.
+    const EACH: usize = 35;
+
+    /// How much is searched at a time.
+    const SEARCHED: [usize; 5] = [1, 7, EACH, MAX_PAGE_HEADER, 1 << 20];
+
+    /// Reports whose last bytes are no zeros.
+    fn reports() -> Vec<Report> {
+        let mut all = model::reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 200);
+        all.retain(|report| !report.to_bytes()[EACH - 2..].contains(&0));
+        all.truncate(40);
+        assert_eq!(all.len(), 40);
+        all
+    }
+
+    fn page(frames: &[u8], checksum: u32) -> Vec<u8> {
+        let header = PageHeader { reports: (frames.len() / EACH) as u32, bytes: frames.len() as u32, checksum };
+        [&header.to_bytes(), frames].concat()
+    }
+
+    fn good_page(reports: &[Report]) -> Vec<u8> {
+        let frames: Vec<u8> = reports.iter().flat_map(Report::to_bytes).collect();
+        page(&frames, crc32fast::hash(&frames))
+    }
+
+    /// A segment with pages of so many reports each.
+    struct Made {
+        reports: Vec<Report>,
+        bytes: Vec<u8>,
+        /// Where each page begins, and the place of each report.
+        pages: Vec<usize>,
+        places: Vec<usize>,
+    }
+
+    impl Made {
+        fn new(counts: &[usize]) -> Self {
+            let mut made = Self { reports: Vec::new(), bytes: MAGIC.to_vec(), pages: Vec::new(), places: Vec::new() };
+            let mut rest = reports().into_iter();
+            for count in counts {
+                let reports: Vec<Report> = rest.by_ref().take(*count).collect();
+                made.pages.push(made.bytes.len());
+                made.bytes.extend(good_page(&reports));
+                made.places.extend((1..=*count).rev().map(|behind| made.bytes.len() - behind * EACH));
+                made.reports.extend(reports);
+            }
+            made
+        }
+
+        /// Changes a byte in the middle of each of these reports.
+        fn hurt(mut self, reports: &[usize]) -> Self {
+            reports.iter().for_each(|report| self.bytes[self.places[*report] + 20] ^= 1);
+            self
+        }
+
+        /// Leaves nothing of the header of a page.
+        fn behead(mut self, page: usize) -> Self {
+            let first = self.places.iter().find(|place| **place > self.pages[page]).unwrap();
+            self.bytes[self.pages[page]..*first].fill(0xff);
+            self
+        }
+
+        fn length(&self) -> u64 {
+            self.bytes.len() as u64
+        }
+
+        /// What a scan must find, and that all reports but these are handed on.
+        fn assert_found(&self, known_end: u64, lost: &[usize], expected: &Scanned) {
+            let kept: Vec<&Report> = self
+                .reports
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| !lost.contains(index))
+                .map(|(_, kept)| kept)
+                .collect();
+            for searched in SEARCHED {
+                let (scanned, found) = scanned(&self.bytes, known_end, searched).unwrap();
+                assert_eq!(scanned, *expected, "{searched} bytes at a time");
+                assert_eq!(found.iter().collect::<Vec<_>>(), kept, "{searched} bytes at a time");
+            }
+        }
+    }
+
+    fn scanned(bytes: &[u8], known_end: u64, searched: usize) -> Result<(Scanned, Vec<Report>), ScanError> {
+        scanned_as(bytes, bytes.len() as u64, known_end, searched)
+    }
+
+    /// Of a file that is said to have this length.
+    fn scanned_as(
+        bytes: &[u8],
+        length: u64,
+        known_end: u64,
+        searched: usize,
+    ) -> Result<(Scanned, Vec<Report>), ScanError> {
+        let (task, mut found) = (compact(), Vec::new());
+        let mut read = |buffer: &mut [u8], offset: u64| {
+            let rest = bytes.get(offset as usize..).unwrap_or_default();
+            let count = rest.len().min(buffer.len());
+            buffer[..count].copy_from_slice(&rest[..count]);
+            Ok(count)
+        };
+        let scanned = scan(&mut read, length, known_end, &task, searched, &mut |page| {
+            assert_eq!(page.bytes, page.reports.iter().flat_map(Report::to_bytes).collect::<Vec<u8>>());
+            found.append(page.reports);
+            Ok(())
+        });
+        Ok((scanned?, found))
+    }
+
+    #[test]
+    fn good_pages_are_whole_with_unused_room_behind_them_or_none() {
+        for room in [0, 1, 4, 5, 100] {
+            let mut made = Made::new(&[3, 1, 2]);
+            let good_end = made.length();
+            made.bytes.extend(vec![0; room]);
+            for known_end in [0, good_end, u64::MAX] {
+                made.assert_found(known_end, &[], &Scanned { reports: 6, good_end, ..Scanned::default() });
+            }
+        }
+        assert!(Scanned::default().is_whole());
+        assert!(!Scanned { holes: 1, ..Scanned::default() }.is_whole());
+        assert!(!Scanned { stranded: 1, ..Scanned::default() }.is_whole());
+    }
+
+    #[test]
+    fn a_file_that_was_hardly_begun_has_no_reports() {
+        for length in 0..4 {
+            let expected = Scanned { good_end: 4, torn: length as u64, ..Scanned::default() };
+            assert_eq!(scanned(&MAGIC[..length], 0, 1).unwrap().0, expected);
+        }
+        assert_eq!(scanned(MAGIC, 0, 1).unwrap().0, Scanned { good_end: 4, ..Scanned::default() });
+        let expected = Scanned { good_end: 4, hurt_end: Some(0), ..Scanned::default() };
+        assert_eq!(scanned(&[0; 4], 0, 1).unwrap().0, expected);
+        assert_eq!(scanned(&[0; 100], 0, 1).unwrap().0, expected);
+    }
+
+    #[test]
+    fn damage_before_a_good_page_is_a_hole_with_what_is_lost_in_it() {
+        let whole =
+            |made: &Made| Scanned { reports: made.reports.len() as u64, good_end: made.length(), ..Scanned::default() };
+        let hole = |made: &Made, holes, lost: u64, first_hole: usize| {
+            let whole = whole(made);
+            Scanned { holes, lost, first_hole: Some(first_hole as u64), reports: whole.reports - lost, ..whole }
+        };
+        let made = Made::new(&[3, 3, 2]).hurt(&[1]);
+        made.assert_found(0, &[1], &hole(&made, 1, 1, made.places[1]));
+        // Two pages together are one hole.
+        let made = Made::new(&[3, 3, 2]).hurt(&[1, 3, 5]);
+        made.assert_found(0, &[1, 3, 5], &hole(&made, 1, 3, made.places[1]));
+        let made = Made::new(&[3, 2, 3, 1]).hurt(&[2, 5, 7]);
+        made.assert_found(0, &[2, 5, 7], &hole(&made, 2, 3, made.places[2]));
+        // The beginning of the file, and a checksum that is not that of the page.
+        let mut made = Made::new(&[2]);
+        made.bytes[1] ^= 1;
+        made.assert_found(0, &[], &hole(&made, 1, 0, 0));
+        let mut made = Made::new(&[2, 2]);
+        let (frames, start) = (made.places[0]..made.pages[1], made.pages[0]);
+        let other = page(&made.bytes[frames.clone()], crc32fast::hash(&made.bytes[frames.clone()]) ^ 1);
+        made.bytes.splice(start..frames.end, other);
+        made.assert_found(0, &[], &hole(&made, 1, 0, start));
+        // A page without its header.
+        let made = Made::new(&[2, 3, 1]).behead(1);
+        made.assert_found(u64::MAX, &[], &hole(&made, 1, 0, made.pages[1]));
+        let made = Made::new(&[2, 3, 1]).behead(1).hurt(&[3]);
+        made.assert_found(0, &[3], &hole(&made, 1, 1, made.pages[1]));
+        let made = Made::new(&[2, 3, 1]).hurt(&[0, 3, 4]).behead(1);
+        made.assert_found(0, &[0, 3, 4], &hole(&made, 1, 3, made.places[0]));
+    }
+
+    #[test]
+    fn good_reports_in_damage_at_the_end_are_stranded() {
+        let stranded = |made: &Made, page: usize, stranded: u64, hurt_end: Option<usize>| {
+            let good_end = made.pages[page] as u64;
+            let reports = made.places.iter().filter(|place| **place < made.pages[page]).count() as u64 + stranded;
+            let torn = made.length() - good_end - stranded * EACH as u64;
+            let hurt_end = hurt_end.map(|place| place as u64);
+            Scanned { reports, good_end, stranded, hurt_end, torn, ..Scanned::default() }
+        };
+        let made = Made::new(&[2, 3, 2]).hurt(&[3, 5]);
+        made.assert_found(0, &[3, 5], &stranded(&made, 1, 3, Some(made.places[3])));
+        let made = Made::new(&[2, 3]).behead(1);
+        made.assert_found(0, &[], &stranded(&made, 1, 3, None));
+        let made = Made::new(&[2, 3, 3]).hurt(&[2, 6]).behead(2);
+        made.assert_found(0, &[2, 6], &stranded(&made, 1, 4, Some(made.places[2])));
+        // Room that was not used makes no difference.
+        let mut made = Made::new(&[2, 3, 3]).hurt(&[2, 6]).behead(2);
+        let expected = stranded(&made, 1, 4, Some(made.places[2]));
+        made.bytes.extend([0; 100]);
+        made.assert_found(0, &[2, 6], &expected);
+    }
+
+    #[test]
+    fn a_write_that_did_not_come_to_its_end_is_passed_over_where_nothing_was_known_to_be_whole() {
+        let made = |zeros: usize, cut: usize| {
+            let mut made = Made::new(&[2, 2]);
+            let length = made.bytes.len();
+            made.bytes[length - zeros..].fill(0);
+            made.bytes[length - zeros - 1] |= 1;
+            made.bytes.truncate(length - cut);
+            made
+        };
+        let start = Made::new(&[2, 2]).pages[1] as u64;
+        let page = Made::new(&[2, 2]).length() - start;
+        let passed = |torn| Scanned { reports: 2, good_end: start, torn, ..Scanned::default() };
+        let kept = |torn, hurt_end: Option<usize>| {
+            let hurt_end = hurt_end.map(|place| place as u64);
+            Scanned { reports: 3, good_end: start, stranded: 1, torn, hurt_end, ..Scanned::default() }
+        };
+        // In room that was taken before.
+        let bad = Some(made(0, 0).places[3]);
+        made(5, 0).assert_found(0, &[2, 3], &passed(page - 5));
+        made(5, 0).assert_found(start, &[2, 3], &passed(page - 5));
+        made(5, 0).assert_found(start + 1, &[3], &kept(page - 5 - EACH as u64, bad));
+        // A checksum may be zeros.
+        made(4, 0).assert_found(0, &[3], &kept(page - 4 - EACH as u64, bad));
+        // The file ends in it.
+        made(0, 1).assert_found(start, &[2, 3], &passed(page - 1));
+        made(0, 1).assert_found(start + 1, &[3], &kept(page - 1 - EACH as u64, None));
+    }
+
+    #[test]
+    fn a_whole_report_of_another_task_is_an_error_with_its_place() {
+        let mut frames: Vec<u8> = reports()[..3].iter().flat_map(Report::to_bytes).collect();
+        frames[EACH + 6] ^= 1;
+        let checksum = crc32fast::hash(&frames[EACH..2 * EACH - 4]);
+        frames[2 * EACH - 4..2 * EACH].copy_from_slice(&checksum.to_le_bytes());
+        for wrong in [0, 1] {
+            let page = page(&frames, crc32fast::hash(&frames) ^ wrong);
+            let place = MAGIC.len() + page.len() - 2 * EACH;
+            let found = scanned(&[&MAGIC[..], &page].concat(), 0, 1 << 20);
+            assert!(matches!(found, Err(ScanError::Foreign { offset, .. }) if offset == place as u64), "{found:?}");
+        }
+    }
+
+    /// Behind what is no page: a header that promises more than there is.
+    #[test]
+    fn a_page_is_found_behind_what_looks_like_a_longer_one() {
+        for promised in [EACH, 100 * EACH, 1_000_000 * EACH] {
+            let header = PageHeader { reports: (promised / EACH) as u32, bytes: promised as u32, checksum: 1 };
+            let start = [&MAGIC[..], &[0xff], &header.to_bytes()].concat();
+            let all = &reports()[..2];
+            for behind in [&[][..], &[0; 10]] {
+                let page = good_page(all);
+                let bytes = [&start, &page[..], behind].concat();
+                for searched in SEARCHED {
+                    let (scanned, found) = scanned(&bytes, 0, searched).unwrap();
+                    assert_eq!(
+                        (found, scanned.holes, scanned.first_hole),
+                        (all.to_vec(), 1, Some(4)),
+                        "{promised} {searched}"
+                    );
+                    assert_eq!(scanned.good_end, (start.len() + page.len()) as u64);
+                }
+            }
+        }
+    }
+
+    /// Headers of pages that are there to their end, and are not what they were: each is read as a whole.
+    #[test]
+    fn a_search_that_follows_too_many_headers_gives_up_and_keeps_the_reports() {
+        let (first, last) = (good_page(&reports()[..20]), good_page(&reports()[20..21]));
+        let header = PageHeader { reports: 100, bytes: 100 * EACH as u32, checksum: 1 }.to_bytes();
+        for (headers, searched, found) in
+            [(3, 1, true), (3, 48, true), (5, 1, false), (5, 48, false), (5, 1 << 20, true)]
+        {
+            let garbage = [vec![0xff], header.repeat(headers), vec![0xee; 100 * EACH]].concat();
+            let (good_end, end) = (MAGIC.len() + first.len(), MAGIC.len() + first.len() + garbage.len() + last.len());
+            let (scanned, reports) = scanned(&[MAGIC, &first[..], &garbage, &last].concat(), 0, searched).unwrap();
+            assert_eq!((reports.len(), scanned.holes), (21, u64::from(found)), "{headers} {searched}");
+            assert_eq!(scanned.stranded, u64::from(!found), "{headers} {searched}");
+            assert_eq!(scanned.good_end, if found { end } else { good_end } as u64);
+        }
+    }
+
+    #[test]
+    fn a_footer_is_one_behind_the_last_good_page_alone() {
+        let sealed = |made: &Made| {
+            let mut ids = IdsChecksum::default();
+            made.reports.iter().for_each(|report| ids.add(&[&report.to_bytes()], EACH));
+            footer(&compact(), 7, &ids, made.length())
+        };
+        let with_footer = |mut made: Made, footer: &[u8]| {
+            made.bytes.extend_from_slice(footer);
+            made
+        };
+        let made = Made::new(&[3, 2]);
+        let (footer, good_end) = (sealed(&made), made.length());
+        let bytes = footer.to_bytes();
+        let whole = Scanned { reports: 5, good_end, footer: Some(footer.clone()), ..Scanned::default() };
+        with_footer(Made::new(&[3, 2]), &bytes).assert_found(u64::MAX, &[], &whole);
+        // One that is not as it was written is as much as is torn.
+        let torn = Scanned { footer: None, torn: bytes.len() as u64, ..whole.clone() };
+        for place in [0, 20, bytes.len() - 6, bytes.len() - 1] {
+            let mut bad = bytes.clone();
+            bad[place] ^= 0x10;
+            let made = with_footer(Made::new(&[3, 2]), &bad);
+            assert_eq!(scanned(&made.bytes, 0, 1 << 20).unwrap().0.footer, None, "byte {place}");
+        }
+        let mut bad = bytes.clone();
+        *bad.last_mut().unwrap() = b'2';
+        with_footer(Made::new(&[3, 2]), &bad).assert_found(0, &[], &Scanned { hurt_end: None, ..torn });
+        // Behind damage it is none.
+        let made = Made::new(&[3, 2]).hurt(&[4]);
+        let (start, bad) = (made.pages[1] as u64, made.places[4] as u64);
+        let behind = good_end - start - EACH as u64 + bytes.len() as u64;
+        let expected = Scanned {
+            reports: 4,
+            good_end: start,
+            stranded: 1,
+            torn: behind,
+            hurt_end: Some(bad),
+            ..Scanned::default()
+        };
+        with_footer(made, &bytes).assert_found(u64::MAX, &[4], &expected);
+    }
+
+    /// As when somebody cuts a file while it is read.
+    #[test]
+    fn a_file_that_is_shorter_than_it_is_said_to_be_has_no_page_beyond_its_end() {
+        let made = Made::new(&[2]);
+        let frames = &made.bytes[made.places[0]..];
+        // The checksum is that of what is there.
+        let bytes = [&MAGIC[..], &page(frames, crc32fast::hash(&frames[..EACH]))].concat();
+        let (scanned, found) = scanned_as(&bytes[..bytes.len() - EACH], bytes.len() as u64, u64::MAX, 1 << 20).unwrap();
+        assert_eq!((found, scanned.good_end, scanned.stranded), (made.reports[..1].to_vec(), 4, 1));
+    }
 }
