@@ -167,3 +167,119 @@ impl Told {
         damage.passed_over = damage.passed_over.max(missing);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::maintenance::tests::compact;
+    use super::super::parquet::Footer;
+    use super::super::simulated::Machine;
+    use super::*;
+
+    const FOLDER: &str = "/data";
+
+    /// Nine reports, up to byte 100 of segment 2.
+    const STATE: Acknowledged = Acknowledged { segment: 2, length: 100, records: 9 };
+
+    fn created(seed: u64, state: Acknowledged) -> (Machine, AcknowledgedFile) {
+        let machine = Machine::new(seed);
+        machine.make_folder(Path::new(FOLDER)).unwrap();
+        let file = AcknowledgedFile::create(&machine, Path::new(FOLDER), compact().digest(), state).unwrap();
+        (machine, file)
+    }
+
+    fn told(machine: &Machine) -> Told {
+        Told::read(machine, Path::new(FOLDER), compact().digest(), true).unwrap()
+    }
+
+    fn no_file(expected: bool) -> Told {
+        Told { task: compact().digest(), found: None, expected }
+    }
+
+    #[test]
+    fn what_was_noted_is_told_of_and_after_a_sync_a_power_cut_too() {
+        for seed in 0..20 {
+            let (machine, mut file) = created(seed, Acknowledged::default());
+            assert_eq!(told(&machine).state(), Some(Acknowledged::default()));
+            file.put(STATE).unwrap();
+            assert_eq!(told(&machine).state(), Some(STATE));
+            file.sync().unwrap();
+            machine.restart();
+            let told = told(&machine);
+            assert_eq!((told.state(), told.problem(), told.is_torn()), (Some(STATE), None, false));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_unreadable_is_a_problem_and_half_a_file_is_none() {
+        assert_eq!(no_file(false).problem(), None);
+        assert!(no_file(true).problem().unwrap().contains("is missing"));
+        assert!(!no_file(true).is_torn());
+        let (machine, _) = created(1, STATE);
+        let mut file = machine.open(&Path::new(FOLDER).join(NAME)).unwrap();
+        file.write_at(&mut [io::IoSlice::new(&[7; 8])], 0).unwrap();
+        let torn = told(&machine);
+        assert_eq!((torn.state(), torn.problem(), torn.is_torn()), (Some(STATE), None, true));
+        file.write_at(&mut [io::IoSlice::new(&[7; 8])], 512).unwrap();
+        let bad = told(&machine);
+        assert!(bad.problem().unwrap().contains("cannot be read"));
+        assert_eq!((bad.state(), bad.is_torn()), (None, false));
+    }
+
+    #[test]
+    fn a_segment_was_whole_up_to_what_was_acknowledged_of_it() {
+        let (machine, _) = created(1, STATE);
+        let told = told(&machine);
+        for (file, end) in [
+            (SegmentFile::Open(1), u64::MAX),
+            (SegmentFile::Open(2), 100),
+            (SegmentFile::Open(3), 0),
+            (SegmentFile::Sealed(1), u64::MAX),
+            (SegmentFile::Sealed(3), u64::MAX),
+        ] {
+            assert_eq!(told.end_of(file), end, "{file:?}");
+        }
+        assert_eq!(no_file(false).end_of(SegmentFile::Open(0)), 0);
+        assert_eq!(no_file(false).end_of(SegmentFile::Sealed(0)), u64::MAX);
+    }
+
+    #[test]
+    fn what_is_cut_is_what_was_acknowledged_and_is_not_there() {
+        let (machine, _) = created(1, STATE);
+        let told = told(&machine);
+        let (notes, writer) = (Vec::new(), String::new());
+        let footer = Some(Footer { reports: 0, report_bytes: 35, page_bytes: 0, notes, writer });
+        let ends = |good_end| Scanned { good_end, ..Scanned::default() };
+        for (file, scanned, cut) in [
+            (SegmentFile::Sealed(1), ends(100), true),
+            (SegmentFile::Sealed(1), Scanned { footer, ..ends(100) }, false),
+            (SegmentFile::Open(1), Scanned { stranded: 1, ..ends(100) }, true),
+            (SegmentFile::Open(1), ends(4), false),
+            (SegmentFile::Open(2), ends(99), true),
+            (SegmentFile::Open(2), ends(100), false),
+            (SegmentFile::Open(2), ends(101), false),
+            (SegmentFile::Open(3), ends(4), false),
+        ] {
+            assert_eq!(told.is_cut(file, &scanned), cut, "{file:?}");
+            assert_eq!(told.damage_in(file, Path::new("name"), &scanned).is_some(), cut, "{file:?}");
+        }
+    }
+
+    #[test]
+    fn losses_are_counted_against_what_was_acknowledged() {
+        let lost = |state: Acknowledged, records: u64, segments: &[u64]| {
+            let mut damage = Damage { passed_over: 1, ..Damage::default() };
+            told(&created(1, state).0).count_losses(records, segments, Path::new(FOLDER), &mut damage);
+            (damage.passed_over, damage.places)
+        };
+        let none = Vec::<String>::new();
+        assert_eq!(lost(STATE, 9, &[1, 2]), (1, none.clone()));
+        assert_eq!(lost(STATE, 10, &[2]), (1, none.clone()));
+        let missing = |count| format!("{count} of 9 acknowledged reports are lost");
+        assert_eq!(lost(STATE, 8, &[2]), (1, vec![missing(1)]));
+        assert_eq!(lost(STATE, 5, &[2]), (4, vec![missing(4)]));
+        let gone = "00000002.open is gone, and was acknowledged up to byte 100".to_owned();
+        assert_eq!(lost(STATE, 7, &[1]), (2, vec![gone, missing(2)]));
+        // Nothing was written to it yet.
+        assert_eq!(lost(Acknowledged { length: 0, ..STATE }, 9, &[1]), (1, none));
+    }
+}

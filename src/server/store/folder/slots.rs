@@ -223,6 +223,47 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_there_and_cannot_be_read_is_not_taken_for_none() {
+        let (machine, _) = created(1, [7]);
+        let read = |name: &str| Found::<1>::read(&machine, &Path::new(FOLDER).join(name), KIND);
+        assert_eq!(read("numbers").unwrap().unwrap().numbers, Some([7]));
+        assert_eq!(read("others").unwrap(), None);
+        machine.stop_after(0);
+        assert!(read("numbers").is_err());
+        machine.revive();
+        // One that is longer than any of ours is no reason not to go on.
+        machine.open(&Path::new(FOLDER).join("numbers")).unwrap().set_length(4 * SLOT_BYTES as u64 + 1).unwrap();
+        let found = read("numbers").unwrap().unwrap();
+        assert_eq!((found.numbers, found.whole), (None, false));
+    }
+
+    #[test]
+    fn going_on_with_a_file_loses_nothing_wherever_the_machine_stops() {
+        let mut stops = 0;
+        for (seed, puts, operations) in
+            (0..12).flat_map(|seed| (0..3).flat_map(move |puts| (0..5).map(move |stop| (seed, puts, stop))))
+        {
+            let (machine, mut slots) = created(seed, [10]);
+            for number in 1..=puts {
+                slots.put([10 + number]).unwrap();
+                slots.sync().unwrap();
+            }
+            let before = found::<1>(&machine);
+            assert_eq!(before.numbers, Some([10 + puts]));
+            machine.stop_after(operations);
+            let resumed = Slots::resume(&machine, Path::new(FOLDER), "numbers", KIND, Some(before), [20]).is_ok();
+            stops += u64::from(!resumed);
+            machine.restart();
+            let numbers = found(&machine).numbers;
+            assert!(
+                numbers == Some([20]) || !resumed && numbers == Some([10 + puts]),
+                "{seed} {puts} {operations}: {numbers:?}"
+            );
+        }
+        assert!(stops > 30, "{stops}");
+    }
+
+    #[test]
     fn altered_bytes_are_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let (disk, path) = (super::super::disk::SystemDisk, folder.path().join("numbers"));
