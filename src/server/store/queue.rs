@@ -66,3 +66,61 @@ pub(super) fn group(first: Waiting, queue: &mut Waits) -> Vec<Waiting> {
 pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::server::limits::Share;
+
+    fn batch(bytes: usize) -> Batch {
+        Batch { reports: Vec::new(), bytes: vec![0; bytes], closed: None, permit: Share::of_nothing() }
+    }
+
+    #[test]
+    fn batches_are_written_together_up_to_the_one_with_which_they_are_enough() {
+        const HALF: usize = GROUP_BYTES / 2;
+        for (sizes, together) in [
+            (&[1][..], 1),
+            (&[0, 1, 2, 3], 4),
+            (&[HALF, HALF - 1, 1, 1], 3),
+            (&[HALF, HALF, 1], 2),
+            (&[GROUP_BYTES - 1, 7, 1], 2),
+            (&[GROUP_BYTES, 1], 1),
+        ] {
+            let (sender, mut queue) = mpsc::channel(8);
+            for bytes in sizes {
+                assert!(sender.try_send(Waiting { batch: batch(*bytes), answer: oneshot::channel().0 }).is_ok());
+            }
+            let first = queue.try_recv().unwrap();
+            let group: Vec<usize> = group(first, &mut queue).iter().map(|waiting| waiting.batch.bytes.len()).collect();
+            assert_eq!(group, sizes[..together]);
+        }
+    }
+
+    #[test]
+    fn batches_wait_in_the_room_there_is_until_they_are_answered() {
+        let mut context = Context::from_waker(Waker::noop());
+        let (queue, mut waits) = CommitQueue::new(2);
+        let (mut first, mut second) = (pin!(queue.commit(batch(1))), pin!(queue.commit(batch(2))));
+        assert_eq!(queue.queued(), 0);
+        assert!(first.as_mut().poll(&mut context).is_pending());
+        assert_eq!(queue.queued(), 1);
+        assert!(second.as_mut().poll(&mut context).is_pending());
+        assert_eq!(queue.queued(), 2);
+        assert_eq!(pin!(queue.commit(batch(3))).poll(&mut context), Poll::Ready(Err(CommitError::Busy)));
+        let Waiting { batch: taken, answer } = waits.try_recv().unwrap();
+        assert_eq!((taken.bytes.len(), queue.queued()), (1, 1));
+        let committed = Committed { accepted: 7, ..Committed::default() };
+        answer.send(Ok(committed)).unwrap();
+        assert_eq!(first.as_mut().poll(&mut context), Poll::Ready(Ok(committed)));
+        queue.close();
+        assert_eq!(queue.queued(), 0);
+        assert_eq!(pin!(queue.commit(batch(4))).poll(&mut context), Poll::Ready(Err(CommitError::Closed)));
+        // What came before is still there to be written; nobody who waits is left without an answer.
+        assert_eq!(waits.try_recv().unwrap().batch.bytes.len(), 2);
+        assert_eq!(second.as_mut().poll(&mut context), Poll::Ready(Err(CommitError::Closed)));
+    }
+}

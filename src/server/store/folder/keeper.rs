@@ -176,3 +176,70 @@ impl Drop for End {
         self.0.progress.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::super::acknowledged::Told;
+    use super::super::disk::Disk;
+    use super::super::maintenance::tests::compact;
+    use super::super::manifest::Manifest;
+    use super::super::model;
+    use super::super::simulated::Machine;
+    use super::super::sizes::Sizes;
+    use super::super::{Age, FolderOptions};
+    use super::*;
+    use crate::report::report_bytes;
+
+    fn place(sizes: Sizes) -> Arc<Place> {
+        let (disk, folder, task): (Arc<dyn Disk>, _, _) = (Arc::new(Machine::new(1)), Path::new("/data"), compact());
+        disk.make_folder(folder).unwrap();
+        Arc::new(Place {
+            folder: folder.to_owned(),
+            manifest: Arc::new(Manifest::open(&*disk, &folder.join("store.sqlite"), Age::New).unwrap()),
+            report_bytes: report_bytes(&task),
+            told: Told::read(&*disk, folder, task.digest(), false).unwrap(),
+            options: FolderOptions { sizes, ..FolderOptions::default() },
+            task,
+            disk,
+        })
+    }
+
+    fn empty() -> Arc<Totals> {
+        Arc::new(Totals::new(Aggregate::empty(&compact())))
+    }
+
+    #[test]
+    fn all_that_waits_is_summed_however_much_at_a_time() {
+        let all = model::reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 11);
+        let each = report_bytes(&compact());
+        for summed in [0, 1, 2 * each, 2 * each + 1, 5 * each, usize::MAX] {
+            let (totals, sizes) = (empty(), Sizes { summed, backlog: 11 * each, ..Sizes::default() });
+            let (keeper, backlog) = Keeper::new(place(sizes), Arc::clone(&totals), Vec::new());
+            // There is room for all of it.
+            all.chunks(2).for_each(|part| backlog.sum(part.to_vec(), part.len() * each));
+            assert_eq!(hold(&totals.sum).backlog, 11 * each);
+            drop(backlog);
+            keeper.run();
+            let sum = hold(&totals.sum);
+            assert_eq!((sum.backlog, sum.ended), (0, true));
+            assert_eq!(sum.aggregate, model::sum(&compact(), &all), "{summed}");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_keeper_that_has_ended() {
+        let totals = empty();
+        let sizes = Sizes { backlog: 0, ..Sizes::default() };
+        let (keeper, backlog) = Keeper::new(place(sizes), Arc::clone(&totals), Vec::new());
+        drop(keeper);
+        hold(&totals.sum).ended = true;
+        backlog.sum(Vec::new(), 7);
+        totals.counts.send_modify(|counts| counts.records = 3);
+        assert_eq!(totals.aggregate().records(), 0);
+    }
+}

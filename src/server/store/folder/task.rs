@@ -237,3 +237,50 @@ impl Drop for FolderTask {
         self.close();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::pin::Pin;
+    use std::task::{Context, Waker};
+    use std::time::Duration;
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::super::maintenance::tests::compact;
+    use super::super::model::{batch, reports};
+    use super::super::simulated::Machine;
+    use super::super::{FolderOptions, FolderStore};
+    use super::*;
+    use crate::report::report_bytes;
+
+    #[test]
+    fn batches_wait_while_the_writer_has_others() {
+        let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
+        let disk = Arc::new(Machine::new(1));
+        let store = FolderStore::open_on(disk, Path::new("/data"), &[compact()], options).unwrap();
+        let task = store.find(compact().digest()).unwrap();
+        assert_eq!((task.report_bytes(), task.queued()), (report_bytes(&compact()), 0));
+        let all = reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 3);
+        let mut context = Context::from_waker(Waker::noop());
+        // The writer looks at the settings before anything else.
+        let writing = task.settings.write().unwrap();
+        let mut commits: Vec<Pin<Box<_>>> = all.chunks(1).map(|reports| task.commit(batch(reports))).collect();
+        assert!(commits[0].as_mut().poll(&mut context).is_pending());
+        for _ in 0..1000 {
+            if task.queued() == 0 {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        commits[1..].iter_mut().for_each(|commit| assert!(commit.as_mut().poll(&mut context).is_pending()));
+        assert_eq!(task.queued(), 2);
+        drop(writing);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for commit in commits {
+            assert_eq!(runtime.block_on(commit).map(|committed| committed.accepted), Ok(1));
+        }
+        assert_eq!((task.queued(), task.counts().records), (0, 3));
+    }
+}
