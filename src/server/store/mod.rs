@@ -211,3 +211,13 @@ impl fmt::Debug for dyn TaskReports {
         write!(f, "TaskReports {{ task: {}, counts: {:?} }}", self.task().digest(), self.counts())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_a_report_is_the_checksum_that_it_ends_with() {
+        assert_eq!(mark(&[1, 2, 3, 4, 5, 6]), [3, 4, 5, 6]);
+    }
+}

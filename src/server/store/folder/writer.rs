@@ -192,3 +192,74 @@ fn answer(Waiting { batch, answer }: Waiting, outcome: Result<Committed, CommitE
     // Whoever waited may be gone; the outcome stands.
     let _ = answer.send(outcome);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::super::maintenance::tests::compact;
+    use super::super::model::{batch, reports};
+    use super::super::simulated::Machine;
+    use super::super::{FolderOptions, FolderStore};
+    use super::*;
+    use crate::report::{Report, report_bytes};
+    use crate::server::store::{Counts, ReportStore, StoreMetrics};
+
+    /// A store with one task, its machine, and its figures.
+    fn opened() -> (FolderStore, Machine, StoreMetrics) {
+        let (machine, metrics) = (Machine::new(1), StoreMetrics::default());
+        let options = FolderOptions { reserve_bytes: 0, metrics: metrics.clone(), ..FolderOptions::default() };
+        let disk = Arc::new(machine.clone());
+        (FolderStore::open_on(disk, Path::new("/data"), &[compact()], options).unwrap(), machine, metrics)
+    }
+
+    fn commit(store: &FolderStore, reports: &[Report]) -> Result<Committed, CommitError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(store.task(compact().digest()).unwrap().commit(batch(reports)))
+    }
+
+    #[test]
+    fn another_payload_under_an_id_that_is_there_is_a_conflict() {
+        let all = reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 20);
+        let other = |report: &Report| {
+            let payload = all.iter().map(Report::payload).find(|payload| *payload != report.payload()).unwrap();
+            Report::from_parts(compact().digest(), report.id(), payload.to_vec())
+        };
+        let (store, ..) = opened();
+        assert_eq!(commit(&store, &all[..3]), Ok(Committed { accepted: 3, ..Committed::default() }));
+        // The last one conflicts with the one before it.
+        let mixed = [other(&all[0]), all[1].clone(), other(&all[2]), all[3].clone(), other(&all[3])];
+        assert_eq!(commit(&store, &mixed), Ok(Committed { accepted: 1, duplicate: 4, conflicting: 3 }));
+        let counts = store.task(compact().digest()).unwrap().counts();
+        assert_eq!(counts, Counts { records: 4, duplicates: 4 });
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_written_again() {
+        let all = reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 5);
+        let (store, machine, metrics) = opened();
+        commit(&store, &all).unwrap();
+        let before = machine.operations();
+        assert_eq!(commit(&store, &all), Ok(Committed { duplicate: 5, ..Committed::default() }));
+        assert_eq!(machine.operations(), before);
+        assert_eq!(metrics.written_bytes.get(), 5 * report_bytes(&compact()) as u64);
+    }
+
+    #[test]
+    fn writes_that_fail_are_counted() {
+        let all = reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 5);
+        let (store, machine, metrics) = opened();
+        commit(&store, &all[..2]).unwrap();
+        machine.set_room(0);
+        assert!(matches!(commit(&store, &all[2..]), Err(CommitError::Write(_))));
+        assert_eq!(
+            (metrics.failed_writes.get(), metrics.written_bytes.get()),
+            (1, 2 * report_bytes(&compact()) as u64)
+        );
+        machine.set_room(u64::MAX);
+        assert_eq!(commit(&store, &all).map(|committed| committed.accepted), Ok(3));
+    }
+}
