@@ -193,3 +193,18 @@ pub fn read_segment(bytes: &[u8], task: &Task) -> Result<Vec<Report>, StoreError
         Err(ScanError::Foreign { offset, source }) => Err(StoreError::ForeignReport { path: path(), offset, source }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_what_was_read_of_what_there_is() {
+        let mut told = Vec::new();
+        let mut progress = |done, total| told.push((done, total));
+        let mut meter = Meter::new(&mut progress, 10);
+        meter.add(3);
+        meter.add(4);
+        assert_eq!(told, [(0, 10), (3, 10), (7, 10)]);
+    }
+}

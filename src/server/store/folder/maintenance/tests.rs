@@ -12,14 +12,14 @@ use tempfile::{TempDir, tempdir};
 
 use super::super::model::{batch, reports, sum};
 use super::super::{FolderOptions, FolderStore};
-use super::{Layout, deleted, export, merge, repair, restore, tasks, verify};
+use super::{Layout, deleted, export, merge, read_segment, repair, restore, tasks, verify};
 use crate::aggregate::Aggregate;
 use crate::mechanism::{Calibration, MechanismSpec};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
-use crate::report::Report;
+use crate::report::{Report, report_bytes};
 use crate::schema::Schema;
-use crate::server::store::{Erase, Put, ReportStore, TaskSettings};
+use crate::server::store::{Erase, Put, ReportStore, StoreError, TaskSettings};
 use crate::task::{Folds, Task};
 
 fn task(mechanism: MechanismSpec) -> Task {
@@ -297,4 +297,50 @@ fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
     drop(store);
     let gone = restore(root.path(), task.digest()).unwrap_err().to_string();
     assert!(gone.contains("no deleted task"), "{gone}");
+}
+
+#[test]
+fn the_reports_of_a_segment_can_be_read_from_its_bytes() {
+    let task = compact();
+    let (root, all) = filled(&task);
+    let bytes = fs::read(segment(&root, &task, "00000001.parquet")).unwrap();
+    assert_eq!(read_segment(&bytes, &task).unwrap(), all[21..42]);
+    assert_eq!(read_segment(&bytes[..10 * report_bytes(&task)], &task).unwrap()[..], all[21..28]);
+    assert_eq!(read_segment(&[], &task).unwrap(), []);
+    // Reports as long as these, of a task of another dimension.
+    let other =
+        Task::new(Schema::numeric(5).unwrap(), Bounding::UnitNorm, task.mechanism_spec(), Folds::new(2).unwrap());
+    assert!(matches!(read_segment(&bytes, &other.unwrap()), Err(StoreError::ForeignReport { .. })));
+}
+
+#[test]
+fn a_look_at_everything_tells_how_far_it_is_and_a_whole_folder_needs_no_notes() {
+    let task = compact();
+    let (root, _) = filled(&task);
+    let names = ["00000000.parquet", "00000001.parquet", "00000002.open"];
+    let total: u64 = names.iter().map(|name| fs::metadata(segment(&root, &task, name)).unwrap().len()).sum();
+    let mut told = Vec::new();
+    let verified = verify(root.path(), &mut |done, all| told.push((done, all))).unwrap();
+    // Batches of seven.
+    let page = 7 * report_bytes(&task) as u64;
+    let expected: Vec<(u64, u64)> =
+        (0..=7).map(|pages| (pages * page, total)).chain([(50 * page / 7, total)]).collect();
+    assert_eq!(told, expected);
+    let found = &verified.tasks[0];
+    assert_eq!((found.reports, found.segments, found.bytes), (50, 3, total));
+    assert!(verified.is_good() && found.notes.is_empty(), "{found:?}");
+}
+
+#[test]
+fn reports_that_are_there_twice_are_told_of() {
+    let task = compact();
+    let (root, _) = filled(&task);
+    fs::copy(segment(&root, &task, "00000000.parquet"), segment(&root, &task, "00000003.parquet")).unwrap();
+    let found = verify(root.path(), &mut |_, _| {}).unwrap().tasks.remove(0);
+    assert_eq!(found.problems, ["the footer of 00000003.parquet is not that of its reports"]);
+    let notes = [
+        "00000003.parquet has 21 reports that are there before; they count once",
+        "00000003.parquet is not in the manifest; the next start reads it",
+    ];
+    assert_eq!((&found.notes[..], found.reports, found.segments), (&notes.map(str::to_owned)[..], 50, 4));
 }
