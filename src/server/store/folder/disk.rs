@@ -277,4 +277,84 @@ mod tests {
         drop(held);
         SystemDisk.lock(folder.path()).unwrap();
     }
+
+    #[test]
+    fn a_lock_that_is_given_free_soon_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = SystemDisk.lock(folder.path()).unwrap();
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            drop(held);
+        });
+        SystemDisk.lock(folder.path()).unwrap();
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn a_database_is_made_when_it_may_be_and_one_that_is_cut_off_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("database");
+        assert!(SystemDisk.database(&path, false).is_err());
+        assert!(!path.exists());
+        fs::write(&path, "").unwrap();
+        let database = SystemDisk.database(&path, true).unwrap();
+        // The smallest there is.
+        database.execute_batch("PRAGMA page_size = 512; PRAGMA user_version = 7;").unwrap();
+        drop(database);
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes.len() as u64, LEAST_DATABASE);
+        let database = SystemDisk.database(&path, false).unwrap();
+        assert_eq!(database.query_row("PRAGMA user_version", [], |row| row.get(0)), Ok(7));
+        drop(database);
+        fs::write(&path, &bytes[..511]).unwrap();
+        assert!(SystemDisk.database(&path, false).unwrap_err().to_string().contains("cut off"));
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "content").unwrap();
+        let mut buffer = [0; 10];
+        let mut write_only = SystemFile::new(OpenOptions::new().write(true).open(&path).unwrap());
+        assert!(write_only.read_at(&mut buffer, 0).is_err());
+        let mut read_only = SystemFile::new(File::open(&path).unwrap());
+        assert!(read_only.write_at(&mut [IoSlice::new(b"other")], 0).is_err());
+        assert!(read_only.set_length(1).is_err());
+        assert_eq!((read_only.read_at(&mut buffer, 3).unwrap(), &buffer[..5]), (4, &b"tent\0"[..]));
+        assert!(SystemDisk.sync_folder(&folder.path().join("other")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_sync_that_the_system_refuses_is_told() {
+        let (_, pipe) = io::pipe().unwrap();
+        let mut file = SystemFile::new(File::from(std::os::fd::OwnedFd::from(pipe)));
+        assert!(file.sync().is_err());
+        assert!(file.reread().is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn room_that_is_taken_is_zeros_behind_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "content").unwrap();
+        let mut file = SystemDisk.open(&path).unwrap();
+        if let Err(error) = file.reserve(1000) {
+            eprintln!("skipped: this file system takes no room ahead ({error})");
+            return;
+        }
+        assert_eq!(file.length().unwrap(), 1000);
+        assert_eq!(fs::read(&path).unwrap(), [&b"content"[..], &[0; 993]].concat());
+    }
+
+    #[test]
+    fn a_small_file_is_read_up_to_its_most_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        write_small(&SystemDisk, folder.path(), "file", b"content").unwrap();
+        let path = folder.path().join("file");
+        assert_eq!(read_small(&SystemDisk, &path, 7).unwrap(), b"content");
+        assert_eq!(read_small(&SystemDisk, &path, 6).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
 }
