@@ -360,3 +360,64 @@ fn put_snapshot(transaction: &Transaction<'_>, aggregate: &Aggregate, part_bytes
 pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::maintenance::tests::compact;
+    use super::super::simulated::Machine;
+    use super::*;
+
+    fn path() -> &'static Path {
+        Path::new("/data/store.sqlite")
+    }
+
+    fn made() -> (Machine, Manifest) {
+        let machine = Machine::new(1);
+        machine.make_folder(Path::new("/data")).unwrap();
+        let manifest = Manifest::open(&machine, path(), Age::New).unwrap();
+        (machine, manifest)
+    }
+
+    #[test]
+    fn a_manifest_that_lags_behind_its_count_of_changes_is_refused_with_how_many_there_are_more() {
+        let (machine, manifest) = made();
+        manifest.put(compact().digest(), &TaskSettings::default()).unwrap();
+        manifest.put(compact().digest(), &TaskSettings::default()).unwrap();
+        let open = |changes| {
+            Slots::create(&machine, Path::new("/data"), CHANGES, CHANGES.as_bytes(), [changes]).unwrap();
+            Manifest::open(&machine, path(), Age::Current).map(|manifest| manifest.doubt)
+        };
+        assert_eq!(open(1).unwrap(), None);
+        assert_eq!(open(2).unwrap(), None);
+        let error = open(5).unwrap_err().to_string();
+        assert!(error.contains("the last 3 of its 5 changes are not in it"), "{error}");
+    }
+
+    #[test]
+    fn a_segment_has_as_many_ids_as_reports() {
+        for (reports, ids) in [(2, 32), (0, 0), (1, 32), (2, 16), (2, 31), (16, 1), (0, 16)] {
+            let (_, manifest) = made();
+            let sealed = Sealed { bytes: 100, footer: 7 };
+            let row = SegmentRow { number: 0, reports, sealed, ids: vec![7; ids] };
+            manifest.seal(std::slice::from_ref(&row), &Aggregate::empty(&compact())).unwrap();
+            let found = manifest.segments(compact().digest());
+            if ids as u64 == 16 * reports {
+                assert_eq!(found.unwrap(), [row]);
+            } else {
+                assert!(found.unwrap_err().to_string().contains("segment 0"), "{reports} {ids}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_manifest_that_is_closed_has_nothing_in_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        let manifest = Manifest::open(&super::super::disk::SystemDisk, &path, Age::New).unwrap();
+        manifest.put(compact().digest(), &TaskSettings::default()).unwrap();
+        let log = || std::fs::metadata(folder.path().join("store.sqlite-wal")).unwrap().len();
+        assert!(log() > 0);
+        manifest.close();
+        assert_eq!(log(), 0);
+    }
+}

@@ -291,6 +291,29 @@ mod tests {
     }
 
     #[test]
+    fn a_footer_of_the_format_before_tells_the_same_without_a_checksum_of_ids() {
+        let footer = |notes: &[(&str, &str)], release: u32| Footer {
+            reports: 3,
+            report_bytes: 35,
+            page_bytes: 120,
+            notes: notes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            writer: format!("{WRITER}{release}"),
+        };
+        let (format, old) = ((FORMAT_NOTE, super::super::FORMAT), (FORMAT_NOTE, super::super::OLD_FORMAT));
+        let (ids, segment) = ((IDS_NOTE, "01234567"), ("ldp-pca.segment", "3"));
+        let now = || footer(&[format, segment, ids], 2);
+        assert!(footer(&[format, segment, ids], 1).tells_the_same(now()));
+        assert!(footer(&[old, segment], 1).tells_the_same(now()));
+        for other in
+            [&[format, segment][..], &[old, segment, ids], &[old, ("ldp-pca.segment", "4")], &[segment], &[old]]
+        {
+            assert!(!footer(other, 1).tells_the_same(now()), "{other:?}");
+        }
+        assert_eq!(now().note(IDS_NOTE), Some("01234567"));
+        assert_eq!(now().note("other"), None);
+    }
+
+    #[test]
     fn footers_survive_their_bytes() {
         let notes = vec![("task".to_owned(), "{\"ü\":1}".to_owned()), ("segment".to_owned(), "3".to_owned())];
         let footer =
