@@ -170,6 +170,30 @@ mod tests {
     use crate::server::store::{ReportStore, TaskSettings};
 
     #[test]
+    fn what_is_not_there_is_not_deleted_and_what_the_disk_refuses_is_told() {
+        let (tasks, root, machine) = (tasks(), Path::new("/data"), Machine::new(1));
+        let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
+        let disk: Arc<dyn Disk> = Arc::new(machine.clone());
+        let store = FolderStore::open_on(disk, root, &tasks[..1], options).unwrap();
+        for erase in [Erase::Now, Erase::AfterGrace] {
+            assert!(!store.delete(tasks[1].digest(), erase).unwrap());
+        }
+        let before = now();
+        assert!(store.delete(tasks[0].digest(), Erase::AfterGrace).unwrap());
+        assert!(!store.delete(tasks[0].digest(), Erase::AfterGrace).unwrap());
+        let deleted_task = store.deleted().unwrap()[0];
+        assert!(before > 1_700_000_000 && (before..before + 60).contains(&deleted_task.since), "{deleted_task:?}");
+        machine.stop_after(0);
+        assert!(deleted(&machine, root).is_err());
+        assert!(store.erase(&deleted_task).is_err());
+        machine.revive();
+        store.erase(&deleted_task).unwrap();
+        assert_eq!(store.deleted().unwrap(), []);
+        // Twice is as good.
+        store.erase(&deleted_task).unwrap();
+    }
+
+    #[test]
     fn wherever_the_machine_stops_a_deleted_task_is_served_whole_or_can_be_brought_back_whole() {
         let (task, root) = (tasks().remove(0), Path::new("/data"));
         let settings = TaskSettings { max_records: Some(30), ..TaskSettings::default() };

@@ -396,3 +396,21 @@ fn a_damaged_file_is_set_aside_as_it_is_however_much_is_copied_at_a_time() {
         store.close();
     }
 }
+
+#[test]
+fn what_is_left_of_a_task_that_was_about_to_be_added_is_removed_unless_it_has_reports() {
+    let (task, machine) = (compact(), machine());
+    let open = || FolderStore::open_on(Arc::new(machine.clone()), Path::new(FOLDER), &[], FolderOptions::default());
+    drop(open().unwrap());
+    let folder = Path::new(FOLDER).join("tasks").join(task.digest().to_string());
+    machine.make_folder(&folder).unwrap();
+    machine.create(&folder.join("task.json")).unwrap();
+    drop(open().unwrap());
+    assert!(machine.list(&folder).is_err());
+    machine.make_folder(&folder).unwrap();
+    machine.create(&folder.join("00000000.open")).unwrap();
+    let error = open().err().unwrap().to_string();
+    assert!(error.contains("which has reports in"), "{error}");
+    machine.stop_after(0);
+    assert!(super::read_format(&machine, Path::new(FOLDER)).is_err());
+}
