@@ -249,7 +249,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::super::maintenance::tests::compact;
-    use super::super::model::{batch, reports};
+    use super::super::model::{batch, reports, sum};
     use super::super::simulated::Machine;
     use super::super::{FolderOptions, FolderStore};
     use super::*;
@@ -282,5 +282,56 @@ mod tests {
             assert_eq!(runtime.block_on(commit).map(|committed| committed.accepted), Ok(1));
         }
         assert_eq!((task.queued(), task.counts().records), (0, 3));
+    }
+
+    /// All but the first wait for it, and are written together.
+    #[test]
+    fn batches_that_are_written_together_fill_a_quota_in_their_order() {
+        let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
+        let disk = Arc::new(Machine::new(1));
+        let open = || FolderStore::open_on(disk.clone(), Path::new("/data"), &[compact()], options.clone()).unwrap();
+        let store = open();
+        let task = store.find(compact().digest()).unwrap();
+        task.configure(TaskSettings { max_records: Some(9), ..TaskSettings::default() });
+        let all = reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 20);
+        let full = |records| Err(CommitError::Quota { limit: 9, records });
+        let accepted = |accepted, duplicate| Ok(Committed { accepted, duplicate, ..Committed::default() });
+        let closed = |reports| Batch { closed: Some(CommitError::Expired(5)), ..batch(reports) };
+        let batches = [
+            (batch(&all[..1]), accepted(1, 0)),
+            (batch(&all[1..4]), accepted(3, 0)),
+            (batch(&all[4..8]), accepted(4, 0)),
+            (batch(&all[7..10]), full(8)),
+            (batch(&all[10..12]), full(8)),
+            (closed(&all[8..9]), Err(CommitError::Expired(5))),
+            (closed(&all[2..4]), accepted(0, 2)),
+            (batch(&all[7..9]), accepted(1, 1)),
+            (batch(&all[10..11]), full(9)),
+            (batch(&all[..9]), accepted(0, 9)),
+        ];
+        let mut context = Context::from_waker(Waker::noop());
+        let writing = task.settings.write().unwrap();
+        let mut waiting = Vec::new();
+        for (index, (batch, expected)) in batches.into_iter().enumerate() {
+            let mut commit = task.commit(batch);
+            assert!(commit.as_mut().poll(&mut context).is_pending());
+            waiting.push((commit, expected));
+            for _ in 0..1000 {
+                if index > 0 || task.queued() == 0 {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        drop(writing);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for (index, (commit, expected)) in waiting.into_iter().enumerate() {
+            assert_eq!(runtime.block_on(commit), expected, "batch {index}");
+        }
+        assert_eq!(task.counts(), Counts { records: 9, duplicates: 12 });
+        assert_eq!(task.aggregate().unwrap(), sum(&compact(), &all[..9]));
+        drop((task, store));
+        let task = open().find(compact().digest()).unwrap();
+        assert_eq!(task.aggregate().unwrap(), sum(&compact(), &all[..9]));
     }
 }
