@@ -100,6 +100,10 @@ fn another_engine_reads_the_segments_and_what_they_say_of_themselves() {
         let done = export(root.path(), task.digest(), Layout::Parquet, &mut output, &mut |_, _| {}).unwrap();
         assert_eq!((done.reports, done.lost), (50, 0));
         assert_eq!(read_parquet(&exported, &task), reports);
+        let reader = SerializedFileReader::new(File::open(&exported).unwrap()).unwrap();
+        let column = reader.metadata().row_group(0).column(0).compressed_size();
+        let pages = reports.chunks(7).map(|page| page.len() * report_bytes(&task) + 16);
+        assert!((column as usize).abs_diff(pages.sum()) < 8 * 16, "{column}");
         let mut plain = Vec::new();
         export(root.path(), task.digest(), Layout::Plain, &mut plain, &mut |_, _| {}).unwrap();
         assert_eq!(plain, reports.iter().flat_map(Report::to_bytes).collect::<Vec<u8>>());
@@ -343,4 +347,52 @@ fn reports_that_are_there_twice_are_told_of() {
         "00000003.parquet is not in the manifest; the next start reads it",
     ];
     assert_eq!((&found.notes[..], found.reports, found.segments), (&notes.map(str::to_owned)[..], 50, 4));
+}
+
+#[test]
+fn open_segments_with_the_numbers_of_sealed_ones_get_their_own() {
+    let task = compact();
+    let (root, all) = filled(&task);
+    let open = segment(&root, &task, "00000002.open");
+    for name in ["00000000.open", "00000001.open"] {
+        fs::copy(&open, segment(&root, &task, name)).unwrap();
+    }
+    assert!(FolderStore::open(root.path(), &[], options()).is_err());
+    let repaired = repair(root.path(), &mut |_, _| {}).unwrap();
+    for (number, free) in [(0, 3), (1, 4)] {
+        let name = format!("{number:08}.open has now the number {free}, since {number} was sealed");
+        assert!(repaired.repairs.iter().any(|repair| repair.ends_with(&name)), "{repaired:?}");
+    }
+    assert_eq!((repaired.tasks[0].reports, repaired.problems.len(), repaired.lost.len()), (50, 0, 0), "{repaired:?}");
+    assert_eq!(problems(&root), Vec::<String>::new());
+    assert_eq!(aggregate(root.path(), &task), sum(&task, &all));
+}
+
+#[test]
+fn reports_of_a_task_that_the_manifest_does_not_know_are_a_problem() {
+    let (root, other) = (filled(&compact()).0, filled(&dense()).0);
+    let folder = segment(&root, &dense(), "");
+    fs::create_dir(&folder).unwrap();
+    assert_eq!(problems(&root), Vec::<String>::new());
+    fs::copy(segment(&other, &dense(), "00000000.parquet"), folder.join("00000000.parquet")).unwrap();
+    let found = problems(&root);
+    assert!(found[0].starts_with(&format!("task {} has reports and is not in", dense().digest())), "{found:?}");
+    assert_eq!(found.len(), 1);
+    assert!(!verify(root.path(), &mut |_, _| {}).unwrap().is_good());
+}
+
+#[test]
+fn a_merge_tells_how_far_it_is_and_leaves_the_reserve_to_whoever_serves_it() {
+    let (first, second, into) = (filled(&compact()).0, filled(&dense()).0, tempdir().unwrap());
+    let length = |root: &TempDir, task: &Task| -> u64 {
+        let names = ["00000000.parquet", "00000001.parquet", "00000002.open"];
+        names.iter().map(|name| fs::metadata(segment(root, task, name)).unwrap().len()).sum()
+    };
+    let total = length(&first, &compact()) + length(&second, &dense());
+    let mut told = Vec::new();
+    let sources = [first.path().to_owned(), second.path().to_owned()];
+    merge(&sources, into.path(), &mut |done, all| told.push((done, all))).unwrap();
+    let reports = 50 * (report_bytes(&compact()) + report_bytes(&dense())) as u64;
+    assert_eq!((told[0], told[told.len() - 1]), ((0, total), (reports, total)));
+    assert!(!into.path().join("reserve").exists());
 }
