@@ -120,3 +120,15 @@ impl StoreError {
         Self::Io { action, path: path.to_owned(), source }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_with_its_own_remedy_alone() {
+        let source = StoreError::io("write", Path::new("/data/probe.tmp"), io::Error::other("no room left"));
+        let full = StoreError::Full { path: "/data".into(), source: Box::new(source) }.to_string();
+        assert!(full.starts_with("the disk of /data is full (no room left): delete a task"), "{full}");
+    }
+}
