@@ -265,23 +265,25 @@ mod tests {
 
     #[test]
     fn altered_bytes_are_noticed() {
-        let folder = tempfile::tempdir().unwrap();
-        let (disk, path) = (super::super::disk::SystemDisk, folder.path().join("numbers"));
-        let mut slots = Slots::create(&disk, folder.path(), "numbers", KIND, [7]).unwrap();
+        let (machine, mut slots) = created(1, [7]);
+        let path = Path::new(FOLDER).join("numbers");
         slots.put([8]).unwrap();
-        let good = std::fs::read(&path).unwrap();
+        let mut good = vec![0; SLOT_BYTES + 20];
+        assert_eq!(slots.file.read_at(&mut good, 0).unwrap(), good.len());
+        let write = |bytes: &[u8]| machine.create(&path).unwrap().write_at(&mut [IoSlice::new(bytes)], 0).unwrap();
         for bit in 0..8 * good.len() {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            std::fs::write(&path, &bad).unwrap();
-            let found = Found::read(&disk, &path, KIND).unwrap().unwrap();
+            write(&bad);
+            let found = found::<1>(&machine);
             assert!(found.numbers == Some([8]) || found.numbers == Some([7]) && !found.whole, "bit {bit}");
         }
         for length in 0..good.len() {
-            std::fs::write(&path, &good[..length]).unwrap();
-            assert!(!Found::<1>::read(&disk, &path, KIND).unwrap().unwrap().whole, "{length} bytes");
+            write(&good[..length]);
+            assert!(!found::<1>(&machine).whole, "{length} bytes");
         }
-        std::fs::write(&path, &good).unwrap();
-        assert!(Found::<1>::read(&disk, &path, b"other").unwrap().unwrap().numbers.is_none());
+        write(&good);
+        assert!(found::<1>(&machine).whole);
+        assert!(Found::<1>::read(&machine, &path, b"other").unwrap().unwrap().numbers.is_none());
     }
 }
