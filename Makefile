@@ -19,8 +19,8 @@ test-spark: ## test the wheel in Spark, on executors in processes of their own
 	scripts/test.sh spark
 
 test-postgres: ## test the store in PostgreSQL, on a throwaway cluster (needs Debian's package postgresql, or LDP_PCA_POSTGRES_BIN)
-	cargo clippy --all-targets --features postgres -- -D warnings
-	cargo test --package ldp-pca --features postgres --lib postgres -- --nocapture
+	cargo clippy --package ldp-pca-server --package ldp-pca-cli --all-targets --features postgres -- -D warnings
+	cargo test --package ldp-pca-server --features postgres --lib postgres -- --nocapture
 
 bench: ## run the benchmarks, native and in Chromium
 	scripts/setup.sh

@@ -15,6 +15,6 @@ fi
 # TLS, so that unfinished handshakes are among the attacks.
 cargo build --release --package ldp-pca-cli --package ldp-pca-studies --features tls --bin ldp-pca --bin siege
 "$(target_directory)/release/siege" --seconds 5
-cargo test --package ldp-pca --features postgres --lib -- server::store
-cargo test --package ldp-pca --features postgres --lib -- --ignored --nocapture ten_thousand_flips
+cargo test --package ldp-pca-server --features postgres --lib -- store
+cargo test --package ldp-pca-server --features postgres --lib -- --ignored --nocapture ten_thousand_flips
 cargo test --package ldp-pca-cli --features postgres --test suite -- --ignored --nocapture a_hundred_kills

@@ -29,7 +29,8 @@ main() {
     # shellcheck disable=SC2086 # a list of words
     step any "setup" scripts/setup.sh $groups
     step native "format" cargo fmt --all --check
-    step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets -- -D warnings
+    # With all that the default builds leave out.
+    step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets --features ldp-pca-server/postgres,ldp-pca-server/tls -- -D warnings
     step native "lints without features" cargo clippy --package ldp-pca --lib --no-default-features -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm -- -D warnings
@@ -77,12 +78,12 @@ python_tests() {
         "$bin/python" -m pytest --config-file python/pyproject.toml "$@"
 }
 
-# The network stack stays out of wasm, and the JavaScript bindings out of native builds.
+# The library comes without a network stack and a command line, and without the JavaScript bindings where it is native.
 dependency_trees() {
     local host
     host=$(rustc -vV | sed -n 's/^host: //p')
     absent "$WASM" '^(tokio|axum|hyper|clap|ureq|csv|npyz|svg) '
-    absent "$host" '^(wasm-bindgen|js-sys|web-sys) '
+    absent "$host" '^(tokio|axum|hyper|rusqlite|clap|ureq|csv|npyz|svg|wasm-bindgen|js-sys|web-sys) '
 }
 
 # absent TARGET PATTERN: no package of the tree for TARGET matches.

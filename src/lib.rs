@@ -72,22 +72,22 @@
 //! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
 //! with), `baselines` and `experiments` (the methods of the literature, and its tables and figures, run again), [`audit`] (a
 //! statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
-//! read and written by one code everywhere, small enough for a browser), and the faces `server` and `js`.
-//! The command line (`cli/`) and the Python package (`python/`) are crates beside this one, which translate and never compute.
+//! read and written by one code everywhere, small enough for a browser), and `js`, the face for browsers.
+//! The aggregator (`server/`), the command line (`cli/`) and the Python package (`python/`) are crates beside this one, which translate
+//! and never compute.
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
-//! nothing of ours. `cfg(target…)` appears only here, in `js`, `server` and
+//! nothing of ours. `cfg(target…)` appears only here, in `js` and
 //! [`mechanism::double_cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
 //! [`error::Error`] holds them all (not those of the faces and of the methods of the literature).
 //!
 //! # Features
 //!
-//! `server` and `lab` (with `js` in it) are on by default, only add, and are inert off their target: WebAssembly
-//! builds never compile a network stack, native builds never compile `wasm-bindgen`. For the library alone use
-//! `default-features = false`. A page loads `js` alone, the client, of which every byte counts: it reaches nothing of
-//! recovery, `serde_json` or the standard library's numbers as text. `methods` is a third build for pages, of the methods
-//! of the literature alone.
+//! `lab` (with `js` in it) is on by default, only adds, and is inert off its target: native builds never compile `wasm-bindgen`. A
+//! page loads `js` alone, the client, of which every byte counts: it reaches nothing of recovery, `serde_json` or the standard
+//! library's numbers as text. `methods` is a third build for pages, of the methods of the literature alone. `experiments` are those
+//! methods, and the tables and figures of their papers.
 
 pub mod aggregate;
 pub mod audit;
@@ -113,8 +113,6 @@ pub mod recovery;
 pub mod report;
 pub mod sampling;
 pub mod schema;
-#[cfg(all(feature = "server", not(target_family = "wasm")))]
-pub mod server;
 pub mod simulation;
 pub mod subspace;
 pub mod task;

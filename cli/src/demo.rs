@@ -13,9 +13,9 @@ use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::infer::InferenceOptions;
-use ldp_pca::server::{Server, ServerConfig};
 use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::task::{Folds, Task};
+use ldp_pca_server::{Server, ServerConfig};
 use rand::SeedableRng;
 use serde::Deserialize;
 

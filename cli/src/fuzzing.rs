@@ -7,7 +7,7 @@ use ldp_pca::experiments::data::Connections;
 use ldp_pca::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
-use ldp_pca::server::ServerConfig;
+use ldp_pca_server::ServerConfig;
 
 use crate::experiment::{folder, kept};
 use crate::records::{Header, RecordFile, Row, is_header_of, looks_like_names};

@@ -1,5 +1,5 @@
-//! The command line. One file per subcommand; reading, writing and the terminal are in [`files`], [`records`] and
-//! [`output`].
+//! The command line. One file per subcommand; reading, writing and the terminal are in `files`, `records` and
+//! `output`.
 //!
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
 //! `--json`; progress and notes go to standard error, and progress only when that is a terminal.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
-use ldp_pca::server::maintenance::{self, Layout, MergedTask, Repaired, Verified};
 use ldp_pca::task::TaskDigest;
+use ldp_pca_server::maintenance::{self, Layout, MergedTask, Repaired, Verified};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -206,7 +206,7 @@ pub(super) struct Restore {
 
 impl Restore {
     fn run(self) -> Result<()> {
-        let failed = |error: ldp_pca::server::StoreError| CliError::Failed(error.to_string());
+        let failed = |error: ldp_pca_server::StoreError| CliError::Failed(error.to_string());
         let deleted = maintenance::deleted(&self.folder).map_err(failed)?;
         let mut tasks: Vec<TaskDigest> = deleted.into_iter().map(|(task, _)| task).collect();
         tasks.sort();
@@ -264,7 +264,7 @@ impl Merge {
 /// Does something with a bar over the bytes that it reads.
 fn with_bar<T>(
     label: &'static str,
-    work: impl FnOnce(maintenance::Progress<'_>) -> core::result::Result<T, ldp_pca::server::StoreError>,
+    work: impl FnOnce(maintenance::Progress<'_>) -> core::result::Result<T, ldp_pca_server::StoreError>,
 ) -> Result<T> {
     let bar: ProgressBar = reading(label, 0);
     let result = work(&mut |done, total| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use ldp_pca::baselines::dps_pca::{Message, NoiseSource, Provider, Session, State};
-use ldp_pca::server::read_session;
+use ldp_pca_server::read_session;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use ldp_pca::report::report_bytes;
-use ldp_pca::server::maintenance::read_segment;
+use ldp_pca_server::maintenance::read_segment;
 use ldp_pca::task::Task;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,7 @@
 //! Any text is the settings of a server, or of a task, or an error with its place; settings of a task survive their JSON.
 #![no_main]
 
-use ldp_pca::server::TaskSettings;
+use ldp_pca_server::TaskSettings;
 use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 

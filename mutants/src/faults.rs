@@ -72,7 +72,7 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
             continue;
         }
         tree::copy(root, &places.tree)?;
-        tree::add_switch(&places.tree, of_group.len() as u32)?;
+        tree::add_switch(&places.tree.join(group.sources), of_group.len() as u32)?;
         let (mut alone, mut switched) = (Vec::new(), Vec::new());
         for (number, fault) in (1..).zip(&of_group) {
             let path = places.tree.join(&fault.file);

@@ -49,16 +49,18 @@ impl Mutant {
 
     /// The part of the crate that it is counted with.
     pub fn module(&self) -> String {
-        let path = self.file.trim_start_matches("src/").trim_end_matches(".rs");
-        let parts: Vec<&str> = path.split('/').collect();
-        let length = if parts[0] == "server" { 3.min(parts.len() - 1) } else { 1 };
-        parts[..length.max(1)].join("/")
+        let path = self.file.trim_end_matches(".rs");
+        match path.split_once("src/") {
+            Some((krate, path)) => format!("{krate}{}", path.split('/').next().unwrap_or_default()),
+            None => path.to_owned(),
+        }
     }
 }
 
 /// What the names of the tests in a file begin with.
 pub fn test_prefix(file: &str) -> String {
-    let path = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    let path = file.split_once("src/").map_or(file, |(_, path)| path);
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
     format!("{}::", path.replace('/', "::"))
 }
 
@@ -77,7 +79,7 @@ pub fn list(
     part: Option<(usize, usize)>,
 ) -> Result<Vec<Mutant>, Error> {
     let mut command = Command::new("cargo");
-    command.current_dir(root).args(["mutants", "--list", "--json"]);
+    command.current_dir(root).args(["mutants", "--workspace", "--list", "--json"]);
     if let Some(diff) = diff {
         command.arg("--in-diff").arg(diff);
     }

@@ -43,16 +43,13 @@ Exit codes: 0 all are caught or listed in mutants/equivalent.toml, 1 some are no
 
 /// How the tests that judge a file are built. The first whose prefix fits.
 const GROUPS: [Group; 2] = [
-    Group {
-        prefix: "src/server/",
-        arguments: &["--lib", "--no-default-features", "--features", "server"],
-        tests: &["server::store"],
-    },
-    Group { prefix: "src/", arguments: &["--lib", "--no-default-features"], tests: &[] },
+    Group { sources: "server/src/", arguments: &["--package", "ldp-pca-server", "--lib"], tests: &["store"] },
+    Group { sources: "src/", arguments: &["--package", "ldp-pca", "--lib", "--no-default-features"], tests: &[] },
 ];
 
 pub struct Group {
-    prefix: &'static str,
+    /// Of its crate: what its files begin with.
+    pub sources: &'static str,
     /// Of `cargo test`.
     arguments: &'static [&'static str],
     /// Prefixes of the tests that are run; all without any.
@@ -61,7 +58,7 @@ pub struct Group {
 
 impl Group {
     fn of(file: &str) -> usize {
-        GROUPS.iter().position(|group| file.starts_with(group.prefix)).unwrap_or(GROUPS.len() - 1)
+        GROUPS.iter().position(|group| file.starts_with(group.sources)).unwrap_or(GROUPS.len() - 1)
     }
 
     fn build(&self, places: &Places) -> Result<Built, Error> {
@@ -255,7 +252,7 @@ fn judge_group(
 ) -> Result<(), Error> {
     let start = Instant::now();
     tree::copy(root, &places.tree)?;
-    tree::add_switch(&places.tree, mutants.len() as u32)?;
+    tree::add_switch(&places.tree.join(group.sources), mutants.len() as u32)?;
     eprintln!("building {} mutants", mutants.len());
     let apart = tree::switch_all(root, &places.tree, &places.target, group.arguments, mutants)?;
     let runner = Runner { folder: &places.tree, scratch: &places.scratch, jobs: options.jobs };
@@ -306,7 +303,7 @@ fn own_builds(
     }
     eprintln!("building {} mutants one by one", mutants.len());
     tree::copy(root, &places.tree)?;
-    tree::add_switch(&places.tree, 0)?;
+    tree::add_switch(&places.tree.join(group.sources), 0)?;
     let tests = group.known_tests(places, runner)?;
     for mutant in mutants {
         let path = places.tree.join(&mutant.file);

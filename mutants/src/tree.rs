@@ -26,7 +26,7 @@ pub fn copy(root: &Path, tree: &Path) -> Result<(), Error> {
         }
     }
     // A module that is gone from the checkout must not stay.
-    remove_others(&tree.join("src"), tree, &kept)
+    crate::GROUPS.iter().try_for_each(|group| remove_others(&tree.join(group.sources), tree, &kept))
 }
 
 fn remove_others(folder: &Path, tree: &Path, kept: &HashSet<String>) -> Result<(), Error> {
@@ -51,10 +51,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(fs::write(path, bytes)?)
 }
 
-/// Adds the switch to the crate and takes away the lints, which speak of what people write.
-pub fn add_switch(tree: &Path, count: u32) -> Result<(), Error> {
-    write(&tree.join("src/mutant_switch.rs"), switch::module(count).as_bytes())?;
-    let library = tree.join("src/lib.rs");
+/// Adds the switch to a crate and takes away the lints, which speak of what people write.
+pub fn add_switch(sources: &Path, count: u32) -> Result<(), Error> {
+    write(&sources.join("mutant_switch.rs"), switch::module(count).as_bytes())?;
+    let library = sources.join("lib.rs");
     let text = fs::read_to_string(&library)?;
     if !text.contains("mod mutant_switch;") {
         let allow = "#![allow(warnings, arithmetic_overflow, unconditional_panic, unsafe_code, clippy::all)]\n";

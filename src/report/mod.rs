@@ -20,8 +20,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// For [`Task::randomize`](crate::task::Task::randomize), whose payload is right by construction.
-    pub(crate) fn from_parts(task: TaskDigest, id: ReportId, payload: Vec<u8>) -> Self {
+    /// For [`Task::randomize`](crate::task::Task::randomize), whose payload is right by construction, and for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_parts(task: TaskDigest, id: ReportId, payload: Vec<u8>) -> Self {
         Self { task_prefix: task.prefix(), id, payload }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ldp_pca::server::ServerConfig;
+use ldp_pca_server::ServerConfig;
 
 use crate::error::{CliError, Result};
 use crate::files;
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> core::result::Result<ServerConfig, String> {
 mod tests {
     use std::time::Duration;
 
-    use ldp_pca::server::LogFormat;
+    use ldp_pca_server::LogFormat;
 
     use super::*;
 

@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::server::{
+use ldp_pca::task::Task;
+use ldp_pca_server::{
     LogConfig, LogFormat, Secret, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit,
 };
-use ldp_pca::task::Task;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 

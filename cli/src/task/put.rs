@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::server::TaskSettings;
+use ldp_pca_server::TaskSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

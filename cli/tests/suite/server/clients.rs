@@ -4,7 +4,7 @@ use std::io::Write;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ldp_pca::server::{RateLimit, ServerConfig, TaskSettings};
+use ldp_pca_server::{RateLimit, ServerConfig, TaskSettings};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -356,7 +356,7 @@ fn secrets_are_new_files_that_their_owner_alone_can_read() {
     fs::set_permissions(folder.join("admin.tmp"), fs::Permissions::from_mode(0o666)).unwrap();
     symlink(&elsewhere, folder.join("collector.tmp")).unwrap();
     symlink(&elsewhere, folder.join("issuing.tmp")).unwrap();
-    let settings = ServerConfig { tokens: ldp_pca::server::TokenConfig::default(), ..config(&folder) };
+    let settings = ServerConfig { tokens: ldp_pca_server::TokenConfig::default(), ..config(&folder) };
     Running::start(settings.clone(), &[task()]).shut_down();
     for name in ["admin.token", "collector.token", "issuing.key"] {
         let metadata = fs::symlink_metadata(folder.join(name)).unwrap();

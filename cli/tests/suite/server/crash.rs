@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use ldp_pca::server::{Server, ServerError, StoreError, maintenance};
+use ldp_pca_server::{Server, ServerError, StoreError, maintenance};
 use tempfile::{TempDir, tempdir};
 
 use super::harness::{

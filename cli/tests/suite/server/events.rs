@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ldp_pca::server::ServerConfig;
+use ldp_pca_server::ServerConfig;
 use serde_json::Value;
 use tempfile::tempdir;
 

@@ -1,7 +1,7 @@
 //! Report ids that the server issues, and dense reports out of range.
 
 use ldp_pca::report::{Report, ReportId};
-use ldp_pca::server::{ServerConfig, TaskSettings};
+use ldp_pca_server::{ServerConfig, TaskSettings};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

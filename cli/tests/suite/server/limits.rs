@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ldp_pca::server::{RateLimit, ServerConfig};
+use ldp_pca_server::{RateLimit, ServerConfig};
 use tempfile::tempdir;
 
 use super::harness::{ADMIN, NEVER, REPORTS, Running, bytes_of, config, path, reports, task};
@@ -242,7 +242,7 @@ fn a_task_has_a_ceiling_and_what_was_acknowledged_is_still_told() {
     // A task may have more than the server gives by itself.
     let data = tempdir().unwrap();
     let server = Running::start(ServerConfig { max_task_records: 3, ..config(data.path()) }, &[task()]);
-    let more = ldp_pca::server::TaskSettings { max_records: Some(4), ..ldp_pca::server::TaskSettings::default() };
+    let more = ldp_pca_server::TaskSettings { max_records: Some(4), ..ldp_pca_server::TaskSettings::default() };
     server.put(&task(), &more);
     let body = bytes_of(&reports(&task(), 1, 5));
     assert_eq!((server.send(&task(), &body[..140]).status, server.send(&task(), &body).status), (200, 403));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ldp_pca::server::TaskSettings;
+use ldp_pca_server::TaskSettings;
 use tempfile::tempdir;
 
 use super::harness::{

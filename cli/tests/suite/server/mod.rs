@@ -25,7 +25,7 @@ use std::thread;
 use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{Rank, principal_components};
-use ldp_pca::server::{ServerError, StoreError};
+use ldp_pca_server::{ServerError, StoreError};
 use tempfile::tempdir;
 
 use harness::{REPORTS, Running, aggregate_of, bytes_of, config, other_task, path, reports, stored, task};
@@ -266,7 +266,7 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
 #[test]
 fn below_the_minimum_batch_nothing_is_given_out() {
     let data = tempdir().unwrap();
-    let settings = ldp_pca::server::ServerConfig { minimum_batch: 10, ..config(data.path()) };
+    let settings = ldp_pca_server::ServerConfig { minimum_batch: 10, ..config(data.path()) };
     let server = Running::start(settings, &[task(), other_task()]);
     let body = bytes_of(&reports(&task(), 11, 10));
     server.send(&task(), &body[..9 * 35]);
@@ -276,7 +276,7 @@ fn below_the_minimum_batch_nothing_is_given_out() {
     assert_eq!(server.get(&recovery).status, 200);
     drop(server);
     // Even a minimum of 0 asks for one report.
-    let settings = ldp_pca::server::ServerConfig { minimum_batch: 0, ..config(data.path()) };
+    let settings = ldp_pca_server::ServerConfig { minimum_batch: 0, ..config(data.path()) };
     let server = Running::start(settings, &[]);
     server.get(&path(&other_task(), "/recovery?rank=1")).assert_problem(409, "below-minimum-batch", &["0 reports"]);
 }
@@ -296,11 +296,11 @@ fn a_folder_has_one_server() {
 fn a_taken_port_is_an_error_or_the_next_one_is_used() {
     let (first_data, second_data) = (tempdir().unwrap(), tempdir().unwrap());
     let first = Running::start(config(first_data.path()), &[task()]);
-    let taken = ldp_pca::server::ServerConfig { listen: first.address, ..config(second_data.path()) };
+    let taken = ldp_pca_server::ServerConfig { listen: first.address, ..config(second_data.path()) };
     let Err(refused) = Running::try_start(taken.clone(), &[task()]) else { panic!("two servers on a port") };
     assert!(matches!(refused, ServerError::Listen { .. }), "{refused}");
     assert!(refused.to_string().contains(&first.address.to_string()));
-    let second = Running::start(ldp_pca::server::ServerConfig { next_free_port: true, ..taken }, &[task()]);
+    let second = Running::start(ldp_pca_server::ServerConfig { next_free_port: true, ..taken }, &[task()]);
     assert!(second.address.port() > first.address.port());
     assert_eq!(second.get("/healthz").status, 200);
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-use ldp_pca::server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
+use ldp_pca_server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
 use tempfile::tempdir;
 
 use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task};

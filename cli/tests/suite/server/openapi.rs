@@ -1,7 +1,7 @@
 //! The interface as a document, held to the real server.
 
-use ldp_pca::server::TaskSettings;
 use ldp_pca::task::Task;
+use ldp_pca_server::TaskSettings;
 use tempfile::tempdir;
 
 use super::harness::{Running, assert_members, config, put_body};

@@ -1,6 +1,6 @@
 //! Pages of other origins, task by task.
 
-use ldp_pca::server::TaskSettings;
+use ldp_pca_server::TaskSettings;
 use tempfile::tempdir;
 
 use super::harness::{Answer, REPORTS, Running, bytes_of, config, other_task, path, reports, task};

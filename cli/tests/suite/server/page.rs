@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ldp_pca::server::{ServerConfig, ServerError};
+use ldp_pca_server::{ServerConfig, ServerError};
 use tempfile::tempdir;
 
 use super::harness::{Running, config, task};

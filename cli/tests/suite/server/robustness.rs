@@ -81,7 +81,7 @@ impl Drop for Installed {
 /// Ten thousand, or as many as this process may open.
 #[test]
 fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_bounded() {
-    ldp_pca::server::raise_file_limit();
+    ldp_pca_server::raise_file_limit();
     let folder = tempdir().unwrap();
     let server = Installed::start(folder.path());
     let before = server.resident();
@@ -119,7 +119,7 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
 #[test]
 fn a_connection_that_rests_holds_no_buffers() {
     const CROWD: u64 = 1000;
-    ldp_pca::server::raise_file_limit();
+    ldp_pca_server::raise_file_limit();
     let folder = tempdir().unwrap();
     let server = Installed::start(folder.path());
     let body = vec![0; 1100 * 35];

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::server::Server;
+use ldp_pca_server::Server;
 use serde_json::json;
 
 use super::harness::{Running, Serving, aggregate_of, bytes_of, config, other_task, reports, segment_path, task};

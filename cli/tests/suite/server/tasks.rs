@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use ldp_pca::server::{Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
 use ldp_pca::task::Task;
+use ldp_pca_server::{Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

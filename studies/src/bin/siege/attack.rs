@@ -105,7 +105,7 @@ impl Drop for Attack {
 /// Attacks until it is killed.
 pub async fn run(address: SocketAddr, way: Way, connections: usize, networks: usize) -> Result<(), Box<dyn Error>> {
     let _ = rustix::process::nice(10);
-    ldp_pca::server::raise_file_limit();
+    ldp_pca_server::raise_file_limit();
     let task = Mode::Compact.task(None)?.digest().to_string();
     let task: Arc<str> = format!("/tasks/{task}").into();
     let (bandwidth, first) = (Arc::new(Bandwidth(Mutex::new(Instant::now()))), Arc::new(()));

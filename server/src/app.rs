@@ -1,0 +1,230 @@
+//! What all requests share.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::extract::Path as UrlPath;
+use axum::extract::rejection::PathRejection;
+use serde::Serialize;
+use tokio::sync::Mutex;
+
+use super::config::ServerConfig;
+use super::events::{Events, Pulse};
+use super::health::Readiness;
+use super::issuing::Issuer;
+use super::limits::Limits;
+use super::metrics::Metrics;
+use super::problem::Problem;
+use super::recovery::{Recoveries, RecoveryCache};
+use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings};
+use super::tokens::Tokens;
+use ldp_pca::privacy::Guarantee;
+use ldp_pca::task::TaskDigest;
+
+/// The state of a server.
+pub(super) struct App {
+    pub(super) store: Box<dyn ReportStore>,
+    pub(super) events: Events,
+    pub(super) issuer: Issuer,
+    pub(super) limits: Limits,
+    pub(super) metrics: Metrics,
+    pub(super) readiness: Readiness,
+    pub(super) sessions: super::interactive::Sessions,
+    pub(super) recoveries: Recoveries,
+    /// Held while a task is put.
+    pub(super) putting: Mutex<()>,
+    pub(super) tokens: Tokens,
+    pub(super) max_body_bytes: usize,
+    minimum_batch: u64,
+    open_recovery: bool,
+    issued_ids: bool,
+    range_check: bool,
+    clock_skew: Duration,
+    max_task_records: u64,
+    max_task_bytes: u64,
+    /// How long the reports of a deleted task are kept.
+    pub(super) deletion_grace: Duration,
+    /// Made when first asked for: the store alone knows which tasks there are. Each with the reports that it is of.
+    collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
+}
+
+/// What the server computes from a task's reports and tells about them.
+#[derive(Default)]
+pub(super) struct Collection {
+    pub(super) recovery: RecoveryCache,
+    pub(super) pulse: Pulse,
+}
+
+/// Something that was made from reports, and which reports those are.
+type OfReports<T> = (Weak<dyn TaskReports>, Arc<T>);
+
+/// Where a task is between its start and its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Period {
+    /// Before the start, which is in seconds since 1970.
+    NotStarted(u64),
+    /// Reports are taken.
+    Open,
+    /// After the end.
+    Expired(u64),
+}
+
+/// What `GET /tasks/{id}/status` answers.
+#[derive(Serialize)]
+pub(super) struct Status {
+    task: String,
+    records: u64,
+    /// Since the server was started.
+    duplicates: u64,
+    minimum_batch: u64,
+    guarantee: Guarantee,
+    dimension: usize,
+    report_bytes: usize,
+    /// Whether components are given out without a token.
+    open_recovery: bool,
+    /// Whether only reports with an issued id are taken.
+    issued_ids: bool,
+    /// Whether dense reports are checked.
+    range_check: bool,
+    settings: TaskSettings,
+}
+
+impl App {
+    pub(super) fn new(
+        store: Box<dyn ReportStore>,
+        store_metrics: StoreMetrics,
+        tokens: Tokens,
+        issuer: Issuer,
+        config: &ServerConfig,
+    ) -> Self {
+        Self {
+            store,
+            events: Events::new(config.max_event_streams, config.client_event_streams()),
+            issuer,
+            limits: Limits::new(config),
+            metrics: Metrics::new(store_metrics),
+            readiness: Readiness::default(),
+            sessions: super::interactive::Sessions::default(),
+            recoveries: Recoveries::new(config.max_recoveries),
+            putting: Mutex::default(),
+            tokens,
+            max_body_bytes: config.max_body_bytes,
+            minimum_batch: config.minimum_batch,
+            open_recovery: config.open_recovery,
+            issued_ids: config.issued_ids,
+            range_check: config.range_check,
+            clock_skew: config.clock_skew,
+            max_task_records: config.max_task_records,
+            max_task_bytes: config.max_task_bytes,
+            deletion_grace: config.deletion_grace,
+            collections: RwLock::default(),
+        }
+    }
+
+    /// With what an earlier run left of sessions.
+    pub(super) fn with_sessions(self, sessions: super::interactive::Sessions) -> Self {
+        Self { sessions, ..self }
+    }
+
+    /// The reports of the task beyond which no more are taken.
+    pub(super) fn ceiling(&self, reports: &dyn TaskReports, settings: &TaskSettings) -> u64 {
+        let records = settings.max_records.unwrap_or(self.max_task_records);
+        records.min(self.max_task_bytes / reports.report_bytes() as u64)
+    }
+
+    /// An end before this is past for every clock.
+    pub(super) fn earliest_end(&self) -> u64 {
+        unix_time().saturating_sub(self.clock_skew.as_secs())
+    }
+
+    /// The task of a path.
+    pub(super) fn find(&self, id: Result<UrlPath<String>, PathRejection>) -> Result<Arc<dyn TaskReports>, Problem> {
+        let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
+        TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
+    }
+
+    /// What belongs to a task beside its reports. It begins anew with them: another aggregator on the same store may have deleted the
+    /// task and put it there again.
+    pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<Collection> {
+        let task = reports.task().digest();
+        let is_of = |of: &Weak<dyn TaskReports>| ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports));
+        let collections = self.collections.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = collections.get(&task).filter(|(of, _)| is_of(of)) {
+            return Arc::clone(found);
+        }
+        drop(collections);
+        let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
+        let (of, collection) = collections.entry(task).or_insert_with(|| (Arc::downgrade(reports), Arc::default()));
+        if !is_of(of) {
+            collection.pulse.end();
+            (*of, *collection) = (Arc::downgrade(reports), Arc::default());
+        }
+        Arc::clone(collection)
+    }
+
+    /// Forgets a task that the store has deleted, and ends its streams.
+    pub(super) fn forget(&self, task: TaskDigest) {
+        let collection = self.collections.write().unwrap_or_else(PoisonError::into_inner).remove(&task);
+        if let Some((_, collection)) = collection {
+            collection.pulse.end();
+        }
+    }
+
+    /// The number of reports below which no components are given out: at least one.
+    pub(super) fn minimum_batch(&self, settings: &TaskSettings) -> u64 {
+        settings.minimum_batch.unwrap_or(self.minimum_batch).max(1)
+    }
+
+    /// Whether components are given out without a token.
+    pub(super) fn open_recovery(&self, settings: &TaskSettings) -> bool {
+        settings.open_recovery.unwrap_or(self.open_recovery)
+    }
+
+    /// Whether only reports with an id that was issued here are taken.
+    pub(super) fn issued_ids(&self, settings: &TaskSettings) -> bool {
+        settings.issued_ids.unwrap_or(self.issued_ids)
+    }
+
+    /// Whether dense reports that honest noise hardly ever makes are refused.
+    pub(super) fn range_check(&self, settings: &TaskSettings) -> bool {
+        settings.range_check.unwrap_or(self.range_check)
+    }
+
+    /// Where the task is now, with what clocks may be off in the sender's favour.
+    pub(super) fn period(&self, settings: &TaskSettings) -> Period {
+        // Most tasks have no bounds, and need no clock.
+        if settings.starts.is_none() && settings.expires.is_none() {
+            return Period::Open;
+        }
+        let (now, skew) = (unix_time(), self.clock_skew.as_secs());
+        match (settings.starts, settings.expires) {
+            (Some(starts), _) if now.saturating_add(skew) < starts => Period::NotStarted(starts),
+            (_, Some(expires)) if now > expires.saturating_add(skew) => Period::Expired(expires),
+            _ => Period::Open,
+        }
+    }
+
+    pub(super) fn status(&self, reports: &dyn TaskReports, counts: Counts) -> Status {
+        let settings = reports.settings();
+        Status {
+            task: reports.task().digest().to_string(),
+            records: counts.records,
+            duplicates: counts.duplicates,
+            minimum_batch: self.minimum_batch(&settings),
+            guarantee: reports.task().guarantee(),
+            dimension: reports.task().dimension(),
+            report_bytes: reports.report_bytes(),
+            open_recovery: self.open_recovery(&settings),
+            issued_ids: self.issued_ids(&settings),
+            range_check: self.range_check(&settings),
+            settings: TaskSettings::clone(&settings),
+        }
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn unix_time() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,351 @@
+//! What an operator decides.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+use super::net::{AddressRange, Most};
+
+/// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names there are
+/// those here, durations are in seconds, and a name that is not here is an error.
+///
+/// ```
+/// use ldp_pca_server::ServerConfig;
+/// let config = ServerConfig { minimum_batch: 1_000, ..ServerConfig::new("aggregator-data") };
+/// assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+/// ```
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default = "ServerConfig::nowhere", deny_unknown_fields)]
+pub struct ServerConfig {
+    /// The folder of the store; it is made when it is not there. One server per folder.
+    pub data: PathBuf,
+    /// The PostgreSQL database that holds tasks and reports in place of the folder, as `postgres://user:password@host:port/database` or
+    /// `postgres:///database?host=/run/postgresql&user=name` for a local socket; several servers may share it. `data` then holds
+    /// their tokens and keys alone. Needs the feature `postgres`. Default none.
+    pub store: Option<Secret>,
+    /// The address to listen on; port 0 takes any free port. Default 127.0.0.1:8080, which only this machine reaches.
+    pub listen: SocketAddr,
+    /// Whether to try the ports after `listen`'s, up to 100 of them, when it is taken. Default false.
+    pub next_free_port: bool,
+    /// The folder of the web page served at `/`. Default none.
+    pub www: Option<PathBuf>,
+    /// The largest request body, in bytes. Default 8 MiB.
+    pub max_body_bytes: usize,
+    /// Bytes of reports that may wait for the disk at the same time, over all requests; beyond them requests are refused with 503.
+    /// At least twice `max_body_bytes`. An eighth more is there for bodies of up to 64 KiB alone. Default 64 MiB.
+    pub max_pending_bytes: usize,
+    /// Those of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64 network of an IPv6
+    /// address, as in all limits by client. Default: a quarter of what the others leave.
+    pub max_client_pending_bytes: Option<usize>,
+    /// The reports of one task beyond which no more are taken, unless the task has a `max_records` of its own. What is on its way at that
+    /// moment still counts. Default 50 million, which need about 3 GB of memory.
+    pub max_task_records: u64,
+    /// The bytes of reports of one task beyond which no more are taken, in the same way. Default 64 GiB.
+    pub max_task_bytes: u64,
+    /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503. Default 4096.
+    pub max_pending_requests: usize,
+    /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused with 503.
+    /// Default 1024.
+    pub max_event_streams: usize,
+    /// Those of them that one client may have. Default: a sixteenth of what the others leave.
+    pub max_client_event_streams: Option<usize>,
+    /// Components that may be computed at the same time, over all tasks, for whoever has the collector's token; other requests for some
+    /// wait. As many again for everybody else, where `open_recovery` lets them ask: the collector never waits for them. Default 1.
+    pub max_recoveries: usize,
+    /// The number of reports below which no components are given out. A task may have another. Default 100.
+    pub minimum_batch: u64,
+    /// Whether everybody may see components, without the collector's token. A task may say otherwise. Default false.
+    pub open_recovery: bool,
+    /// Whether only reports with an id that this server issued are taken (`/tasks/{id}/seeds`), so that clients cannot choose theirs.
+    /// A task may say otherwise. Default true.
+    pub issued_ids: bool,
+    /// Whether dense reports with entries that a randomizer can hardly have made are refused. A task may say otherwise. Default true.
+    pub range_check: bool,
+    /// How far devices' and operators' clocks may be off: so much earlier a task starts, so much later it expires. Default 60 seconds.
+    #[serde(deserialize_with = "seconds")]
+    pub clock_skew: Duration,
+    /// How long the reports of a deleted task are kept, so that it can be brought back; 0 erases them at once. Default 24 hours.
+    #[serde(deserialize_with = "seconds")]
+    pub deletion_grace: Duration,
+    /// The longest that a body, a commit and a recovery may each take, and that an answer may wait for its reader. Default 30 seconds.
+    #[serde(deserialize_with = "seconds")]
+    pub request_timeout: Duration,
+    /// The longest that open requests are waited for at shutdown; then they are cut. Default 10 seconds.
+    #[serde(deserialize_with = "seconds")]
+    pub drain_timeout: Duration,
+    /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been idle longest;
+    /// when none is idle, it is answered with 503. Default 16384.
+    pub max_connections: usize,
+    /// Those of them that one client may have, with the same rule among its own; of the clients of a trusted proxy, the requests that are
+    /// being answered. Default: a sixteenth of what the others leave.
+    pub max_client_connections: Option<usize>,
+    /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10 seconds.
+    #[serde(deserialize_with = "seconds")]
+    pub header_timeout: Duration,
+    /// The longest that a connection stays open between requests. Longer than that of a proxy before the server, which would
+    /// otherwise send requests into connections that are just being closed. Default 75 seconds.
+    #[serde(deserialize_with = "seconds")]
+    pub idle_timeout: Duration,
+    /// The largest head of a request, in bytes; beyond it a request is refused with 431. At least 8 KiB. Default 32 KiB.
+    pub max_header_bytes: usize,
+    /// How often one client may ask; beyond it requests are refused with 429. Default none.
+    pub rate_limit: Option<RateLimit>,
+    /// How many reports one client may send; beyond it requests are refused with 429. A request with more than `burst` is taken when the bucket is
+    /// full, and waited for afterwards. Default none.
+    pub reports_rate_limit: Option<RateLimit>,
+    /// How many bytes of reports one client may send, in the same way. Default none.
+    pub bytes_rate_limit: Option<RateLimit>,
+    /// How many report ids (`/tasks/{id}/seeds`) one client gets without an admin's token; beyond them it is refused with 429. `false` in
+    /// a file for no limit. Default 5 a second and 100 at once.
+    #[serde(deserialize_with = "limit_or_false")]
+    pub seeds_rate_limit: Option<RateLimit>,
+    /// Proxies that are believed when they say, in `X-Forwarded-For`, for whom they ask. Default none.
+    #[serde(deserialize_with = "ranges")]
+    pub trusted_proxies: Vec<AddressRange>,
+    /// Where the certificate and its key are, to serve HTTPS. Needs the feature `tls`. Default none: plain HTTP.
+    pub tls: Option<TlsFiles>,
+    /// Who may do what. Default: one token for each role, made at the first start into files in `data`.
+    pub tokens: TokenConfig,
+    /// The file of the key that report ids are issued with; made when it is not there. Several aggregators of one task share it.
+    /// Default `issuing.key` in `data`.
+    pub issuing_key_file: Option<PathBuf>,
+    /// What the process tells of itself on standard error. [`Server`](super::Server) only emits it; who starts one subscribes.
+    pub log: LogConfig,
+}
+
+/// A bucket of `burst` requests (or ids) per client that fills up at the rate of `per_second`. A client is an IPv4 address or the /64 network of
+/// an IPv6 address; it is remembered in memory alone, until its bucket is full again.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    /// Requests per second in the long run; positive.
+    pub per_second: f64,
+    /// Requests at once after a pause; at least 1.
+    pub burst: u32,
+}
+
+/// The files of a certificate, in PEM. They are read again on SIGHUP.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFiles {
+    /// The certificate and those that it is derived from, the server's own first.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// The tokens of a server: those listed and those in the files. A role without either has the file `<role>.token` in the data
+/// folder, which is made at the first start. Several tokens of a role are for changing them: all are good.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenConfig {
+    /// Those who add and delete tasks.
+    #[serde(deserialize_with = "one_or_many")]
+    pub admin: Vec<Secret>,
+    /// One token a line.
+    pub admin_file: Option<PathBuf>,
+    /// Those who see components.
+    #[serde(deserialize_with = "one_or_many")]
+    pub collector: Vec<Secret>,
+    /// One token a line.
+    pub collector_file: Option<PathBuf>,
+}
+
+/// A text that is never shown, not even by `{:?}`.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+/// How much is told, and in what form.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// Default pretty.
+    pub format: LogFormat,
+    /// `error`, `warn`, `info`, `debug` (a line for every request) or `trace`, or a filter such as `info,ldp_pca=debug`. Default
+    /// `info`.
+    pub level: String,
+}
+
+/// The form of log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Pretty,
+    /// One JSON object a line.
+    Json,
+}
+
+impl ServerConfig {
+    /// The defaults, with the store in the folder `data`.
+    #[must_use]
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            store: None,
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
+            next_free_port: false,
+            www: None,
+            max_body_bytes: 8 << 20,
+            max_pending_bytes: 64 << 20,
+            max_client_pending_bytes: None,
+            max_task_records: 50_000_000,
+            max_task_bytes: 64 << 30,
+            max_pending_requests: 4096,
+            max_event_streams: 1024,
+            max_client_event_streams: None,
+            max_recoveries: 1,
+            minimum_batch: 100,
+            open_recovery: false,
+            issued_ids: true,
+            range_check: true,
+            clock_skew: Duration::from_secs(60),
+            deletion_grace: Duration::from_secs(24 * 3600),
+            request_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(10),
+            max_connections: 16_384,
+            max_client_connections: None,
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            max_header_bytes: 32 << 10,
+            rate_limit: None,
+            reports_rate_limit: None,
+            bytes_rate_limit: None,
+            seeds_rate_limit: Some(RateLimit { per_second: 5.0, burst: 100 }),
+            trusted_proxies: Vec::new(),
+            tls: None,
+            tokens: TokenConfig::default(),
+            issuing_key_file: None,
+            log: LogConfig::default(),
+        }
+    }
+
+    /// What makes no sense, and what would.
+    pub(super) fn problem(&self) -> Option<String> {
+        let limits = [
+            ("rate_limit", self.rate_limit),
+            ("reports_rate_limit", self.reports_rate_limit),
+            ("bytes_rate_limit", self.bytes_rate_limit),
+            ("seeds_rate_limit", self.seeds_rate_limit),
+        ];
+        for (name, limit) in limits {
+            let Some(RateLimit { per_second, burst }) = limit else { continue };
+            if !(per_second.is_finite() && per_second > 0.0) {
+                let none = if name == "seeds_rate_limit" { "say false" } else { "leave it out" };
+                return Some(format!(
+                    "per_second of {name} is {per_second}: give a positive number, or {none} for no limit"
+                ));
+            }
+            if burst == 0 {
+                return Some(format!("burst of {name} is 0: let at least 1 pass at once"));
+            }
+        }
+        let counts = [
+            ("max_connections", Some(self.max_connections)),
+            ("max_client_connections", self.max_client_connections),
+            ("max_body_bytes", Some(self.max_body_bytes)),
+            ("max_pending_requests", Some(self.max_pending_requests)),
+            ("max_recoveries", Some(self.max_recoveries)),
+        ];
+        let zero = counts.iter().find(|(_, count)| *count == Some(0))?.0;
+        Some(format!("{zero} is 0: nobody would be served; give at least 1"))
+    }
+
+    pub(super) fn client_connections(&self) -> Most {
+        self.max_client_connections.map_or(Most::Part(16), Most::Fixed)
+    }
+
+    pub(super) fn client_event_streams(&self) -> Most {
+        self.max_client_event_streams.map_or(Most::Part(16), Most::Fixed)
+    }
+
+    /// The largest body fits, and beside it another client's.
+    pub(super) fn pending_bytes(&self) -> usize {
+        self.max_pending_bytes.max(self.max_body_bytes.saturating_mul(2))
+    }
+
+    /// The largest body fits where nothing else is.
+    pub(super) fn client_pending_bytes(&self) -> Most {
+        let most = self.max_client_pending_bytes.map(|most| Most::Fixed(most.max(self.max_body_bytes)));
+        most.unwrap_or(Most::Part((self.pending_bytes() / self.max_body_bytes.max(1)).clamp(2, 4)))
+    }
+
+    /// The defaults of a file, which need not name the folder.
+    fn nowhere() -> Self {
+        Self::new("")
+    }
+}
+
+impl Secret {
+    /// A secret text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::default(), level: "info".into() }
+    }
+}
+
+/// A duration as a number of seconds.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| D::Error::custom(format!("{seconds} is no number of seconds: use one from 0 on")))
+}
+
+/// A limit, or `false` for none: a file cannot say that there is nothing in the place of a default.
+fn limit_or_false<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RateLimit>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum LimitOrFalse {
+        Limit(RateLimit),
+        False(bool),
+    }
+    match LimitOrFalse::deserialize(deserializer) {
+        Ok(LimitOrFalse::Limit(limit)) => Ok(Some(limit)),
+        Ok(LimitOrFalse::False(false)) => Ok(None),
+        Ok(LimitOrFalse::False(true)) | Err(_) => {
+            Err(D::Error::custom("a limit is { per_second = 5, burst = 100 } or the like, or false for none"))
+        }
+    }
+}
+
+/// One token or a list of them. What is wrong with a value is told without the value.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Secret>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(Secret),
+        Many(Vec<Secret>),
+    }
+    match OneOrMany::deserialize(deserializer) {
+        Ok(OneOrMany::One(token)) => Ok(vec![token]),
+        Ok(OneOrMany::Many(tokens)) => Ok(tokens),
+        Err(_) => Err(D::Error::custom("a token is a text in quotes, or several are a list of them")),
+    }
+}
+
+/// Ranges of addresses as texts.
+fn ranges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AddressRange>, D::Error> {
+    let ranges = Vec::<String>::deserialize(deserializer)?;
+    ranges.iter().map(|range| range.parse().map_err(D::Error::custom)).collect()
+}

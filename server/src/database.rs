@@ -1,0 +1,41 @@
+//! Where reports are kept: in the folder, or in a database.
+
+#[cfg(feature = "postgres")]
+use std::fs;
+use std::io;
+
+use tokio::task::spawn_blocking;
+
+use super::store::{FolderOptions, FolderStore, ReportStore, StoreError, StoreMetrics};
+#[cfg(feature = "postgres")]
+use super::store::{PostgresOptions, PostgresStore};
+use super::{ServerConfig, ServerError};
+use ldp_pca::task::Task;
+
+/// Opens the database if there is one, and else the folder, with `tasks` and those that it already has.
+pub(super) async fn open_store(
+    config: &ServerConfig,
+    tasks: Vec<Task>,
+    metrics: StoreMetrics,
+) -> Result<Box<dyn ReportStore>, ServerError> {
+    let queue = config.max_pending_requests;
+    if let Some(address) = &config.store {
+        #[cfg(feature = "postgres")]
+        {
+            let (address, data) = (address.text(), &config.data);
+            // For tokens and keys.
+            fs::create_dir_all(data).map_err(|error| StoreError::io("make", data, error))?;
+            let options = PostgresOptions { queue, metrics, ..PostgresOptions::default() };
+            let store = PostgresStore::open(address, &tasks, options).await.map_err(StoreError::from)?;
+            return Ok(Box::new(store));
+        }
+        #[cfg(not(feature = "postgres"))]
+        {
+            let _ = address;
+            return Err(StoreError::NoDatabases.into());
+        }
+    }
+    let (root, options) = (config.data.clone(), FolderOptions { queue, metrics, ..FolderOptions::default() });
+    let store = spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
+    Ok(Box::new(store))
+}

@@ -1,0 +1,187 @@
+//! The sessions of a server, in the folder `sessions` of its data: what was acknowledged is there after a crash.
+//!
+//! ```text
+//! sessions/<id>/session.json         the parameters; a folder without is what a crash left of one that never was
+//! sessions/<id>/0001-0003.1a2b3c4d.json
+//!                                    the message of provider 3 in round 1, and its CRC-32
+//! ```
+//!
+//! Every file is there whole or not at all. A start takes the messages again in their order, which gives the same rounds:
+//! they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and messages have their
+//! checksum in their name (those of earlier versions have none).
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::running::{Kept, Running};
+use crate::ServerError;
+use crate::problem::{Kind, Problem};
+use ldp_pca::baselines::dps_pca::{Session, SessionId, State};
+
+/// Sessions at the same time. Each holds a few messages in memory.
+const MOST_SESSIONS: usize = 256;
+
+const PARAMETERS: &str = "session.json";
+
+/// All sessions.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    folder: PathBuf,
+    known: RwLock<BTreeMap<SessionId, Arc<Running>>>,
+}
+
+impl Sessions {
+    /// Those in the folder `sessions` of `data`, which is only made when there is one.
+    pub(crate) fn load(data: &Path) -> Result<Self, ServerError> {
+        let folder = data.join("sessions");
+        let mut known = BTreeMap::new();
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries.collect::<io::Result<Vec<_>>>(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+            Err(error) => Err(error),
+        };
+        let refused = |path: &Path, problem: String| ServerError::Session { path: path.to_owned(), problem };
+        for entry in entries.map_err(|error| refused(&folder, error.to_string()))? {
+            let path = entry.path();
+            let Some(id) = entry.file_name().to_str().and_then(SessionId::from_hex) else { continue };
+            if let Some(running) = load(&path, id).map_err(|problem| refused(&path, problem))? {
+                known.insert(id, Arc::new(running));
+            }
+        }
+        Ok(Self { folder, known: RwLock::new(known) })
+    }
+
+    pub(super) fn ids(&self) -> Vec<SessionId> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+    }
+
+    pub(super) fn find(&self, id: SessionId) -> Option<Arc<Running>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    /// Adds a session; false when it is there.
+    pub(super) fn create(&self, session: Session) -> Result<bool, Problem> {
+        // Nobody else creates or deletes one meanwhile.
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let id = session.id();
+        if known.contains_key(&id) {
+            return Ok(false);
+        }
+        if known.len() >= MOST_SESSIONS {
+            let detail = format!("the server has {MOST_SESSIONS} sessions: delete those that are over");
+            return Err(Problem::new(Kind::TooManySessions, detail));
+        }
+        let folder = self.folder.join(id.to_string());
+        let written = fs::create_dir_all(&folder)
+            .and_then(|()| write(&folder, PARAMETERS, session.to_json().as_bytes()))
+            .and_then(|()| sync(&self.folder));
+        written.map_err(not_changed)?;
+        let running =
+            Running::new(session, folder).map_err(|error| Problem::new(Kind::BadSession, error.to_string()))?;
+        known.insert(id, Arc::new(running));
+        Ok(true)
+    }
+
+    /// Removes a session with all messages.
+    pub(super) fn delete(&self, id: SessionId) -> Result<(), Problem> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.folder.join(id.to_string());
+        // Without this file the rest is nothing.
+        match fs::remove_file(folder.join(PARAMETERS)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_changed(error)),
+            _ => {}
+        }
+        let running = known.remove(&id);
+        drop(known);
+        if let Some(running) = running {
+            running.tell();
+        }
+        fs::remove_dir_all(&folder)
+            .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(not_changed(error)) })
+    }
+}
+
+/// Stores a message.
+pub(super) fn keep(folder: &Path, kept: &Kept) -> io::Result<()> {
+    let bytes = serde_json::to_vec(kept)?;
+    let checksum = crc32fast::hash(&bytes);
+    write(folder, &format!("{:04}-{:04}.{checksum:08x}.json", kept.round, kept.provider), &bytes)
+}
+
+/// What an earlier run left of a session; nothing where it left no session.
+fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
+    let text = match fs::read_to_string(folder.join(PARAMETERS)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::remove_dir_all(folder).map_err(|error| error.to_string())?;
+            return Ok(None);
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let running = restored(&text, folder.to_owned())?;
+    if running.session().id() != id {
+        return Err(format!("{PARAMETERS} is of the session {}", running.session().id()));
+    }
+    let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let names: Vec<std::ffi::OsString> = names.map_err(|error: io::Error| error.to_string())?;
+    // By round, then by provider, as their names are sorted.
+    let mut names: Vec<&str> = names.iter().filter_map(|name| name.to_str()).collect();
+    names.retain(|name| name.ends_with(".json") && *name != PARAMETERS);
+    names.sort_unstable();
+    for name in names {
+        let bytes = fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        if checksum_of(name).is_some_and(|checksum| checksum != format!("{:08x}", crc32fast::hash(&bytes))) {
+            return Err(format!("{name} is damaged: restore it from a backup, or delete the session's folder"));
+        }
+        running.replay(&bytes).map_err(|problem| format!("{name}: {problem}"))?;
+    }
+    Ok(Some(running))
+}
+
+/// What a message's name says of its content.
+fn checksum_of(name: &str) -> Option<&str> {
+    name.strip_suffix(".json")?.split_once('.').map(|(_, checksum)| checksum)
+}
+
+/// The session of these parameters, before its first message.
+fn restored(parameters: &str, folder: PathBuf) -> Result<Running, String> {
+    let session = Session::from_json(parameters).map_err(|error| error.to_string())?;
+    Running::new(session, folder).map_err(|error| error.to_string())
+}
+
+/// The session and the state that a start finds in a folder of these files, the messages in the order of their names. For
+/// fuzzing.
+///
+/// # Errors
+/// What the start is refused with.
+#[doc(hidden)]
+pub fn read_session(parameters: &str, messages: &[&[u8]]) -> Result<(Session, State), String> {
+    let running = restored(parameters, PathBuf::new())?;
+    messages.iter().try_for_each(|message| running.replay(message))?;
+    Ok((running.session().clone(), running.state(None)))
+}
+
+/// Writes a file that is on the disk, whole, when this returns.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let temporary = folder.join(format!("{name}.tmp"));
+    let mut file = File::create(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&temporary, folder.join(name))?;
+    sync(folder)
+}
+
+/// Elsewhere than on Unix a folder cannot be synced.
+fn sync(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn not_changed(error: io::Error) -> Problem {
+    tracing::warn!(%error, "the sessions could not be changed");
+    Problem::new(Kind::StoreUnavailable, format!("nothing was changed: {error}"))
+}

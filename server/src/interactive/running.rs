@@ -1,0 +1,189 @@
+//! A session under way.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+
+use super::folder;
+use crate::object;
+use crate::problem::{Kind, Problem};
+use ldp_pca::baselines::BaselineError;
+use ldp_pca::baselines::dps_pca::{Coordinator, Session, State};
+
+/// A session and what has come in.
+pub(super) struct Running {
+    session: Session,
+    folder: PathBuf,
+    /// Held while a message is written, so that whoever only asks need not wait for the disk.
+    writing: Mutex<()>,
+    progress: Mutex<Progress>,
+    changed: watch::Sender<()>,
+}
+
+struct Progress {
+    coordinator: Coordinator,
+    /// The messages of the present round, by provider.
+    messages: BTreeMap<u32, Vec<i64>>,
+    /// Digests of all messages, by round and provider: a retry is recognized after its round too.
+    accepted: HashMap<(u32, u32), [u8; 32]>,
+    /// Why the last round has no successor, though it is not the last of the session.
+    failed: Option<BaselineError>,
+}
+
+/// A message as it is kept.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Kept {
+    pub(super) round: u32,
+    pub(super) provider: u32,
+    pub(super) cells: Vec<i64>,
+}
+
+impl Running {
+    /// A session in `folder` before its first message.
+    pub(super) fn new(session: Session, folder: PathBuf) -> Result<Self, BaselineError> {
+        let progress = Progress {
+            coordinator: session.coordinator()?,
+            messages: BTreeMap::new(),
+            accepted: HashMap::new(),
+            failed: None,
+        };
+        let (writing, progress) = (Mutex::default(), Mutex::new(progress));
+        Ok(Self { session, folder, writing, progress, changed: watch::Sender::new(()) })
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Tells of every change.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    pub(super) fn tell(&self) {
+        self.changed.send_replace(());
+    }
+
+    pub(super) fn state(&self, provider: Option<u32>) -> State {
+        let progress = self.progress();
+        let coordinator = &progress.coordinator;
+        let over = coordinator.finished() || progress.failed.is_some();
+        let everybody = 1..=self.session.parameters().providers;
+        State {
+            session: self.session.id().to_string(),
+            round: coordinator.round(),
+            rounds: self.session.parameters().rounds,
+            finished: coordinator.finished(),
+            failed: progress.failed.as_ref().map(ToString::to_string),
+            missing: everybody.filter(|number| !over && !progress.messages.contains_key(number)).collect(),
+            answered: provider
+                .map(|provider| progress.accepted.keys().filter(|(_, sender)| *sender == provider).count() as u32),
+            basis: coordinator.basis().column_iter().map(|column| column.iter().copied().collect()).collect(),
+        }
+    }
+
+    /// Takes a message that has the right shape. It is on the disk before it counts. The same one again is taken again.
+    pub(super) fn take(&self, provider: u32, round: u32, cells: Vec<i64>) -> Result<(), Problem> {
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.progress().is_new(provider, round, &cells)? {
+            return Ok(());
+        }
+        let kept = Kept { round, provider, cells };
+        folder::keep(&self.folder, &kept).map_err(|error| {
+            tracing::warn!(%error, "a message could not be stored");
+            let detail =
+                format!("the message could not be stored, and does not count: {error}; send the same bytes again");
+            Problem::new(Kind::StoreUnavailable, detail)
+        })?;
+        let mut progress = self.progress();
+        progress.add(&self.session, kept);
+        let (finished, failed) = (progress.coordinator.finished(), progress.failed.is_some());
+        drop(progress);
+        drop(writing);
+        if finished || failed {
+            tracing::info!(session = %self.session.id(), finished, "session over");
+        }
+        self.tell();
+        Ok(())
+    }
+
+    /// Takes a message that was kept by an earlier run.
+    pub(super) fn replay(&self, bytes: &[u8]) -> Result<(), String> {
+        let kept: Kept = object::from_slice(bytes).map_err(|error| error.to_string())?;
+        let Kept { round, provider, .. } = kept;
+        let refused =
+            |problem: String| format!("the message of provider {provider} in round {round} does not fit: {problem}");
+        self.session.check_cells(&kept.cells).map_err(|error| refused(error.to_string()))?;
+        let providers = self.session.parameters().providers;
+        if !(1..=providers).contains(&provider) {
+            return Err(refused(format!("the session has {providers} providers")));
+        }
+        let mut progress = self.progress();
+        match progress.is_new(provider, round, &kept.cells) {
+            Ok(true) => progress.add(&self.session, kept),
+            Ok(false) => return Err(refused("it is there twice".into())),
+            Err(problem) => return Err(refused(problem.detail().to_owned())),
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress {
+    /// Whether the message is one that the present round waits for; false for one that has been taken before.
+    fn is_new(&self, provider: u32, round: u32, cells: &[i64]) -> Result<bool, Problem> {
+        let present = self.coordinator.round();
+        match self.accepted.get(&(round, provider)) {
+            Some(before) if *before == digest(cells) => return Ok(false),
+            Some(_) => {
+                let detail = format!(
+                    "provider {provider} has answered round {round} with other numbers, which count: a provider answers \
+                     once, and sends the same bytes again"
+                );
+                return Err(Problem::new(Kind::OtherMessage, detail));
+            }
+            None => {}
+        }
+        if let Some(failed) = &self.failed {
+            return Err(Problem::new(Kind::SessionOver, format!("the session has failed: {failed}")));
+        }
+        if self.coordinator.finished() {
+            let detail = "all rounds of the session are over: GET its state for the components";
+            return Err(Problem::new(Kind::SessionOver, detail));
+        }
+        if round != present {
+            let detail =
+                format!("the message answers round {round}, and the session is at round {present}: GET its state");
+            return Err(Problem::new(Kind::OtherRound, detail).with(serde_json::json!({"round": present})));
+        }
+        Ok(true)
+    }
+
+    /// Adds a message, and goes on to the next round when it was the last of this one.
+    fn add(&mut self, session: &Session, Kept { round, provider, cells }: Kept) {
+        self.accepted.insert((round, provider), digest(&cells));
+        self.messages.insert(provider, cells);
+        if self.messages.len() < session.parameters().providers as usize {
+            return;
+        }
+        let sum = session.scale().sum(session.shape(), self.messages.values().map(Vec::as_slice));
+        match self.coordinator.advance(&sum) {
+            Ok(()) => self.messages.clear(),
+            Err(error) => self.failed = Some(error),
+        }
+    }
+}
+
+fn digest(cells: &[i64]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    cells.iter().for_each(|cell| hash.update(cell.to_le_bytes()));
+    hash.finalize().into()
+}

@@ -1,0 +1,282 @@
+//! The aggregator over HTTP with its embedded store.
+//!
+//! It takes reports, never records, and acknowledges a report when it is on the disk. The interface is described in docs/http-api.md,
+//! the folder in which everything is kept in `store`.
+//!
+//! ```no_run
+//! use ldp_pca_server::{Server, ServerConfig};
+//! # async fn serve(task: ldp_pca::task::Task) -> Result<(), Box<dyn std::error::Error>> {
+//! let config = ServerConfig { next_free_port: true, ..ServerConfig::new("aggregator-data") };
+//! let server = Server::bind(config, vec![task]).await?;
+//! println!("listening on http://{}", server.local_addr());
+//! server.serve(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod app;
+mod config;
+mod database;
+mod events;
+mod front;
+mod health;
+mod interactive;
+mod issuing;
+mod limits;
+mod metrics;
+mod net;
+mod object;
+mod observe;
+mod openapi;
+mod origins;
+mod page;
+mod problem;
+mod recovery;
+mod retention;
+mod router;
+mod secrets;
+mod store;
+mod tasks;
+mod tokens;
+mod upload;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::{JoinSet, spawn_blocking};
+
+use self::app::App;
+use self::database::open_store;
+use self::front::Front;
+use self::issuing::Issuer;
+use self::net::Tls;
+use self::router::router;
+use self::store::{StoreMetrics, TaskReports};
+use self::tokens::Tokens;
+use ldp_pca::task::{Task, TaskDigest};
+
+pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
+#[doc(hidden)]
+pub use interactive::read_session;
+pub use net::{AddressRange, AddressRangeError, TlsError, keep_files_private, raise_file_limit};
+#[cfg(feature = "postgres")]
+pub use store::PostgresError;
+pub use store::{StoreError, TaskSettings, maintenance};
+
+/// Ports that are tried when the first is taken.
+const PORTS_TRIED: u16 = 100;
+
+/// A server that holds its folder and its port, and serves once [`Server::serve`] is called.
+pub struct Server {
+    config: ServerConfig,
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    made_tokens: Vec<PathBuf>,
+    tls: Option<Tls>,
+}
+
+/// A task of a server, and what opening its file found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// The task.
+    pub digest: TaskDigest,
+    /// Reports counted.
+    pub records: u64,
+    /// The reports beyond which no more are taken.
+    pub ceiling: u64,
+    /// Bytes cut off the end of its file because they were no whole report, behind all that was acknowledged.
+    pub cut_bytes: u64,
+    /// Acknowledged reports that are damaged or gone: the disk lost what it had. The log has their places.
+    pub damaged_reports: u64,
+}
+
+impl Server {
+    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet. More tasks can come
+    /// over HTTP.
+    ///
+    /// # Errors
+    /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
+    pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        let tls = Self::checked(&config)?;
+        let metrics = StoreMetrics::default();
+        let store = open_store(&config, tasks, metrics.clone()).await?;
+        let sessions = match interactive::Sessions::load(&config.data) {
+            Ok(sessions) => sessions,
+            Err(error) => {
+                // Whoever mends it can start the next one at once.
+                spawn_blocking(move || store.close()).await.map_err(io::Error::from)?;
+                return Err(error);
+            }
+        };
+        // The folder is ours now: what is not in it yet can be made.
+        let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
+        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
+        let issuer = Issuer::load(&key)?;
+        let listener = listen(config.listen, config.next_free_port).await?;
+        let address = listener.local_addr()?;
+        let app = App::new(store, metrics, tokens, issuer, &config);
+        let app = app.with_sessions(sessions);
+        let app = Arc::new(app);
+        Ok(Self { config, listener, address, app, made_tokens, tls })
+    }
+
+    /// Whether the settings are good: limits, the page's folder, the certificate and its key, and the files of tokens that are named. It
+    /// makes nothing, and opens neither folder nor database nor port.
+    ///
+    /// # Errors
+    /// [`ServerError`], what [`Server::bind`] would say of them.
+    pub fn check(config: &ServerConfig) -> Result<(), ServerError> {
+        Self::checked(config).map(drop)
+    }
+
+    fn checked(config: &ServerConfig) -> Result<Option<Tls>, ServerError> {
+        if let Some(problem) = config.problem() {
+            return Err(ServerError::Config(problem));
+        }
+        if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
+            return Err(ServerError::Page { path: www.clone() });
+        }
+        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
+        Tokens::check_files(&config.tokens)?;
+        Ok(tls)
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The files of tokens that this start made: whoever may do what they allow is to be given them.
+    #[must_use]
+    pub fn made_tokens(&self) -> &[PathBuf] {
+        &self.made_tokens
+    }
+
+    /// The tasks, in the order of their digests.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskSummary> {
+        let summary = |store: &Arc<dyn TaskReports>| TaskSummary {
+            digest: store.task().digest(),
+            records: store.counts().records,
+            ceiling: self.app.ceiling(&**store, &store.settings()),
+            cut_bytes: store.damage().cut_bytes,
+            damaged_reports: store.damage().passed_over,
+        };
+        self.app.store.tasks().iter().map(summary).collect()
+    }
+
+    /// Serves until `shutdown` is ready. Then it takes no more connections, closes idle ones, ends event streams, finishes open
+    /// requests for as long as `drain_timeout` says and cuts what is left, and gives the folder free.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`] when the store's last writes cannot be waited for.
+    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+        let Self { config, listener, app, tls, .. } = self;
+        let router = router(Arc::clone(&app), config.www.as_deref());
+        let front = Arc::new(Front::new(Arc::clone(&app), router));
+        let mut keeping = JoinSet::new();
+        keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
+        let stopped = async {
+            shutdown.await;
+            // Streams end only when they are told to, and connections are closed only when what they carry has ended.
+            app.events.stop();
+        };
+        net::serve(listener, &config, tls, |peer| front.answering(peer), stopped).await;
+        drop(keeping);
+        spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
+        Ok(())
+    }
+}
+
+/// Connections that the system accepts for the server until it takes them: devices that send one report each come by the thousand at
+/// once, and one that finds no place there tries again after a second. The system's own limit may be lower (net.core.somaxconn).
+const BACKLOG: u32 = 4096;
+
+/// What the system keeps of answers that are not yet read, for each connection. Left to itself it takes megabytes.
+const UNREAD_BYTES: u32 = 256 << 10;
+
+/// Takes the port, or with `next_free` one of those after it.
+async fn listen(first: SocketAddr, next_free: bool) -> Result<TcpListener, ServerError> {
+    let mut address = first;
+    loop {
+        match listen_at(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => {
+                let taken = error.kind() == io::ErrorKind::AddrInUse;
+                let next = address.port().checked_add(1).filter(|port| port - first.port() < PORTS_TRIED);
+                match next.filter(|_| taken && next_free) {
+                    Some(port) => address.set_port(port),
+                    None => return Err(ServerError::Listen { address, source: error }),
+                }
+            }
+        }
+    }
+}
+
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Connections of a server that just ended do not keep the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Connections have it from here.
+    socket.set_send_buffer_size(UNREAD_BYTES)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Why a server does not start or goes on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The folder.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A setting that makes no sense.
+    #[error("{0}")]
+    Config(String),
+    /// A file of secrets.
+    #[error("{}: {source}; it must be this user's to read, and its folder to write", path.display())]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A token that is none.
+    #[error("{0}")]
+    Token(String),
+    /// The folder of the page.
+    #[error("{} is not a folder: build the page first, or serve without it", path.display())]
+    Page {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// The port.
+    #[error("cannot listen on {address}: {source}; choose another address or port, or let the next free port be taken")]
+    Listen {
+        /// The last address tried.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A session between data providers that an earlier run left.
+    #[error("{}: {problem}; the session cannot go on: remove its folder", path.display())]
+    Session {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The system, while serving.
+    #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
+    Io(#[from] io::Error),
+}

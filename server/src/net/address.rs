@@ -1,0 +1,111 @@
+//! Ranges of addresses, as operators write them.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
+
+/// The addresses that share their first bits: `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+///
+/// ```
+/// use ldp_pca_server::AddressRange;
+/// let range: AddressRange = "192.168.4.0/22".parse()?;
+/// assert!(range.contains("192.168.7.255".parse().unwrap()) && !range.contains("192.168.8.0".parse().unwrap()));
+/// assert!("192.168.4.0/33".parse::<AddressRange>().is_err());
+/// # Ok::<(), ldp_pca_server::AddressRangeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressRange {
+    /// The first address, as 128 bits; IPv4 addresses are mapped into IPv6.
+    first: u128,
+    /// How many of the 128 bits all addresses share.
+    shared: u32,
+}
+
+/// Why a text is no range of addresses.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no range of addresses: write an address, or the first address and the number of bits, as in 10.0.0.0/8 or 2001:db8::/32"
+)]
+pub struct AddressRangeError(String);
+
+impl AddressRange {
+    /// Whether the address is one of them.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        (bits(address) ^ self.first) & mask(self.shared) == 0
+    }
+}
+
+impl FromStr for AddressRange {
+    type Err = AddressRangeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || AddressRangeError(text.chars().take(80).collect());
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| error())?;
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let length =
+            length.map_or(Ok(longest), str::parse).ok().filter(|length| *length <= longest).ok_or_else(error)?;
+        let shared = length + (128 - longest);
+        let first = bits(address);
+        // Bits behind the shared ones are more likely a slip than meant.
+        if first & !mask(shared) == 0 { Ok(Self { first, shared }) } else { Err(error()) }
+    }
+}
+
+impl fmt::Display for AddressRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = Ipv6Addr::from_bits(self.first);
+        match address.to_ipv4_mapped() {
+            Some(address) if self.shared >= 96 => write!(f, "{address}/{}", self.shared - 96),
+            _ => write!(f, "{address}/{}", self.shared),
+        }
+    }
+}
+
+/// The address as 128 bits, IPv4 mapped into IPv6: a socket for both may report either form.
+pub(super) fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
+fn mask(shared: u32) -> u128 {
+    u128::MAX.checked_shl(128 - shared).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_holds_the_addresses_that_share_its_bits_in_either_form() {
+        let holds =
+            |range: &str, address: &str| range.parse::<AddressRange>().unwrap().contains(address.parse().unwrap());
+        assert!(holds("10.0.0.0/8", "10.255.0.1") && !holds("10.0.0.0/8", "11.0.0.0"));
+        assert!(holds("10.0.0.0/8", "::ffff:10.1.2.3"), "the same address on a socket for both families");
+        assert!(holds("127.0.0.1", "127.0.0.1") && !holds("127.0.0.1", "127.0.0.2"));
+        assert!(holds("0.0.0.0/0", "255.255.255.255") && !holds("0.0.0.0/0", "2001:db8::1"));
+        assert!(holds("::/0", "2001:db8::1") && holds("::/0", "10.0.0.1"));
+        assert!(holds("2001:db8::/32", "2001:db8:ffff::") && !holds("2001:db8::/32", "2001:db9::"));
+    }
+
+    #[test]
+    fn ranges_are_printed_as_they_are_written() {
+        for text in ["10.0.0.0/8", "127.0.0.1/32", "0.0.0.0/0", "2001:db8::/32", "::/0", "::1/128"] {
+            assert_eq!(text.parse::<AddressRange>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused_by_its_text() {
+        for text in ["", "10.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "10.0.0.1/8", "localhost"] {
+            let error = text.parse::<AddressRange>().unwrap_err();
+            assert!(error.to_string().starts_with(&format!("'{text}'")), "{error}");
+        }
+    }
+}

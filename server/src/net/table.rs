@@ -1,0 +1,251 @@
+//! All connections, so that those that take too long can be closed.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::task::{AbortHandle, JoinHandle};
+
+use super::activity::{Activity, Clock, Phase};
+use super::client::Client;
+use super::shares::{Full, Most};
+use crate::config::ServerConfig;
+
+/// How often connections are looked at, unless a limit is short.
+const SWEEP: Duration = Duration::from_millis(250);
+
+/// The connections and their limits.
+pub(super) struct Table {
+    start: Instant,
+    pub(super) clock: Arc<Clock>,
+    open: Mutex<Open>,
+    max_connections: usize,
+    of_client: Most,
+    header: u64,
+    idle: u64,
+    stall: u64,
+    period: Duration,
+}
+
+#[derive(Default)]
+struct Open {
+    connections: HashMap<u64, Entry>,
+    /// How many of them each client has.
+    of_clients: HashMap<Client, usize>,
+    next: u64,
+    /// What was idle when it was last looked for.
+    idle: Idle,
+}
+
+/// The numbers of connections that may give way, in that order, as of the last look: those that are idle, longest idle first, and then
+/// those whose head should have come by now. To look takes a moment for every connection, so it is not
+/// done for every new one: a connection takes constant time, however many there are.
+#[derive(Default)]
+struct Idle {
+    looked: Option<Instant>,
+    of_all: VecDeque<u64>,
+    /// Of clients that have as many connections as they may.
+    of_clients: HashMap<Client, VecDeque<u64>>,
+}
+
+/// A look is old after this time.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// For each connection so much time passes between two looks: they take about a tenth of it.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(1);
+
+struct Entry {
+    activity: Arc<Activity>,
+    task: AbortHandle,
+    /// None of a proxy.
+    client: Option<Client>,
+}
+
+impl Entry {
+    /// Its rank among those that may be closed for others: the lowest goes first. A connection with a request has none.
+    fn gives_way(&self) -> Option<(bool, Reverse<u64>)> {
+        match self.activity.phase() {
+            (Phase::Idle, since) => Some((false, Reverse(since))),
+            (Phase::Head, since) => (since >= PROMPT_HEAD).then_some((true, Reverse(since))),
+            (Phase::Busy, _) => None,
+        }
+    }
+}
+
+/// Milliseconds after which an idle connection gives its buffers back.
+const REST: u64 = 1000;
+
+/// Milliseconds in which a head comes from whoever is not slow on purpose, or far away.
+const PROMPT_HEAD: u64 = 2000;
+
+/// With no more connections than these, each may hold more.
+const FEW: usize = 256;
+
+/// Takes a connection out of the table when it ends.
+pub(super) struct Place {
+    table: Arc<Table>,
+    number: u64,
+    /// Whether few were open when it came: never are more than `FEW` open that came so.
+    pub(super) among_few: bool,
+}
+
+impl Table {
+    pub(super) fn new(config: &ServerConfig) -> Self {
+        let milliseconds = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let shortest = config.header_timeout.min(config.idle_timeout).min(config.request_timeout);
+        Self {
+            start: Instant::now(),
+            clock: Arc::default(),
+            open: Mutex::default(),
+            max_connections: config.max_connections.max(1),
+            of_client: config.client_connections(),
+            header: milliseconds(config.header_timeout),
+            idle: milliseconds(config.idle_timeout),
+            stall: milliseconds(config.request_timeout),
+            period: (shortest / 4).clamp(Duration::from_millis(1), SWEEP),
+        }
+    }
+
+    /// The time between sweeps.
+    pub(super) fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Closes what has taken too long.
+    pub(super) fn sweep(&self) {
+        self.clock.set(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let Open { connections, of_clients, .. } = &mut *self.hold();
+        connections.retain(|_, entry| {
+            let (phase, since) = entry.activity.phase();
+            let late = match phase {
+                Phase::Idle => since > self.idle,
+                Phase::Head => since > self.header,
+                Phase::Busy => false,
+            } || entry.activity.stalled() > self.stall;
+            if late {
+                entry.task.abort();
+                leave(of_clients, entry.client);
+            } else if phase == Phase::Idle && since > REST && entry.activity.stalled() == 0 {
+                entry.activity.rest();
+            }
+            !late
+        });
+    }
+
+    /// Starts a connection's task, unless there is no place for it and none is idle that could give way: of all connections,
+    /// or of those of its client.
+    pub(super) fn start<T>(
+        self: &Arc<Self>,
+        activity: Arc<Activity>,
+        client: Option<Client>,
+        task: impl FnOnce(Place) -> JoinHandle<T>,
+    ) -> Result<(), Full> {
+        let mut open = self.hold();
+        let held = client.and_then(|client| open.of_clients.get(&client)).copied().unwrap_or(0);
+        let by_others = open.connections.len() - held;
+        let most = self.of_client.of(self.max_connections.saturating_sub(by_others));
+        if client.is_some() && held >= most && !open.make_room(client, most) {
+            return Err(Full::Client);
+        }
+        if open.connections.len() >= self.max_connections && !open.make_room(None, most) {
+            return Err(Full::All);
+        }
+        let number = open.next;
+        open.next += 1;
+        // Under the lock: the task takes itself out when it ends, which is after it was put in.
+        let among_few = open.connections.len() < FEW;
+        let task = task(Place { table: Arc::clone(self), number, among_few }).abort_handle();
+        open.connections.insert(number, Entry { activity, task, client });
+        if let Some(client) = client {
+            *open.of_clients.entry(client).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    /// Closes the connection that has been without a request longest, if there is one.
+    pub(super) fn make_room(&self) -> bool {
+        self.hold().make_room(None, usize::MAX)
+    }
+
+    /// Cuts all connections.
+    pub(super) fn close_all(&self) {
+        let mut open = self.hold();
+        open.of_clients.clear();
+        open.connections.drain().for_each(|(_, entry)| entry.task.abort());
+    }
+
+    fn hold(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    /// Closes the connection that has been idle longest, of all or of those of a client that has `most`.
+    fn make_room(&mut self, client: Option<Client>, most: usize) -> bool {
+        let between = BETWEEN_LOOKS * u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
+        if self.idle.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+            self.look(most);
+        }
+        self.close_idle(client)
+            || self.idle.looked.is_some_and(|looked| looked.elapsed() >= between) && {
+                self.look(most);
+                self.close_idle(client)
+            }
+    }
+
+    fn close_idle(&mut self, client: Option<Client>) -> bool {
+        loop {
+            let numbers = match client {
+                None => Some(&mut self.idle.of_all),
+                Some(client) => self.idle.of_clients.get_mut(&client),
+            };
+            let Some(number) = numbers.and_then(VecDeque::pop_front) else { return false };
+            if self.connections.get(&number).is_some_and(|entry| entry.gives_way().is_some())
+                && let Some(entry) = self.remove(number)
+            {
+                entry.task.abort();
+                return true;
+            }
+        }
+    }
+
+    fn look(&mut self, most: usize) {
+        let giving_way = self.connections.iter().map(|(&number, entry)| (entry.gives_way(), number, entry.client));
+        let mut idle: Vec<_> = giving_way.filter(|(rank, ..)| rank.is_some()).collect();
+        // Of equal ones the first that came.
+        idle.sort_unstable_by_key(|&(rank, number, _)| (rank, number));
+        self.idle.of_clients.clear();
+        for &(_, number, client) in &idle {
+            if let Some(client) = client.filter(|client| self.of_clients.get(client).is_some_and(|held| *held >= most))
+            {
+                self.idle.of_clients.entry(client).or_default().push_back(number);
+            }
+        }
+        self.idle.of_all = idle.into_iter().map(|(_, number, _)| number).collect();
+        self.idle.looked = Some(Instant::now());
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        let entry = self.connections.remove(&number)?;
+        leave(&mut self.of_clients, entry.client);
+        Some(entry)
+    }
+}
+
+/// Counts one connection of the client less.
+fn leave(of_clients: &mut HashMap<Client, usize>, client: Option<Client>) {
+    let Some(client) = client else { return };
+    if let Some(count) = of_clients.get_mut(&client) {
+        *count -= 1;
+        if *count == 0 {
+            of_clients.remove(&client);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.table.hold().remove(self.number);
+    }
+}

@@ -1,0 +1,76 @@
+//! TLS by rustls.
+
+use std::io;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig as TlsConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::server::TlsStream;
+
+use super::TlsError;
+use crate::config::TlsFiles;
+
+/// A certificate and its key, which can be changed while it serves.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    files: TlsFiles,
+    current: Arc<RwLock<TlsAcceptor>>,
+}
+
+impl Tls {
+    /// Reads the files.
+    pub(crate) fn load(files: &TlsFiles) -> Result<Self, TlsError> {
+        let acceptor = acceptor(files)?;
+        Ok(Self { files: files.clone(), current: Arc::new(RwLock::new(acceptor)) })
+    }
+
+    /// Reads the files again at every SIGHUP, for connections from then on. When they are no good, what was good goes on.
+    pub(in super::super) async fn follow_hangups(self) {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+            while hangups.recv().await.is_some() {
+                match acceptor(&self.files) {
+                    Ok(acceptor) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = acceptor,
+                    Err(error) => tracing::error!(%error, "the certificate is not changed"),
+                }
+            }
+        }
+    }
+
+    pub(in super::super) async fn shake_hands(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let acceptor = self.current.read().unwrap_or_else(PoisonError::into_inner).clone();
+        acceptor.accept(stream).await
+    }
+}
+
+fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
+    let TlsFiles { certificate, key } = files;
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    // A file without any is read without an error.
+    let chain = chain.and_then(|chain| if chain.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(chain) });
+    let chain = chain.map_err(|source| {
+        let expected = "the server's certificate and those that it is derived from";
+        TlsError::File { path: certificate.clone(), expected, source: Box::new(source) }
+    })?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|source| TlsError::File {
+        path: key.clone(),
+        expected: "a private key",
+        source: Box::new(source),
+    })?;
+    let mut config = TlsConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))
+        .map_err(|source| TlsError::Pair {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            source: Box::new(source),
+        })?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

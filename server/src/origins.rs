@@ -1,0 +1,106 @@
+//! Pages of other origins: what browsers let them do (CORS, Fetch Standard 3.2), task by task.
+
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, ORIGIN, VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::app::App;
+use super::store::TaskSettings;
+use ldp_pca::task::TaskDigest;
+
+/// An origin as browsers write it: scheme, host and port, in lower case, and nothing behind them.
+pub(super) struct Origin;
+
+impl Origin {
+    /// Whether a text is one. Browsers send it byte for byte like this, so that it can be compared as a text.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-:[]_".contains(&byte);
+        (!host.is_empty() && host.bytes().all(plain)).then_some(Self)
+    }
+}
+
+/// What a page of the request's origin may do; `None` when no page asks, as most who send reports do not.
+pub(super) fn allowance<B>(app: &App, request: &Request<B>) -> Option<HeaderValue> {
+    let origin = request.headers().get(ORIGIN)?;
+    let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| TaskDigest::from_hex(rest.get(..64)?));
+    let settings = task.and_then(|task| app.store.task(task)).map(|reports| reports.settings());
+    match settings.as_ref().and_then(|settings| settings.origins.as_ref()) {
+        Some(origins) => is_listed(origins, origin).then(|| origin.clone()),
+        None => Some(HeaderValue::from_static("*")),
+    }
+}
+
+fn is_listed(origins: &[String], origin: &HeaderValue) -> bool {
+    origins.iter().any(|known| known.as_bytes() == origin.as_bytes())
+}
+
+/// Takes a body without a media type for the one that goes there. That is what a page can send without asking beforehand, in
+/// the moment in which it is left; so pages that may not use the task still have to name the type, and to ask.
+pub(super) fn supply_type(headers: &mut HeaderMap, settings: &TaskSettings, media_type: &'static str) {
+    let welcome = match (&settings.origins, headers.get(ORIGIN)) {
+        (Some(origins), Some(origin)) => is_listed(origins, origin),
+        _ => true,
+    };
+    if welcome && !headers.contains_key(CONTENT_TYPE) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    }
+}
+
+/// Whether a browser asks beforehand.
+pub(super) fn is_preflight<B>(request: &Request<B>) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(ORIGIN)
+        && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// The answer to a browser that asks beforehand. Adding and deleting tasks is not for pages.
+pub(super) fn preflight(allowance: Option<&HeaderValue>) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if allowance.is_some() {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET,POST"));
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("content-type,authorization"));
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("3600"));
+    }
+    response
+}
+
+/// Lets the page see the answer, or not. `asked` tells whether a page asked at all.
+pub(super) fn expose(headers: &mut HeaderMap, asked: bool, allowance: Option<HeaderValue>) {
+    if asked {
+        headers.insert(VARY, HeaderValue::from_static("origin"));
+    }
+    if let Some(allowance) = allowance {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allowance);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after,x-request-id"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_what_browsers_send() {
+        for good in ["https://example.org", "http://localhost:8080", "http://[::1]:3000", "https://a-b.example"] {
+            assert!(Origin::parse(good).is_some(), "{good}");
+        }
+        for bad in [
+            "",
+            "*",
+            "null",
+            "example.org",
+            "https://",
+            "https://Example.org",
+            "https://example.org/",
+            "ftp://a",
+            "https://a b",
+        ] {
+            assert!(Origin::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

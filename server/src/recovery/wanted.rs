@@ -1,0 +1,81 @@
+//! What a request for components asks for.
+
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+
+use crate::problem::{Kind, Problem, excerpt};
+use ldp_pca::recovery::{Penalty, Rank};
+
+/// How many components, and of what kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wanted {
+    pub(super) rank: Rank,
+    /// Sparse ones, where there is one.
+    pub(super) penalty: Option<WantedPenalty>,
+}
+
+/// How strongly to penalise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum WantedPenalty {
+    /// As the noise level says.
+    Auto,
+    /// In the units of the covariance.
+    Value(Penalty),
+}
+
+impl Wanted {
+    /// From a query: `rank` once, and `penalty` at most once.
+    pub(crate) fn read(
+        query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+        dimension: usize,
+    ) -> Result<Self, Problem> {
+        let remedy =
+            format!("ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones");
+        let parameters = query.map_err(|error| Problem::new(Kind::BadQuery, format!("{error}: {remedy}")))?.0;
+        let (mut rank, mut penalty) = (None, None);
+        for (name, value) in &parameters {
+            let twice = match name.as_str() {
+                "rank" => rank.replace(read_rank(value, dimension)?).is_some(),
+                "penalty" => penalty.replace(read_penalty(value)?).is_some(),
+                _ => {
+                    let name = excerpt(name);
+                    return Err(Problem::new(Kind::BadQuery, format!("the query has '{name}': {remedy}")));
+                }
+            };
+            if twice {
+                return Err(Problem::new(Kind::BadQuery, format!("the query has '{name}' twice: {remedy}")));
+            }
+        }
+        match rank {
+            Some(rank) => Ok(Self { rank, penalty }),
+            None => Err(Problem::new(Kind::BadQuery, format!("the query has no 'rank': {remedy}"))),
+        }
+    }
+}
+
+fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
+    let rank = value.parse().ok().and_then(|rank| Rank::new(rank).ok()).filter(|rank| rank.check(dimension).is_ok());
+    rank.ok_or_else(|| {
+        let value = excerpt(value);
+        Problem::new(
+            Kind::BadRank,
+            format!("rank is '{value}': it must be a whole number from 1 to {dimension}, the number of features"),
+        )
+    })
+}
+
+fn read_penalty(value: &str) -> Result<WantedPenalty, Problem> {
+    if value == "auto" {
+        return Ok(WantedPenalty::Auto);
+    }
+    let penalty = value.parse().ok().and_then(|value| Penalty::new(value).ok());
+    penalty.map(WantedPenalty::Value).ok_or_else(|| {
+        let value = excerpt(value);
+        Problem::new(
+            Kind::BadPenalty,
+            format!(
+                "penalty is '{value}': it must be auto or a finite number from 0 on, in the units of the covariance"
+            ),
+        )
+    })
+}

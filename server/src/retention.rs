@@ -1,0 +1,178 @@
+//! Deletes tasks whose time is over, `retention` seconds after they expired, and erases those that were deleted when
+//! their grace is over.
+//!
+//! A clock may be wrong for a while. So nothing is deleted or erased before every reading of an hour has said that it is
+//! time, an hour of the time for which this process has run.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::app::{App, unix_time};
+use super::observe::RequestId;
+use super::store::{DeletedTask, Erase, StoreError, TaskSettings};
+use ldp_pca::task::TaskDigest;
+
+/// How often the clock is read.
+const SWEEP: Duration = Duration::from_secs(600);
+
+/// For how long its readings must agree.
+const AGREEMENT: Duration = Duration::from_secs(3600);
+
+/// Deletes a task, for whoever asked in a request or because its time is over; `false` when there was none.
+pub(super) fn delete(
+    app: &App,
+    task: TaskDigest,
+    erase: Erase,
+    asked: Option<(&str, &RequestId)>,
+) -> Result<bool, StoreError> {
+    let erase = if app.deletion_grace.is_zero() { Erase::Now } else { erase };
+    let records = app.store.task(task).map_or(0, |reports| reports.counts().records);
+    let deleted = app.store.delete(task, erase)?;
+    app.forget(task);
+    if deleted {
+        let seconds = if erase == Erase::Now { 0 } else { app.deletion_grace.as_secs() };
+        let (who, request) = asked.map(|(who, request)| (who, request.as_str())).unzip();
+        tracing::warn!(%task, who, request, records, erased_after_seconds = seconds, "the task is deleted");
+    }
+    Ok(deleted)
+}
+
+/// Reads the clock now and then, for ever.
+pub(super) async fn sweep_forever(app: Arc<App>) {
+    let mut ticks = interval(SWEEP);
+    // A machine that slept looks once.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut readings = Readings::default();
+    loop {
+        ticks.tick().await;
+        let app = Arc::clone(&app);
+        let swept = spawn_blocking(move || {
+            readings.sweep(&app, unix_time(), Instant::now());
+            readings
+        });
+        // A panic is a defect; the agreement begins anew.
+        readings = swept.await.unwrap_or_default();
+    }
+}
+
+/// What the clock has said so far.
+#[derive(Default)]
+struct Readings {
+    over: Agreements<TaskDigest>,
+    erasable: Agreements<DeletedTask>,
+}
+
+impl Readings {
+    fn sweep(&mut self, app: &App, now: u64, at: Instant) {
+        for reports in app.store.tasks() {
+            let task = reports.task().digest();
+            match self.over.read(task, is_over(&reports.settings(), now), at) {
+                Agreement::None | Agreement::Growing => {}
+                Agreement::First => tracing::warn!(
+                    %task, records = reports.counts().records, deleted_in_seconds = AGREEMENT.as_secs(),
+                    "the task's retention is over by the clock: it is deleted if the clock goes on saying so"
+                ),
+                Agreement::Full => {
+                    if let Err(error) = delete(app, task, Erase::AfterGrace, None) {
+                        tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is tried again");
+                    }
+                }
+            }
+        }
+        let deleted = app.store.deleted().unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot list deleted tasks; it is tried again");
+            Vec::new()
+        });
+        for task in deleted {
+            let is_over = now > task.since.saturating_add(app.deletion_grace.as_secs());
+            if self.erasable.read(task, is_over, at) != Agreement::Full {
+                continue;
+            }
+            match app.store.erase(&task) {
+                Ok(()) => tracing::warn!(task = %task.digest, deleted = task.since, "the deleted task is erased"),
+                Err(error) => {
+                    tracing::warn!(task = %task.digest, %error, "cannot erase a deleted task; it is tried again");
+                }
+            }
+        }
+    }
+}
+
+/// Since when every reading of the clock has said that something's time is over.
+struct Agreements<T>(HashMap<T, Instant>);
+
+impl<T> Default for Agreements<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Agreement {
+    /// It is not over.
+    None,
+    /// It is over for the first time.
+    First,
+    Growing,
+    /// It has been over for long enough.
+    Full,
+}
+
+impl<T: Eq + Hash> Agreements<T> {
+    fn read(&mut self, what: T, is_over: bool, at: Instant) -> Agreement {
+        if !is_over {
+            self.0.remove(&what);
+            return Agreement::None;
+        }
+        match self.0.get(&what) {
+            None => {
+                self.0.insert(what, at);
+                Agreement::First
+            }
+            Some(first) if at.duration_since(*first) >= AGREEMENT => Agreement::Full,
+            Some(_) => Agreement::Growing,
+        }
+    }
+}
+
+fn is_over(settings: &TaskSettings, now: u64) -> bool {
+    matches!((settings.expires, settings.retention), (Some(expires), Some(retention)) if now > expires.saturating_add(retention))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_over_when_it_has_expired_so_long_ago_and_says_so() {
+        let settings = |expires, retention| TaskSettings { expires, retention, ..TaskSettings::default() };
+        assert!(is_over(&settings(Some(100), Some(10)), 111));
+        assert!(!is_over(&settings(Some(100), Some(10)), 110));
+        assert!(is_over(&settings(Some(100), Some(0)), 101));
+        for kept in [settings(Some(100), None), settings(None, Some(0)), settings(Some(u64::MAX), Some(1))] {
+            assert!(!is_over(&kept, 1 << 40));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_ahead_for_less_than_an_hour_deletes_nothing() {
+        let start = Instant::now();
+        let minutes = |minutes: u64| start + Duration::from_secs(60 * minutes);
+        let mut agreements = Agreements::default();
+        let mut read = |is_over, at| agreements.read(7, is_over, minutes(at));
+        assert_eq!(read(true, 0), Agreement::First);
+        assert_eq!(read(true, 50), Agreement::Growing);
+        // It was set right.
+        assert_eq!(read(false, 55), Agreement::None);
+        assert_eq!(read(true, 65), Agreement::First);
+        assert_eq!(read(true, 124), Agreement::Growing);
+        assert_eq!(read(true, 125), Agreement::Full);
+        // If deleting failed it is tried again.
+        assert_eq!(read(true, 135), Agreement::Full);
+    }
+}

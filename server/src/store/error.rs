@@ -1,0 +1,134 @@
+//! Why a store cannot be opened.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ldp_pca::report::ReportError;
+use ldp_pca::task::{TaskDigest, TaskError};
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}; check the disk's space and that the folder is this user's to write", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk is full.
+    #[error(
+        "the disk of {} is full ({}): delete a task that is not needed (DELETE /tasks/{{id}}?now=true), or make the disk larger; nothing else is wrong",
+        path.display(), cause(source)
+    )]
+    Full {
+        /// The folder of the store.
+        path: PathBuf,
+        /// What failed for want of room.
+        source: Box<StoreError>,
+    },
+    /// Another server has the folder open.
+    #[error("another server holds {}: stop it, or give this one a folder of its own", path.display())]
+    Locked {
+        /// The folder, or the lock file in it.
+        path: PathBuf,
+    },
+    /// A folder of another release or of something else.
+    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another folder", path.display(), super::folder::FORMAT)]
+    Format {
+        /// The file that names the format.
+        path: PathBuf,
+        /// What it says.
+        found: String,
+    },
+    /// A folder of the format before this one, which only a server or a repair brings to this one.
+    #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says '{}'", path.display(), super::folder::FORMAT)]
+    Old {
+        /// The file that names the format.
+        path: PathBuf,
+    },
+    /// A task that cannot be read.
+    #[error("{}: {source}; restore it from a copy of the task", path.display())]
+    Task {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: TaskError,
+    },
+    /// A task that is not the one its folder is named after.
+    #[error("{} is task {found}, but its folder says {expected}: restore it from a copy of that task", path.display())]
+    OtherTask {
+        /// The file.
+        path: PathBuf,
+        /// The digest in the folder's name.
+        expected: TaskDigest,
+        /// The digest of the task in it.
+        found: TaskDigest,
+    },
+    /// A whole report that is not one of the task.
+    #[error("{}, byte {offset}: {source}; restore the file from a copy, or use the release that wrote it", path.display())]
+    ForeignReport {
+        /// The file.
+        path: PathBuf,
+        /// Where the report starts.
+        offset: u64,
+        /// Why it is not a report of the task.
+        source: ReportError,
+    },
+    /// The database of the folder.
+    #[error("{}: {source}; if the disk has space, restore the folder from a copy, or stop the server and run `ldp-pca store repair` on it", path.display())]
+    Manifest {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A segment that is not as it was sealed.
+    #[error("{} {problem}: restore it from a copy, or run `ldp-pca store repair` to go on with what is left", path.display())]
+    Segment {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The database.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(#[from] super::PostgresError),
+    /// A database for a program that knows none.
+    #[error(
+        "the store is to be a database, but this program was built without databases: build it with --features postgres, or leave the store out to use a folder"
+    )]
+    NoDatabases,
+}
+
+/// What the system said, without the remedy for other cases.
+fn cause(error: &StoreError) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+impl StoreError {
+    pub(super) fn manifest(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Manifest { path: path.to_owned(), source: source.into() }
+    }
+
+    pub(in super::super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_with_its_own_remedy_alone() {
+        let source = StoreError::io("write", Path::new("/data/probe.tmp"), io::Error::other("no room left"));
+        let full = StoreError::Full { path: "/data".into(), source: Box::new(source) }.to_string();
+        assert!(full.starts_with("the disk of /data is full (no room left): delete a task"), "{full}");
+    }
+}

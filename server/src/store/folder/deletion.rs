@@ -1,0 +1,241 @@
+//! Deleting a task, in two steps: its folder is put aside under `deleted/`, and erased when the grace is over. What is
+//! put aside is whole by itself: the manifest forgets the task, so that it can be put there anew.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+use super::disk::{Disk, write_small};
+use super::manifest::{AT_ONCE, now};
+use super::segment::SegmentFile;
+use super::{FolderStore, hold};
+use crate::store::{DeletedTask, Erase, StoreError, TaskReports};
+use ldp_pca::task::TaskDigest;
+
+/// Where deleted tasks are kept.
+pub(super) fn deleted_folder(root: &Path) -> PathBuf {
+    root.join("deleted")
+}
+
+/// Where one of them is.
+pub(super) fn deleted_path(root: &Path, task: &DeletedTask) -> PathBuf {
+    deleted_folder(root).join(format!("{}.{}", task.digest, task.since))
+}
+
+/// The settings of a deleted task, in its folder.
+pub(super) const SETTINGS: &str = "settings.json";
+
+/// The tasks that were deleted and are not erased yet.
+pub(super) fn deleted(disk: &dyn Disk, root: &Path) -> Result<Vec<DeletedTask>, StoreError> {
+    let folder = deleted_folder(root);
+    let names = match disk.list(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        names => names.map_err(|error| StoreError::io("list", &folder, error))?,
+    };
+    let task = |name: &String| {
+        let (digest, since) = name.split_once('.')?;
+        let since = since.parse().ok()?;
+        Some(DeletedTask { digest: TaskDigest::from_hex(digest)?, key: since, since })
+    };
+    Ok(names.iter().filter_map(task).collect())
+}
+
+impl FolderStore {
+    pub(super) fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
+        let _change = hold(&self.changes);
+        let found = self.find(digest);
+        // One that failed after it had begun.
+        let unfinished = self.manifest.deleted_at(digest)?.filter(|at| *at > 0);
+        unfinished.map_or(Ok(()), |at| self.finish_deletion(digest, at))?;
+        if let Some(task) = &found {
+            let at = match erase {
+                Erase::Now => AT_ONCE,
+                Erase::AfterGrace => {
+                    self.keep_settings(digest, &task.settings())?;
+                    self.free_second(digest)?
+                }
+            };
+            self.manifest.bury(digest, at)?;
+            self.tasks.write().unwrap_or_else(PoisonError::into_inner).remove(&digest);
+            task.close();
+            // Should this fail, the next start finishes it.
+            self.finish_deletion(digest, at)?;
+        }
+        if erase == Erase::AfterGrace {
+            return Ok(found.is_some() || unfinished.is_some());
+        }
+        let before: Vec<DeletedTask> =
+            deleted(&*self.disk, &self.root)?.into_iter().filter(|task| task.digest == digest).collect();
+        before.iter().try_for_each(|task| self.erase_task(task))?;
+        Ok(found.is_some() || unfinished.is_some() || !before.is_empty())
+    }
+
+    pub(super) fn erase_task(&self, task: &DeletedTask) -> Result<(), StoreError> {
+        self.remove_folder(&deleted_path(&self.root, task))
+    }
+
+    /// The settings are in the manifest, which forgets the task.
+    fn keep_settings(&self, digest: TaskDigest, settings: &super::TaskSettings) -> Result<(), StoreError> {
+        let folder = self.folder(digest);
+        let kept = serde_json::to_string(settings).map_err(io::Error::from);
+        let kept = kept.and_then(|settings| write_small(&*self.disk, &folder, SETTINGS, settings.as_bytes()));
+        kept.map_err(|error| StoreError::io("write", &folder.join(SETTINGS), error))
+    }
+
+    /// Now, or as soon after it as no other deletion of the task has for its name.
+    fn free_second(&self, digest: TaskDigest) -> Result<u64, StoreError> {
+        let taken = deleted(&*self.disk, &self.root)?;
+        let is_free = |since: &u64| !taken.iter().any(|task| task.digest == digest && task.since == *since);
+        Ok((now().max(AT_ONCE + 1)..).find(is_free).unwrap_or(u64::MAX))
+    }
+
+    /// Does what is left to do of a deletion that the manifest tells of.
+    pub(super) fn finish_deletion(&self, digest: TaskDigest, at: u64) -> Result<(), StoreError> {
+        if at == AT_ONCE {
+            self.remove_folder(&self.folder(digest))?;
+        } else {
+            self.put_aside(&DeletedTask { digest, key: at, since: at })?;
+        }
+        self.manifest.forget(digest)
+    }
+
+    /// Moves a task's folder to the deleted ones, unless it is there already.
+    fn put_aside(&self, task: &DeletedTask) -> Result<(), StoreError> {
+        let (from, to) = (self.folder(task.digest), deleted_path(&self.root, task));
+        let put = || {
+            let names = self.disk.list(&from);
+            if names.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) || names?.is_empty() {
+                return Ok(());
+            }
+            self.disk.make_folder(&deleted_folder(&self.root))?;
+            self.disk.sync_folder(&self.root)?;
+            // What is in it is there before it has its new name.
+            self.disk.sync_folder(&from)?;
+            self.disk.move_folder(&from, &to)?;
+            self.disk.sync_folder(&deleted_folder(&self.root))?;
+            self.disk.sync_folder(&self.root.join("tasks"))
+        };
+        put().map_err(|error| StoreError::io("put aside", &from, error))
+    }
+
+    /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are
+    /// somebody's mistake.
+    pub(super) fn sweep(&self, digest: TaskDigest) -> Result<(), StoreError> {
+        let folder = self.folder(digest);
+        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
+        let is_segment = |name: &String| {
+            matches!(
+                SegmentFile::of_name(name),
+                Some(SegmentFile::Open(_) | SegmentFile::Sealed(_) | SegmentFile::Damaged)
+            )
+        };
+        if names.iter().any(is_segment) {
+            let problem = format!("it does not tell of task {digest}, which has reports in {}", folder.display());
+            return Err(StoreError::manifest(&self.manifest.path, problem));
+        }
+        self.remove_folder(&folder)
+    }
+
+    /// Removes a folder of files.
+    fn remove_folder(&self, folder: &Path) -> Result<(), StoreError> {
+        let remove = || {
+            let names = match self.disk.list(folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                names => names?,
+            };
+            for name in names {
+                self.disk.remove(&folder.join(name))?;
+            }
+            // Or files might come back without the folder's row in the manifest.
+            self.disk.sync_folder(folder)?;
+            self.disk.remove_folder(folder)?;
+            folder.parent().map_or(Ok(()), |above| self.disk.sync_folder(above))
+        };
+        remove().map_err(|error| StoreError::io("delete", folder, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::super::FolderOptions;
+    use super::super::maintenance::restore_on;
+    use super::super::model::{batch, reports, sum, tasks};
+    use super::super::simulated::Machine;
+    use super::*;
+    use crate::store::{ReportStore, TaskSettings};
+
+    #[test]
+    fn what_is_not_there_is_not_deleted_and_what_the_disk_refuses_is_told() {
+        let (tasks, root, machine) = (tasks(), Path::new("/data"), Machine::new(1));
+        let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
+        let disk: Arc<dyn Disk> = Arc::new(machine.clone());
+        let store = FolderStore::open_on(disk, root, &tasks[..1], options).unwrap();
+        for erase in [Erase::Now, Erase::AfterGrace] {
+            assert!(!store.delete(tasks[1].digest(), erase).unwrap());
+        }
+        let before = now();
+        assert!(store.delete(tasks[0].digest(), Erase::AfterGrace).unwrap());
+        assert!(!store.delete(tasks[0].digest(), Erase::AfterGrace).unwrap());
+        let deleted_task = store.deleted().unwrap()[0];
+        assert!(before > 1_700_000_000 && (before..before + 60).contains(&deleted_task.since), "{deleted_task:?}");
+        machine.stop_after(0);
+        assert!(deleted(&machine, root).is_err());
+        assert!(store.erase(&deleted_task).is_err());
+        machine.revive();
+        store.erase(&deleted_task).unwrap();
+        assert_eq!(store.deleted().unwrap(), []);
+        // Twice is as good.
+        store.erase(&deleted_task).unwrap();
+    }
+
+    #[test]
+    fn wherever_the_machine_stops_a_deleted_task_is_served_whole_or_can_be_brought_back_whole() {
+        let (task, root) = (tasks().remove(0), Path::new("/data"));
+        let settings = TaskSettings { max_records: Some(30), ..TaskSettings::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (mut kept, mut deleted_for_good) = (0, 0);
+        for stop in 0..80 {
+            let machine = Machine::new(stop);
+            let disk: Arc<dyn Disk> = Arc::new(machine.clone());
+            let options = FolderOptions { segment_reports: 7, reserve_bytes: 0, ..FolderOptions::default() };
+            let open = || FolderStore::open_on(Arc::clone(&disk), root, &[], options.clone());
+            let start_again = || if stop % 3 == 0 { machine.revive() } else { machine.restart() };
+            let store = open().unwrap();
+            store.put(task.clone(), settings.clone()).unwrap();
+            let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(stop), 20);
+            for part in all.chunks(5) {
+                runtime.block_on(store.task(task.digest()).unwrap().commit(batch(part))).unwrap();
+            }
+            machine.stop_after(stop / 2);
+            let deleted = store.delete(task.digest(), Erase::AfterGrace).is_ok();
+            drop(store);
+            start_again();
+            let mut store = open().unwrap();
+            if store.task(task.digest()).is_some() {
+                assert!(!deleted);
+                kept += 1;
+            } else {
+                deleted_for_good += 1;
+                assert_eq!(store.deleted().unwrap().len(), 1);
+                drop(store);
+                machine.stop_after(stop / 2);
+                // After a crash it is done again, or was done.
+                while restore_on(Arc::clone(&disk), root, task.digest()).is_err() && machine.has_stopped() {
+                    start_again();
+                }
+                start_again();
+                store = open().unwrap();
+            }
+            let served = store.task(task.digest()).unwrap();
+            assert_eq!(served.aggregate().unwrap(), sum(&task, &all));
+            assert_eq!(*served.settings(), settings);
+            assert!(store.deleted().unwrap().is_empty());
+        }
+        assert!(kept > 5 && deleted_for_good > 5, "{kept} {deleted_for_good}");
+    }
+}

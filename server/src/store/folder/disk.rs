@@ -1,0 +1,360 @@
+//! What the store asks of a file system. Tests have one in memory that stops between any two of these operations, as a
+//! machine does.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, ffi};
+
+#[cfg(target_os = "linux")]
+use super::direct;
+use crate::store::StoreError;
+
+/// A file system. A new, renamed or removed name is there for good once its folder was synced.
+pub(super) trait Disk: Send + Sync + 'static {
+    /// Makes an empty file, in the place of any that is there.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file that is there.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    /// Puts a file under another name, in the place of any that is there.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Puts a folder, with all in it, in another place that is free.
+    fn move_folder(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Makes a folder, and those above it, unless it is there.
+    fn make_folder(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty folder.
+    fn remove_folder(&self, path: &Path) -> io::Result<()>;
+    /// The names in a folder.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// Waits until the names in a folder are on the disk.
+    fn sync_folder(&self, path: &Path) -> io::Result<()>;
+    /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all,
+    /// and for good once they are committed.
+    fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection>;
+    /// Locks a folder until the lock is dropped. Waits a moment for one that is held.
+    fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
+}
+
+/// A file that is open. What was written is on the disk once it was synced.
+pub(super) trait DiskFile: Send + 'static {
+    /// The length in bytes.
+    fn length(&self) -> io::Result<u64>;
+    /// Reads from `offset` on until the buffer is full or the file ends; returns how much that is.
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all parts, one after the other, from `offset` on.
+    fn write_at(&mut self, parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()>;
+    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less
+    /// than making the file longer.
+    fn reserve(&mut self, length: u64) -> io::Result<()>;
+    /// Cuts the file, or fills it with zeros, to this length.
+    fn set_length(&mut self, length: u64) -> io::Result<()>;
+    /// Waits until content and length are on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Forgets what memory has of the file, where the system can: it may have what a failed sync did not bring to the
+    /// disk, and take it for written.
+    fn reread(&mut self) -> io::Result<()>;
+}
+
+/// The machine's own.
+pub(super) struct SystemDisk;
+
+impl Disk for SystemDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+        Ok(Box::new(SystemFile::new(file)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(SystemFile::new(OpenOptions::new().read(true).write(true).open(path)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn move_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        // A name that is no text is none of ours.
+        let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect()
+    }
+
+    /// Elsewhere than on Unix a folder cannot be synced.
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    }
+
+    fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = if create { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags };
+        // SQLite takes an empty file for a new database, and removes its log.
+        if !create && fs::metadata(path).is_ok_and(|file| file.len() < LEAST_DATABASE) {
+            let problem = Some("the file is cut off".to_owned());
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOTADB), problem));
+        }
+        Connection::open_with_flags(path, flags)
+    }
+
+    /// Other releases and systems know the file `lock` alone. Whoever removes it does not free the folder: that is locked
+    /// too.
+    fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
+        let path = folder.join("lock");
+        let file = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(|error| StoreError::io("open", &path, error))?;
+        let start = Instant::now();
+        lock_file(&file, start, &path)?;
+        if !cfg!(unix) {
+            return Ok(Box::new(file));
+        }
+        let itself = File::open(folder).map_err(|error| StoreError::io("open", folder, error))?;
+        match lock_file(&itself, start, folder) {
+            // Some file systems lock no folders.
+            Ok(()) | Err(StoreError::Io { .. }) => Ok(Box::new((file, itself))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn lock_file(file: &File, start: Instant, path: &Path) -> Result<(), StoreError> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path: path.to_owned() }),
+            Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path, error)),
+        }
+    }
+}
+
+/// SQLite's smallest page.
+const LEAST_DATABASE: u64 = 512;
+
+/// A server that ends has its lock a moment longer; so has a process that this one starts, until it is another program.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// A file of the machine.
+struct SystemFile {
+    file: File,
+    #[cfg(target_os = "linux")]
+    direct: direct::Direct,
+}
+
+impl SystemFile {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            #[cfg(target_os = "linux")]
+            direct: direct::Direct::default(),
+        }
+    }
+}
+
+impl DiskFile for SystemFile {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.seek(SeekFrom::Start(offset))?;
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.file.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn write_at(&mut self, mut parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if self.direct.write_at(&self.file, parts, offset)? {
+            return Ok(());
+        }
+        self.file.seek(SeekFrom::Start(offset))?;
+        while !parts.is_empty() {
+            match self.file.write_vectored(parts) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => IoSlice::advance_slices(&mut parts, count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        Ok(rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, length)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reserve(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_length(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reread(&mut self) -> io::Result<()> {
+        // Only what is written is forgotten.
+        self.file.sync_data()?;
+        Ok(rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reread(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// Reads a whole small file, of at most `most` bytes.
+pub(super) fn read_small(disk: &dyn Disk, path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut file = disk.open(path)?;
+    let length = file.length()?;
+    if length > most as u64 {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has {length} bytes, at most {most} are read"),
+        ));
+    }
+    let mut bytes = vec![0; length as usize];
+    let filled = file.read_at(&mut bytes, 0)?;
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Writes a small file so that it is there whole or not at all, whenever the machine stops.
+pub(super) fn write_small(disk: &dyn Disk, folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    let temporary = folder.join(format!("{name}.tmp"));
+    let mut file = disk.create(&temporary)?;
+    file.write_at(&mut [IoSlice::new(content)], 0)?;
+    file.sync()?;
+    disk.rename(&temporary, &folder.join(name))?;
+    disk.sync_folder(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_stays_locked_when_its_lock_file_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = SystemDisk.lock(folder.path()).unwrap();
+        fs::remove_file(folder.path().join("lock")).unwrap();
+        assert!(matches!(SystemDisk.lock(folder.path()), Err(StoreError::Locked { .. })));
+        drop(held);
+        SystemDisk.lock(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_is_given_free_soon_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = SystemDisk.lock(folder.path()).unwrap();
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            drop(held);
+        });
+        SystemDisk.lock(folder.path()).unwrap();
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn a_database_is_made_when_it_may_be_and_one_that_is_cut_off_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("database");
+        assert!(SystemDisk.database(&path, false).is_err());
+        assert!(!path.exists());
+        fs::write(&path, "").unwrap();
+        let database = SystemDisk.database(&path, true).unwrap();
+        // The smallest there is.
+        database.execute_batch("PRAGMA page_size = 512; PRAGMA user_version = 7;").unwrap();
+        drop(database);
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes.len() as u64, LEAST_DATABASE);
+        let database = SystemDisk.database(&path, false).unwrap();
+        assert_eq!(database.query_row("PRAGMA user_version", [], |row| row.get(0)), Ok(7));
+        drop(database);
+        fs::write(&path, &bytes[..511]).unwrap();
+        assert!(SystemDisk.database(&path, false).unwrap_err().to_string().contains("cut off"));
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "content").unwrap();
+        let mut buffer = [0; 10];
+        let mut write_only = SystemFile::new(OpenOptions::new().write(true).open(&path).unwrap());
+        assert!(write_only.read_at(&mut buffer, 0).is_err());
+        let mut read_only = SystemFile::new(File::open(&path).unwrap());
+        assert!(read_only.write_at(&mut [IoSlice::new(b"other")], 0).is_err());
+        assert!(read_only.set_length(1).is_err());
+        assert_eq!((read_only.read_at(&mut buffer, 3).unwrap(), &buffer[..5]), (4, &b"tent\0"[..]));
+        assert!(SystemDisk.sync_folder(&folder.path().join("other")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_sync_that_the_system_refuses_is_told() {
+        let (_, pipe) = io::pipe().unwrap();
+        let mut file = SystemFile::new(File::from(std::os::fd::OwnedFd::from(pipe)));
+        assert!(file.sync().is_err());
+        assert!(file.reread().is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn room_that_is_taken_is_zeros_behind_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "content").unwrap();
+        let mut file = SystemDisk.open(&path).unwrap();
+        if let Err(error) = file.reserve(1000) {
+            eprintln!("skipped: this file system takes no room ahead ({error})");
+            return;
+        }
+        assert_eq!(file.length().unwrap(), 1000);
+        assert_eq!(fs::read(&path).unwrap(), [&b"content"[..], &[0; 993]].concat());
+    }
+
+    #[test]
+    fn a_small_file_is_read_up_to_its_most_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        write_small(&SystemDisk, folder.path(), "file", b"content").unwrap();
+        let path = folder.path().join("file");
+        assert_eq!(read_small(&SystemDisk, &path, 7).unwrap(), b"content");
+        assert_eq!(read_small(&SystemDisk, &path, 6).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+}

@@ -1,0 +1,100 @@
+//! Which reports of a task are there, by their ids.
+//!
+//! A hash table that is full is copied into one of twice its size, and both are there meanwhile. So the ids are in many small
+//! tables: each grows at a moment of its own.
+
+use std::collections::HashMap;
+use std::collections::hash_map::{Entry, RandomState};
+use std::hash::BuildHasher;
+
+use crate::store::Mark;
+use ldp_pca::report::ReportId;
+
+/// The number of tables, a power of two.
+const TABLES: usize = 64;
+
+/// The ids of all reports, with their marks where these were seen since the start.
+pub(super) struct Ids {
+    tables: Vec<HashMap<ReportId, Option<Mark>>>,
+    /// What spreads the ids. Clients may choose theirs, and do not know it.
+    key: u64,
+}
+
+impl Ids {
+    /// None yet, with room for so many.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        // They are spread evenly, but not to the last one.
+        let each = if count == 0 { 0 } else { count / TABLES + count / TABLES / 32 + 64 };
+        let tables = (0..TABLES).map(|_| HashMap::with_capacity(each)).collect();
+        Self { tables, key: RandomState::new().hash_one(TABLES) }
+    }
+
+    /// The place of an id.
+    pub(super) fn entry(&mut self, id: ReportId) -> Entry<'_, ReportId, Option<Mark>> {
+        let table = self.table(id);
+        self.tables[table].entry(id)
+    }
+
+    /// Takes an id back, of a report that was not stored after all.
+    pub(super) fn remove(&mut self, id: ReportId) {
+        let table = self.table(id);
+        self.tables[table].remove(&id);
+    }
+
+    fn table(&self, id: ReportId) -> usize {
+        let halves = id.as_bytes().as_chunks::<8>().0.iter().map(|half| u64::from_le_bytes(*half));
+        let mixed = halves.fold(self.key, |mixed, half| {
+            let product = u128::from(mixed ^ half) * u128::from(self.key);
+            (product >> 64) as u64 ^ product as u64
+        });
+        mixed as usize % TABLES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the table that they are in.
+    #[test]
+    fn ids_are_told_apart_by_every_bit() {
+        let base = 0x5a01_f0c3_9966_1234_8765_0f3c_a55a_00ffu128;
+        for key in [0, 1, 0x0123_4567_89ab_cdef] {
+            let mut ids = Ids { key, ..Ids::with_capacity(200) };
+            let all: Vec<ReportId> = core::iter::once(base)
+                .chain((0..128).map(|bit| base ^ 1 << bit))
+                .map(|id| ReportId::new(id.to_le_bytes()))
+                .collect();
+            for id in &all {
+                assert!(matches!(ids.entry(*id), Entry::Vacant(_)), "{id}");
+                ids.entry(*id).or_insert(None);
+                assert!(matches!(ids.entry(*id), Entry::Occupied(_)), "{id}");
+            }
+            ids.remove(all[0]);
+            assert!(matches!(ids.entry(all[0]), Entry::Vacant(_)));
+            assert!(all[1..].iter().all(|id| matches!(ids.entry(*id), Entry::Occupied(_))));
+        }
+    }
+
+    /// Ids that differ in a few bits, as somebody's counter makes them, and random ones.
+    #[test]
+    fn ids_are_spread_over_the_tables() {
+        let mut ids = Ids { key: 0x0123_4567_89ab_cdef, ..Ids::with_capacity(0) };
+        let random = |number: u128| number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        for make in [|number| number, |number| number << 64, |number: u128| number.swap_bytes(), random] {
+            ids.tables.iter_mut().for_each(HashMap::clear);
+            for number in 0..64_000 {
+                let place = ids.entry(ReportId::new(make(number).to_le_bytes()));
+                assert!(matches!(place, Entry::Vacant(_)));
+                place.insert_entry(None);
+            }
+            // A thousand each, and 5 standard deviations.
+            for table in &ids.tables {
+                assert!((840..1160).contains(&table.len()), "{}", table.len());
+            }
+        }
+        ids.remove(ReportId::new(random(7).to_le_bytes()));
+        assert!(matches!(ids.entry(ReportId::new(random(7).to_le_bytes())), Entry::Vacant(_)));
+        assert!(matches!(ids.entry(ReportId::new(random(8).to_le_bytes())), Entry::Occupied(_)));
+    }
+}

@@ -1,0 +1,245 @@
+//! One thread per task comes after the writer: it sums what is durable, and seals segments that are full.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use super::place::Place;
+use super::rows::SegmentRow;
+use super::segment::Segment;
+use crate::store::queue::hold;
+use crate::store::{Counts, StoreError};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::Report;
+
+/// What all threads of a task share.
+pub(super) struct Totals {
+    pub(super) counts: watch::Sender<Counts>,
+    /// Locked while reports are summed: readers wait for it off the request threads.
+    sum: Mutex<Sum>,
+    /// Tells readers of a sum, and the writer of room.
+    progress: Condvar,
+}
+
+struct Sum {
+    aggregate: Aggregate,
+    /// Bytes that wait.
+    backlog: usize,
+    /// Whether nothing is summed any more.
+    ended: bool,
+}
+
+impl Totals {
+    pub(super) fn new(aggregate: Aggregate) -> Self {
+        Self {
+            counts: watch::Sender::new(Counts { records: aggregate.records(), duplicates: 0 }),
+            sum: Mutex::new(Sum { aggregate, backlog: 0, ended: false }),
+            progress: Condvar::new(),
+        }
+    }
+
+    /// The sum, once it holds all reports that were counted when this was called.
+    pub(super) fn aggregate(&self) -> Aggregate {
+        let records = self.counts.borrow().records;
+        let sum = self
+            .progress
+            .wait_while(hold(&self.sum), |sum| sum.aggregate.records() < records && !sum.ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        sum.aggregate.clone()
+    }
+}
+
+enum Work {
+    Sum { reports: Vec<Report>, bytes: usize },
+    Seal(Segment),
+}
+
+/// The writer's end.
+pub(super) struct Backlog {
+    totals: Arc<Totals>,
+    /// Bytes that may wait.
+    most: usize,
+    work: Sender<Work>,
+}
+
+impl Backlog {
+    /// Hands on durable reports, and waits for room for the next.
+    pub(super) fn sum(&self, reports: Vec<Report>, bytes: usize) {
+        hold(&self.totals.sum).backlog += bytes;
+        // The keeper ends before the writer only when it panicked: `ended` says so to whoever waits.
+        let _ = self.work.send(Work::Sum { reports, bytes });
+        let room = self.totals.progress.wait_while(hold(&self.totals.sum), |sum| sum.backlog > self.most && !sum.ended);
+        drop(room.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Hands on a segment that is written no more, after all its reports.
+    pub(super) fn seal(&self, segment: Segment) {
+        let _ = self.work.send(Work::Seal(segment));
+    }
+}
+
+/// The thread's own state.
+pub(super) struct Keeper {
+    place: Arc<Place>,
+    totals: Arc<Totals>,
+    work: Receiver<Work>,
+    /// The ids of the reports since the last segment.
+    ids: Vec<u8>,
+    /// Full segments with their ids that are not in the manifest yet: sealing them failed.
+    unsealed: Vec<(Segment, Vec<u8>)>,
+}
+
+impl Keeper {
+    /// `ids` are those in the segment that is written.
+    pub(super) fn new(place: Arc<Place>, totals: Arc<Totals>, ids: Vec<u8>) -> (Self, Backlog) {
+        let (sender, work) = channel();
+        let backlog = Backlog { totals: Arc::clone(&totals), most: place.options.sizes.backlog, work: sender };
+        (Self { place, totals, work, ids, unsealed: Vec::new() }, backlog)
+    }
+
+    pub(super) fn run(mut self) {
+        let _end = End(Arc::clone(&self.totals));
+        while let Ok(work) = self.work.recv() {
+            let mut next = Some(work);
+            while let Some(work) = next.take() {
+                match work {
+                    Work::Sum { reports, bytes } => next = self.sum(reports, bytes),
+                    Work::Seal(segment) => self.seal(segment),
+                }
+            }
+        }
+    }
+
+    /// Sums reports and those that wait behind them. Returns what else waits.
+    fn sum(&mut self, mut reports: Vec<Report>, mut bytes: usize) -> Option<Work> {
+        let mut next = None;
+        while bytes < self.place.options.sizes.summed {
+            match self.work.try_recv() {
+                Ok(Work::Sum { reports: more, bytes: more_bytes }) => {
+                    reports.extend(more);
+                    bytes += more_bytes;
+                }
+                Ok(seal) => {
+                    next = Some(seal);
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        self.ids.extend(reports.iter().flat_map(|report| *report.id().as_bytes()));
+        let mut sum = hold(&self.totals.sum);
+        self.place.add(&mut sum.aggregate, &reports);
+        sum.backlog -= bytes;
+        drop(sum);
+        self.totals.progress.notify_all();
+        next
+    }
+
+    /// Seals a segment, and those that could not be sealed before. What fails is tried again with the next, or at the
+    /// next start.
+    fn seal(&mut self, segment: Segment) {
+        self.unsealed.push((segment, std::mem::take(&mut self.ids)));
+        let sealed = self.try_seal();
+        let metrics = &self.place.options.metrics;
+        match sealed {
+            Ok(()) => {
+                metrics.sealed_segments.inc_by(self.unsealed.len() as u64);
+                self.unsealed.clear();
+            }
+            Err(_) => drop(metrics.failed_writes.inc()),
+        }
+    }
+
+    fn try_seal(&mut self) -> Result<(), StoreError> {
+        let mut rows = Vec::with_capacity(self.unsealed.len());
+        for (segment, ids) in &mut self.unsealed {
+            rows.push(SegmentRow {
+                number: segment.number,
+                reports: ids.len() as u64 / 16,
+                sealed: self.place.seal(segment)?,
+                ids: ids.clone(),
+            });
+        }
+        // Only this thread changes the sum, which ends where the last segment ends.
+        let sum = hold(&self.totals.sum);
+        self.place.manifest.seal(&rows, &sum.aggregate)
+    }
+}
+
+/// Wakes whoever waits when the keeper ends, however it ends.
+struct End(Arc<Totals>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        hold(&self.0.sum).ended = true;
+        self.0.progress.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::super::acknowledged::Told;
+    use super::super::disk::Disk;
+    use super::super::maintenance::tests::compact;
+    use super::super::manifest::Manifest;
+    use super::super::model;
+    use super::super::simulated::Machine;
+    use super::super::sizes::Sizes;
+    use super::super::{Age, FolderOptions};
+    use super::*;
+    use ldp_pca::report::report_bytes;
+
+    fn place(sizes: Sizes) -> Arc<Place> {
+        let (disk, folder, task): (Arc<dyn Disk>, _, _) = (Arc::new(Machine::new(1)), Path::new("/data"), compact());
+        disk.make_folder(folder).unwrap();
+        Arc::new(Place {
+            folder: folder.to_owned(),
+            manifest: Arc::new(Manifest::open(&*disk, &folder.join("store.sqlite"), Age::New).unwrap()),
+            report_bytes: report_bytes(&task),
+            told: Told::read(&*disk, folder, task.digest(), false).unwrap(),
+            options: FolderOptions { sizes, ..FolderOptions::default() },
+            task,
+            disk,
+        })
+    }
+
+    fn empty() -> Arc<Totals> {
+        Arc::new(Totals::new(Aggregate::empty(&compact())))
+    }
+
+    #[test]
+    fn all_that_waits_is_summed_however_much_at_a_time() {
+        let all = model::reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 11);
+        let each = report_bytes(&compact());
+        for summed in [0, 1, 2 * each, 2 * each + 1, 5 * each, usize::MAX] {
+            let (totals, sizes) = (empty(), Sizes { summed, backlog: 11 * each, ..Sizes::default() });
+            let (keeper, backlog) = Keeper::new(place(sizes), Arc::clone(&totals), Vec::new());
+            // There is room for all of it.
+            all.chunks(2).for_each(|part| backlog.sum(part.to_vec(), part.len() * each));
+            assert_eq!(hold(&totals.sum).backlog, 11 * each);
+            drop(backlog);
+            keeper.run();
+            let sum = hold(&totals.sum);
+            assert_eq!((sum.backlog, sum.ended), (0, true));
+            assert_eq!(sum.aggregate, model::sum(&compact(), &all), "{summed}");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_keeper_that_has_ended() {
+        let totals = empty();
+        let sizes = Sizes { backlog: 0, ..Sizes::default() };
+        let (keeper, backlog) = Keeper::new(place(sizes), Arc::clone(&totals), Vec::new());
+        drop(keeper);
+        hold(&totals.sum).ended = true;
+        backlog.sum(Vec::new(), 7);
+        totals.counts.send_modify(|counts| counts.records = 3);
+        assert_eq!(totals.aggregate().records(), 0);
+    }
+}

@@ -1,0 +1,124 @@
+//! `merge`: the reports of several folders in one, each id once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use tokio::runtime;
+
+use super::Progress;
+use super::read::{Folder, Meter};
+use crate::limits::Share;
+use crate::store::folder::disk::{Disk, SystemDisk};
+use crate::store::folder::{FolderOptions, FolderStore};
+use crate::store::{Batch, CommitError, ReportStore, StoreError};
+use ldp_pca::task::TaskDigest;
+
+/// What became of one task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MergedTask {
+    /// Its digest.
+    pub task: String,
+    /// Reports that were added.
+    pub added: u64,
+    /// Reports that were there before.
+    pub duplicates: u64,
+    /// Reports that the task has now.
+    pub reports: u64,
+}
+
+/// Adds all tasks and reports of `sources` to the folder `into`, which is made if it is not there. A task that is new
+/// there comes with its settings. It can be cut short and done again.
+///
+/// # Errors
+/// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports.
+pub fn merge(sources: &[PathBuf], into: &Path, progress: Progress<'_>) -> Result<Vec<MergedTask>, StoreError> {
+    merge_on(&(Arc::new(SystemDisk) as Arc<dyn Disk>), sources, into, progress)
+}
+
+pub(in super::super) fn merge_on(
+    disk: &Arc<dyn Disk>,
+    sources: &[PathBuf],
+    into: &Path,
+    progress: Progress<'_>,
+) -> Result<Vec<MergedTask>, StoreError> {
+    // All of them are held before anything is written.
+    let mut folders = Vec::with_capacity(sources.len());
+    let mut total = 0;
+    for source in sources {
+        let folder = Folder::hold(Arc::clone(disk), source)?;
+        folder.check_format()?;
+        total += folder.bytes()?;
+        folders.push(folder);
+    }
+    // Whoever serves it makes the reserve.
+    let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
+    let store = FolderStore::open_on(Arc::clone(disk), into, &[], options)?;
+    let mut meter = Meter::new(progress, total);
+    let mut merged = Vec::new();
+    for folder in &folders {
+        add(folder, &store, &mut meter, &mut merged)?;
+    }
+    store.close();
+    Ok(merged)
+}
+
+/// Adds the tasks of one folder.
+fn add(
+    folder: &Folder,
+    store: &FolderStore,
+    meter: &mut Meter<'_>,
+    merged: &mut Vec<MergedTask>,
+) -> Result<(), StoreError> {
+    let waiting = runtime::Builder::new_current_thread().build();
+    let waiting = waiting.map_err(|error| StoreError::io("merge", &folder.root, error))?;
+    let manifest = folder.manifest()?;
+    for (task, row) in folder.served(&manifest)? {
+        let place = folder.place(task.clone(), &manifest, true)?;
+        if store.task(row.digest).is_none() {
+            store.put(task, row.settings)?;
+        }
+        let Some(target) = store.task(row.digest) else { continue };
+        let merged = entry(merged, row.digest);
+        for (file, path) in folder.segments(row.digest)? {
+            let mut refused = None;
+            let scanned = meter.scan(&place, (file, &path), &mut |page| {
+                let permit = Share::of_nothing();
+                let (reports, bytes) = (std::mem::take(page.reports), page.bytes.to_vec());
+                let batch = Batch { reports, bytes, closed: None, permit };
+                match waiting.block_on(target.commit(batch)) {
+                    Ok(committed) => {
+                        merged.added += committed.accepted;
+                        merged.duplicates += committed.duplicate;
+                        Ok(())
+                    }
+                    Err(error) => {
+                        let message = error.to_string();
+                        refused = Some(error);
+                        Err(std::io::Error::other(message))
+                    }
+                }
+            });
+            match (scanned, refused) {
+                (Ok(_), _) => {}
+                (Err(_), Some(error)) => return Err(not_added(&path, error)),
+                (Err(error), None) => return Err(error),
+            }
+        }
+        merged.reports = target.counts().records;
+    }
+    Ok(())
+}
+
+fn not_added(path: &Path, error: CommitError) -> StoreError {
+    StoreError::io("add", path, std::io::Error::other(error))
+}
+
+fn entry(merged: &mut Vec<MergedTask>, digest: TaskDigest) -> &mut MergedTask {
+    let task = digest.to_string();
+    let place = merged.iter().position(|found| found.task == task).unwrap_or(merged.len());
+    if place == merged.len() {
+        merged.push(MergedTask { task, added: 0, duplicates: 0, reports: 0 });
+    }
+    &mut merged[place]
+}

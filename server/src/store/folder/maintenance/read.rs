@@ -1,0 +1,210 @@
+//! Reading the segments of a folder in order.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Progress;
+use crate::store::folder::acknowledged::Told;
+use crate::store::folder::disk::{Disk, SystemDisk};
+use crate::store::folder::manifest::Manifest;
+use crate::store::folder::place::Place;
+use crate::store::folder::rows::TaskRow;
+use crate::store::folder::scan::{Found, ScanError, Scanned, scan};
+use crate::store::folder::segment::SegmentFile;
+use crate::store::folder::sizes::Sizes;
+use crate::store::folder::{Age, FORMAT, FolderOptions, read_format, read_task};
+use crate::store::{StoreError, StoreMetrics};
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::task::{Task, TaskDigest};
+
+/// A folder that this process holds.
+pub(super) struct Folder {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) root: PathBuf,
+    #[allow(dead_code, reason = "held until the folder is dropped")]
+    lock: Box<dyn Send + Sync>,
+}
+
+impl Folder {
+    /// Holds a folder that is there.
+    pub(super) fn hold(disk: Arc<dyn Disk>, root: &Path) -> Result<Self, StoreError> {
+        let tasks = root.join("tasks");
+        disk.list(&tasks).map_err(|error| StoreError::io("read", &tasks, error))?;
+        let lock = disk.lock(root)?;
+        Ok(Self { disk, root: root.to_owned(), lock })
+    }
+
+    /// That the folder is written as this software writes it.
+    pub(super) fn check_format(&self) -> Result<(), StoreError> {
+        let path = self.root.join("format");
+        match read_format(&*self.disk, &self.root)? {
+            Age::Current => Ok(()),
+            Age::Old => Err(StoreError::Old { path }),
+            Age::New => {
+                let problem = io::Error::new(io::ErrorKind::NotFound, format!("it must say '{FORMAT}'"));
+                Err(StoreError::io("read", &path, problem))
+            }
+        }
+    }
+
+    pub(super) fn manifest_path(&self) -> PathBuf {
+        self.root.join("store.sqlite")
+    }
+
+    pub(super) fn manifest(&self) -> Result<Arc<Manifest>, StoreError> {
+        Manifest::open(&*self.disk, &self.manifest_path(), Age::Current).map(Arc::new)
+    }
+
+    pub(super) fn task_folder(&self, digest: TaskDigest) -> PathBuf {
+        self.root.join("tasks").join(digest.to_string())
+    }
+
+    /// The tasks that have a folder, in the order of their digests.
+    pub(super) fn task_folders(&self) -> Result<Vec<TaskDigest>, StoreError> {
+        let folder = self.root.join("tasks");
+        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
+        let mut digests: Vec<TaskDigest> = names.iter().filter_map(|name| TaskDigest::from_hex(name)).collect();
+        digests.sort();
+        Ok(digests)
+    }
+
+    /// The files of a task's folder, segments first and in order.
+    pub(super) fn files(&self, digest: TaskDigest) -> Result<Vec<(SegmentFile, PathBuf)>, StoreError> {
+        let folder = self.task_folder(digest);
+        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
+        let mut files: Vec<(SegmentFile, PathBuf)> =
+            names.iter().filter_map(|name| Some((SegmentFile::of_name(name)?, folder.join(name)))).collect();
+        files.sort_by_key(|(file, path)| match file {
+            SegmentFile::Open(number) | SegmentFile::Sealed(number) => (*number, path.clone()),
+            SegmentFile::Temporary | SegmentFile::Damaged => (u64::MAX, path.clone()),
+        });
+        Ok(files)
+    }
+
+    pub(super) fn segments(&self, digest: TaskDigest) -> Result<Vec<(SegmentFile, PathBuf)>, StoreError> {
+        let mut files = self.files(digest)?;
+        files.retain(|(file, _)| matches!(file, SegmentFile::Open(_) | SegmentFile::Sealed(_)));
+        Ok(files)
+    }
+
+    /// The bytes of all segments, for progress.
+    pub(super) fn bytes(&self) -> Result<u64, StoreError> {
+        let mut bytes = 0;
+        for digest in self.task_folders()? {
+            for (_, path) in self.segments(digest)? {
+                bytes += self.length(&path)?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn length(&self, path: &Path) -> Result<u64, StoreError> {
+        let length = self.disk.open(path).and_then(|file| file.length());
+        length.map_err(|error| StoreError::io("read", path, error))
+    }
+
+    pub(super) fn read_task(&self, digest: TaskDigest) -> Result<Task, StoreError> {
+        read_task(&*self.disk, &self.task_folder(digest), digest)
+    }
+
+    /// A task; `expected` when its folder must tell what was acknowledged.
+    pub(super) fn place(&self, task: Task, manifest: &Arc<Manifest>, expected: bool) -> Result<Place, StoreError> {
+        let folder = self.task_folder(task.digest());
+        Ok(Place {
+            disk: Arc::clone(&self.disk),
+            told: Told::read(&*self.disk, &folder, task.digest(), expected)?,
+            folder,
+            manifest: Arc::clone(manifest),
+            report_bytes: report_bytes(&task),
+            task,
+            options: FolderOptions { metrics: StoreMetrics::default(), ..FolderOptions::default() },
+        })
+    }
+
+    /// The tasks that are served from this folder, and their rows.
+    pub(super) fn served(&self, manifest: &Manifest) -> Result<Vec<(Task, TaskRow)>, StoreError> {
+        let rows = manifest.tasks()?.into_iter().filter(|row| !row.is_deleted());
+        rows.map(|row| Ok((self.read_task(row.digest)?, row))).collect()
+    }
+}
+
+/// How far reading a folder has come.
+pub(super) struct Meter<'a> {
+    progress: Progress<'a>,
+    done: u64,
+    total: u64,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(progress: Progress<'a>, total: u64) -> Self {
+        progress(0, total);
+        Self { progress, done: 0, total }
+    }
+
+    pub(super) fn add(&mut self, bytes: u64) {
+        self.done += bytes;
+        (self.progress)(self.done, self.total);
+    }
+
+    /// Scans a file and tells how far it is.
+    pub(super) fn scan(
+        &mut self,
+        place: &Place,
+        (file, path): (SegmentFile, &Path),
+        each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
+    ) -> Result<Scanned, StoreError> {
+        let mut source = place.disk.open(path).map_err(|error| StoreError::io("read", path, error))?;
+        place.scan(&mut *source, file, path, &mut |found| {
+            self.add(found.bytes.len() as u64);
+            each(found)
+        })
+    }
+}
+
+/// The tasks that have a folder in the folder of a store.
+///
+/// # Errors
+/// [`StoreError`] when it is not there or a server has it open.
+pub fn tasks(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
+    Folder::hold(Arc::new(SystemDisk), root)?.task_folders()
+}
+
+/// Reads a segment of `task`, whole or damaged: every report in it that is as it was written.
+///
+/// # Errors
+/// [`StoreError::ForeignReport`] when it holds a whole report of another task or version.
+pub fn read_segment(bytes: &[u8], task: &Task) -> Result<Vec<Report>, StoreError> {
+    let mut reports = Vec::new();
+    let mut read = |buffer: &mut [u8], offset: u64| {
+        let rest = bytes.get(usize::try_from(offset).unwrap_or(usize::MAX)..).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    };
+    let scanned = scan(&mut read, bytes.len() as u64, 0, task, Sizes::default().searched, &mut |found| {
+        reports.append(found.reports);
+        Ok(())
+    });
+    let path = || PathBuf::from("segment");
+    match scanned {
+        Ok(_) => Ok(reports),
+        Err(ScanError::Io(error)) => Err(StoreError::io("read", &path(), error)),
+        Err(ScanError::Foreign { offset, source }) => Err(StoreError::ForeignReport { path: path(), offset, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_what_was_read_of_what_there_is() {
+        let mut told = Vec::new();
+        let mut progress = |done, total| told.push((done, total));
+        let mut meter = Meter::new(&mut progress, 10);
+        meter.add(3);
+        meter.add(4);
+        assert_eq!(told, [(0, 10), (3, 10), (7, 10)]);
+    }
+}

@@ -1,0 +1,105 @@
+//! `restore`: brings a deleted task back before its grace is over.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::read::Folder;
+use crate::store::folder::deletion::{SETTINGS, deleted_folder, deleted_path};
+use crate::store::folder::disk::{Disk, SystemDisk, read_small};
+use crate::store::folder::task::FolderTask;
+use crate::store::folder::{deletion, read_task};
+use crate::store::{StoreError, TaskReports, TaskSettings};
+use ldp_pca::task::TaskDigest;
+
+/// Bytes of settings that are read.
+const MAX_SETTINGS_BYTES: usize = 64 << 10;
+
+/// What [`restore`] brought back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// The task's digest.
+    pub task: String,
+    /// Reports counted.
+    pub reports: u64,
+    /// When it was deleted, in seconds since 1970.
+    pub deleted: u64,
+    /// Whether it had a retention, which it has no more: it would be deleted again.
+    pub without_retention: bool,
+}
+
+/// The tasks of a folder that were deleted and are not erased yet, and when.
+///
+/// # Errors
+/// [`StoreError`] when the folder is not there or a server has it open.
+pub fn deleted(root: &Path) -> Result<Vec<(TaskDigest, u64)>, StoreError> {
+    let folder = Folder::hold(Arc::new(SystemDisk), root)?;
+    let deleted = deletion::deleted(&*folder.disk, root)?;
+    Ok(deleted.into_iter().map(|task| (task.digest, task.since)).collect())
+}
+
+/// Brings a deleted task back with its reports and settings but for `retention`; of several that had its digest the one
+/// that was deleted last. After a crash it can be done again.
+///
+/// # Errors
+/// [`StoreError`] when there is no such deleted task, the task is there again, the folder cannot be opened, or the disk
+/// refuses.
+pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> {
+    restore_on(Arc::new(SystemDisk), root, digest)
+}
+
+pub(in super::super) fn restore_on(
+    disk: Arc<dyn Disk>,
+    root: &Path,
+    digest: TaskDigest,
+) -> Result<Restored, StoreError> {
+    let folder = Folder::hold(disk, root)?;
+    folder.check_format()?;
+    let manifest = folder.manifest()?;
+    let to = folder.task_folder(digest);
+    let refused = |kind, why: &str| Err(StoreError::io("restore", &to, io::Error::new(kind, why)));
+    if manifest.deleted_at(digest)?.is_some() {
+        return refused(
+            io::ErrorKind::AlreadyExists,
+            "the manifest has the task: if it is served, delete it first; if its deletion was cut short, start the server once",
+        );
+    }
+    let deleted = deletion::deleted(&*folder.disk, root)?.into_iter().filter(|task| task.digest == digest);
+    let last = deleted.max_by_key(|task| task.since);
+    let there = folder.disk.list(&to).unwrap_or_default();
+    if !there.is_empty() && !there.iter().any(|name| name == SETTINGS) {
+        return refused(io::ErrorKind::AlreadyExists, "a crash left something there: start the server once");
+    }
+    if there.is_empty() {
+        let Some(task) = last else {
+            return refused(io::ErrorKind::NotFound, "no deleted task has this digest, or it is erased");
+        };
+        let from = deleted_path(root, &task);
+        // What cannot be served stays where it is.
+        read_task(&*folder.disk, &from, digest)?;
+        let moved = || {
+            folder.disk.sync_folder(&from)?;
+            folder.disk.move_folder(&from, &to)?;
+            folder.disk.sync_folder(&root.join("tasks"))?;
+            folder.disk.sync_folder(&deleted_folder(root))
+        };
+        moved().map_err(|error| StoreError::io("restore", &from, error))?;
+    }
+    let kept = to.join(SETTINGS);
+    let settings = read_small(&*folder.disk, &kept, MAX_SETTINGS_BYTES);
+    let settings = settings.and_then(|text| serde_json::from_slice::<TaskSettings>(&text).map_err(io::Error::from));
+    let mut settings = settings.map_err(|error| StoreError::io("read", &kept, error))?;
+    let without_retention = settings.retention.take().is_some();
+    let place = folder.place(folder.read_task(digest)?, &manifest, true)?;
+    manifest.count_changes(&*folder.disk)?;
+    manifest.put(digest, &settings)?;
+    // Where it stays, nobody minds.
+    let _ = folder.disk.remove(&kept);
+    let task = FolderTask::open(place, settings)?;
+    task.close();
+    manifest.close();
+    let reports = task.counts().records;
+    Ok(Restored { task: digest.to_string(), reports, deleted: last.map_or(0, |task| task.since), without_retention })
+}

@@ -1,0 +1,355 @@
+//! The embedded store: a folder that holds each task and every report that was acknowledged (docs/store.md).
+//!
+//! ```text
+//! format                           "ldp-pca store 3"
+//! lock                             held while a server has the folder open
+//! reserve                          room for a start and a deletion on a full disk (`reserve`)
+//! store.sqlite                     tasks, settings, sealed segments with their ids, and their sum (`manifest`)
+//! store.sqlite-changes             how often the manifest was changed
+//! tasks/<digest>/task.json         the task, canonical
+//! tasks/<digest>/acknowledged      how far its reports were acknowledged (`acknowledged`)
+//! tasks/<digest>/<number>.open     the segment that is written: a Parquet file without its footer (`segment`)
+//! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
+//! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
+//! deleted/<digest>.<seconds>/      a task that was deleted then, with its settings, until its grace is over (`deletion`)
+//! ```
+//!
+//! A report is acknowledged after it was written and the disk said so (`writer`). Whatever waits when the disk becomes
+//! free is written together, as one page, and synced once. Sums follow behind, and full segments are sealed, by another
+//! thread (`keeper`). A start reads the manifest and replays what it does not tell of: the segment that was written,
+//! and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
+//!
+//! What the disk changes by itself is noticed: every row and every report is under a checksum, the manifest's changes and
+//! the acknowledged reports are counted elsewhere too.
+
+mod acknowledged;
+mod deletion;
+#[cfg(target_os = "linux")]
+mod direct;
+mod disk;
+mod ids;
+mod keeper;
+pub mod maintenance;
+mod manifest;
+mod parquet;
+mod place;
+mod reserve;
+mod rows;
+mod scan;
+mod segment;
+mod sizes;
+mod slots;
+mod tally;
+mod task;
+mod thrift;
+mod upgrade;
+mod writer;
+
+#[cfg(test)]
+mod damaged;
+#[cfg(test)]
+mod failing;
+#[cfg(test)]
+mod flips;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod small;
+#[cfg(test)]
+mod speed;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use self::acknowledged::{Acknowledged, AcknowledgedFile, Told};
+use self::disk::{Disk, SystemDisk, read_small, write_small};
+use self::manifest::Manifest;
+use self::place::Place;
+use self::reserve::Reserve;
+use self::sizes::Sizes;
+use self::task::FolderTask;
+use super::queue::hold;
+use super::{Damage, DeletedTask, Erase, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
+use ldp_pca::report::report_bytes;
+use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
+
+/// What the file `format` says.
+pub(super) const FORMAT: &str = "ldp-pca store 3";
+
+/// What it said before; a start goes on with such a folder and makes it one of this format.
+const OLD_FORMAT: &str = "ldp-pca store 2";
+
+/// How a folder is written.
+#[derive(Clone, Debug)]
+pub(crate) struct FolderOptions {
+    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](super::CommitError::Busy). Default
+    /// 4096.
+    pub(crate) queue: usize,
+    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256
+    /// MiB.
+    pub(crate) segment_bytes: u64,
+    /// Reports of a segment from which it is sealed. Default 131,072.
+    pub(crate) segment_reports: u64,
+    /// Bytes that are kept free for a start and a deletion on a full disk; none with 0. Default 16 MiB.
+    pub(crate) reserve_bytes: u64,
+    /// What is done at a time.
+    pub(crate) sizes: Sizes,
+    /// Where the store keeps its figures.
+    pub(crate) metrics: StoreMetrics,
+}
+
+impl Default for FolderOptions {
+    fn default() -> Self {
+        Self {
+            queue: 4096,
+            segment_bytes: 256 << 20,
+            segment_reports: 1 << 17,
+            reserve_bytes: 16 << 20,
+            sizes: Sizes::default(),
+            metrics: StoreMetrics::default(),
+        }
+    }
+}
+
+/// All tasks of a folder.
+pub(crate) struct FolderStore {
+    disk: Arc<dyn Disk>,
+    root: PathBuf,
+    options: FolderOptions,
+    manifest: Arc<Manifest>,
+    tasks: RwLock<BTreeMap<TaskDigest, Arc<FolderTask>>>,
+    /// Held while a task is added, changed or deleted, so that requests need not wait for the disk.
+    changes: Mutex<()>,
+    reserve: Reserve,
+    lock: Mutex<Option<Box<dyn Send + Sync>>>,
+    /// As it was found.
+    age: Age,
+}
+
+/// What a folder says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Age {
+    /// Nothing: it is being made.
+    New,
+    /// The format before this one, or a start that was brought to this one and did not come to its end.
+    Old,
+    /// This format.
+    Current,
+}
+
+impl FolderStore {
+    /// Opens or makes the folder with `tasks` and those that it already has.
+    pub(crate) fn open(root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
+        Self::open_on(Arc::new(SystemDisk), root, tasks, options)
+    }
+
+    fn open_on(disk: Arc<dyn Disk>, root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
+        let folder = root.join("tasks");
+        disk.make_folder(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
+        let lock = Mutex::new(Some(disk.lock(root)?));
+        let age = read_format(&*disk, root)?;
+        let reserve = Reserve::new(&disk, root, options.reserve_bytes);
+        let manifest = reserve.with(|| {
+            let manifest = Manifest::open(&*disk, &root.join("store.sqlite"), age)?;
+            let manifest = manifest.with_parts(options.sizes.snapshot_part);
+            manifest.count_changes(&*disk)?;
+            Ok(manifest)
+        })?;
+        if let Some(doubt) = &manifest.doubt {
+            tracing::warn!("{doubt}");
+        }
+        let store = Self {
+            disk,
+            root: root.to_owned(),
+            options,
+            manifest: Arc::new(manifest),
+            tasks: RwLock::default(),
+            changes: Mutex::default(),
+            reserve,
+            lock,
+            age,
+        };
+        store.open_tasks()?;
+        // Now it has all that this format asks for.
+        if age != Age::Current {
+            write_format(&*store.disk, root)?;
+        }
+        for task in tasks {
+            if store.task(task.digest()).is_none() {
+                store.put(task.clone(), TaskSettings::default())?;
+            }
+        }
+        store.reserve.keep();
+        Ok(store)
+    }
+
+    /// Opens the tasks of the manifest, and finishes deletions.
+    fn open_tasks(&self) -> Result<(), StoreError> {
+        let mut known = Vec::new();
+        for row in self.manifest.tasks()? {
+            known.push(row.digest);
+            if row.is_deleted() {
+                match self.reserve.with(|| self.finish_deletion(row.digest, row.deleted_at)) {
+                    Ok(()) => tracing::warn!(task = %row.digest, "a deletion that was cut short is finished"),
+                    Err(error) => tracing::warn!(task = %row.digest, %error, "a deletion cannot be finished now"),
+                }
+                continue;
+            }
+            let task = read_task(&*self.disk, &self.folder(row.digest), row.digest)?;
+            let open = || FolderTask::open(self.place(task.clone())?, row.settings.clone());
+            let task = self.reserve.with(open)?;
+            warn_of(&task.damage(), row.digest);
+            self.add(task);
+        }
+        let folder = self.root.join("tasks");
+        for name in self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
+            match TaskDigest::from_hex(&name) {
+                Some(digest) if !known.contains(&digest) => self.sweep(digest)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn put_task(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
+        let _change = hold(&self.changes);
+        let digest = task.digest();
+        if let Some(task) = self.find(digest) {
+            self.manifest.put(digest, &settings)?;
+            task.configure(settings);
+            return Ok(Put::Updated);
+        }
+        if let Some(at @ 1..) = self.manifest.deleted_at(digest)? {
+            self.finish_deletion(digest, at)?;
+        }
+        // The manifest tells of a task once its folder is complete.
+        let folder = self.folder(digest);
+        let made = self
+            .disk
+            .make_folder(&folder)
+            .and_then(|()| write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes()));
+        let made = made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks")));
+        made.map_err(|error| StoreError::io("make", &folder, error))?;
+        AcknowledgedFile::create(&*self.disk, &folder, digest, Acknowledged::default())?;
+        self.manifest.put(digest, &settings)?;
+        self.add(FolderTask::open(self.place(task)?, settings)?);
+        Ok(Put::Created)
+    }
+
+    fn find(&self, digest: TaskDigest) -> Option<Arc<FolderTask>> {
+        self.tasks.read().unwrap_or_else(PoisonError::into_inner).get(&digest).map(Arc::clone)
+    }
+
+    fn add(&self, task: FolderTask) {
+        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        tasks.insert(task.task().digest(), Arc::new(task));
+    }
+
+    fn folder(&self, digest: TaskDigest) -> PathBuf {
+        self.root.join("tasks").join(digest.to_string())
+    }
+
+    fn place(&self, task: Task) -> Result<Place, StoreError> {
+        let folder = self.folder(task.digest());
+        Ok(Place {
+            disk: Arc::clone(&self.disk),
+            told: Told::read(&*self.disk, &folder, task.digest(), self.age == Age::Current)?,
+            folder,
+            manifest: Arc::clone(&self.manifest),
+            report_bytes: report_bytes(&task),
+            task,
+            options: self.options.clone(),
+        })
+    }
+}
+
+impl ReportStore for FolderStore {
+    fn tasks(&self) -> Vec<Arc<dyn TaskReports>> {
+        let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+        tasks.values().map(|task| Arc::clone(task) as Arc<dyn TaskReports>).collect()
+    }
+
+    fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>> {
+        self.find(digest).map(|task| task as Arc<dyn TaskReports>)
+    }
+
+    fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
+        self.reserve.explain(self.put_task(task, settings))
+    }
+
+    fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
+        let deleted = self.reserve.with(|| self.delete_task(digest, erase));
+        self.reserve.keep();
+        deleted
+    }
+
+    fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
+        deletion::deleted(&*self.disk, &self.root)
+    }
+
+    fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
+        self.erase_task(task)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let probed = self.reserve.probe().map_err(|error| StoreError::io("write", &self.root, error));
+        self.reserve.explain(probed).map_err(|error| error.to_string())?;
+        self.reserve.keep();
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.tasks.read().unwrap_or_else(PoisonError::into_inner).values().for_each(|task| task.close());
+        self.manifest.close();
+        hold(&self.lock).take();
+    }
+}
+
+/// What the folder says of itself, if this software knows it.
+fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
+    let path = root.join("format");
+    match read_small(disk, &path, 4096) {
+        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(Age::Current),
+        Ok(found) if found.trim_ascii_end() == OLD_FORMAT.as_bytes() => Ok(Age::Old),
+        Ok(found) => {
+            let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
+            Err(StoreError::Format { path, found })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Age::New),
+        Err(error) => Err(StoreError::io("read", &path, error)),
+    }
+}
+
+fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
+    let written = write_small(disk, root, "format", format!("{FORMAT}\n").as_bytes());
+    written.map_err(|error| StoreError::io("write", &root.join("format"), error))
+}
+
+/// Tells an operator of what opening a task found.
+fn warn_of(damage: &Damage, task: TaskDigest) {
+    for place in &damage.places {
+        tracing::warn!(%task, "{place}");
+    }
+    if damage.cut_bytes > 0 {
+        tracing::info!(%task, bytes = damage.cut_bytes, "cut off what was written and never acknowledged");
+    }
+}
+
+/// The task of a folder.
+fn read_task(disk: &dyn Disk, folder: &Path, digest: TaskDigest) -> Result<Task, StoreError> {
+    let path = folder.join("task.json");
+    let text = read_small(disk, &path, MAX_TASK_BYTES).map_err(|error| StoreError::io("read", &path, error))?;
+    let task = match Task::from_json(&String::from_utf8_lossy(&text)) {
+        Ok(task) => task,
+        Err(source) => return Err(StoreError::Task { path, source }),
+    };
+    if task.digest() == digest {
+        Ok(task)
+    } else {
+        Err(StoreError::OtherTask { path, expected: digest, found: task.digest() })
+    }
+}

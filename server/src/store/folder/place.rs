@@ -1,0 +1,165 @@
+//! Where one task is kept, and how its segments are replayed, repaired and sealed there.
+
+use std::io::{self, IoSlice};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use super::FolderOptions;
+use super::acknowledged::Told;
+use super::disk::{Disk, DiskFile};
+use super::manifest::Manifest;
+use super::rows::Sealed;
+use super::scan::{Found, ScanError, Scanned, scan};
+use super::segment::{
+    IdsChecksum, Segment, SegmentFile, damaged_path, open_path, sealed_as, sealed_path, temporary_path,
+};
+use crate::store::{Damage, StoreError};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::Report;
+use ldp_pca::task::Task;
+
+/// A task and its folder.
+pub(super) struct Place {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) folder: PathBuf,
+    pub(super) manifest: Arc<Manifest>,
+    pub(super) task: Task,
+    pub(super) report_bytes: usize,
+    /// What was acknowledged before it was opened.
+    pub(super) told: Told,
+    pub(super) options: FolderOptions,
+}
+
+/// A segment that was read again.
+pub(super) struct Replayed {
+    /// To write on, unless it is sealed.
+    pub(super) segment: Option<Segment>,
+    pub(super) damage: Damage,
+}
+
+impl Place {
+    /// Adds reports that were decoded as reports of the task, which is all that an aggregate asks for.
+    pub(super) fn add(&self, aggregate: &mut Aggregate, reports: &[Report]) {
+        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        aggregate.accumulate_with_threads(&self.task, reports, threads).expect("reports of this task");
+    }
+
+    /// Gives a segment its footer and its last name.
+    pub(super) fn seal(&self, segment: &mut Segment) -> Result<Sealed, StoreError> {
+        let sealed = segment.seal(&*self.disk, &self.folder, &self.task);
+        sealed.map_err(|error| StoreError::io("seal", &sealed_path(&self.folder, segment.number), error))
+    }
+
+    /// The length and the footer of a sealed segment.
+    pub(super) fn sealed(&self, number: u64) -> Result<Sealed, StoreError> {
+        let path = sealed_path(&self.folder, number);
+        sealed_as(&*self.disk, &path).map_err(|error| StoreError::io("read", &path, error))
+    }
+
+    /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`.
+    ///
+    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, and the damaged file is set
+    /// aside unless nothing of it was acknowledged.
+    pub(super) fn replay(
+        &self,
+        file: SegmentFile,
+        each: &mut dyn FnMut(&mut Vec<Report>),
+    ) -> Result<Replayed, StoreError> {
+        let (number, path, sealed) = match file {
+            SegmentFile::Sealed(number) => (number, sealed_path(&self.folder, number), true),
+            SegmentFile::Open(number) => (number, open_path(&self.folder, number), false),
+            SegmentFile::Temporary | SegmentFile::Damaged => unreachable!("no segment"),
+        };
+        let mut source = self.disk.open(&path).map_err(|error| StoreError::io("read", &path, error))?;
+        source.reread().map_err(|error| StoreError::io("read", &path, error))?;
+        let mut ids = IdsChecksum::default();
+        let scanned = self.scan(&mut *source, file, &path, &mut |found| {
+            ids.add(&[found.bytes], self.report_bytes);
+            each(found.reports);
+            Ok(())
+        })?;
+        let cut = self.told.is_cut(file, &scanned);
+        let places = self.told.damage_in(file, &path, &scanned).into_iter().collect();
+        let cut_bytes = if cut { 0 } else { scanned.torn };
+        let damage = Damage { cut_bytes, passed_over: scanned.lost, places };
+        let segment = if !scanned.is_whole() || sealed && scanned.footer.is_none() {
+            if sealed || scanned.holes > 0 || cut {
+                self.set_aside(&mut *source, &path, number)?;
+            }
+            let mut segment = self.write_anew(&mut *source, file, &path)?;
+            if sealed {
+                self.seal(&mut segment)?;
+                None
+            } else {
+                let renamed = segment.rename(&*self.disk, &self.folder, path.clone());
+                renamed.map_err(|error| StoreError::io("write", &path, error))?;
+                Some(segment)
+            }
+        } else if sealed {
+            None
+        } else {
+            if cut {
+                self.set_aside(&mut *source, &path, number)?;
+            }
+            let resumed = Segment::resume(&*self.disk, path.clone(), number, scanned.good_end, ids, self.options.sizes);
+            Some(resumed.map_err(|error| StoreError::io("write", &path, error))?)
+        };
+        Ok(Replayed { segment, damage })
+    }
+
+    /// Scans an open file.
+    pub(super) fn scan(
+        &self,
+        source: &mut dyn DiskFile,
+        file: SegmentFile,
+        path: &Path,
+        each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
+    ) -> Result<Scanned, StoreError> {
+        let length = source.length().map_err(|error| StoreError::io("read", path, error))?;
+        let known_end = self.told.end_of(file);
+        let searched = self.options.sizes.searched;
+        let mut read = |buffer: &mut [u8], offset| source.read_at(buffer, offset);
+        let scanned = scan(&mut read, length, known_end, &self.task, searched, each);
+        scanned.map_err(|error| match error {
+            ScanError::Io(error) => StoreError::io("read", path, error),
+            ScanError::Foreign { offset, source } => {
+                StoreError::ForeignReport { path: path.to_owned(), offset, source }
+            }
+        })
+    }
+
+    /// Copies a file that cannot be read as a whole, under a name that says so.
+    pub(super) fn set_aside(&self, source: &mut dyn DiskFile, path: &Path, number: u64) -> Result<PathBuf, StoreError> {
+        let mut copy = || {
+            let temporary = temporary_path(&self.folder, number);
+            let mut copy = self.disk.create(&temporary)?;
+            let (mut buffer, mut offset) = (vec![0; self.options.sizes.copied], 0);
+            loop {
+                let filled = source.read_at(&mut buffer, offset)?;
+                if filled == 0 {
+                    break;
+                }
+                copy.write_at(&mut [IoSlice::new(&buffer[..filled])], offset)?;
+                offset += filled as u64;
+            }
+            copy.sync()?;
+            let kept = damaged_path(&*self.disk, &self.folder, number)?;
+            self.disk.rename(&temporary, &kept)?;
+            self.disk.sync_folder(&self.folder)?;
+            Ok(kept)
+        };
+        copy().map_err(|error| StoreError::io("set aside", path, error))
+    }
+
+    /// Writes the good reports of a file into a new one that has no name yet.
+    fn write_anew(&self, source: &mut dyn DiskFile, file: SegmentFile, path: &Path) -> Result<Segment, StoreError> {
+        let number = file.number();
+        let temporary = temporary_path(&self.folder, number);
+        let segment = Segment::create(&*self.disk, &self.folder, number, temporary, self.options.sizes);
+        let mut segment = segment.map_err(|error| StoreError::io("write", path, error))?;
+        self.scan(source, file, path, &mut |found| Ok(segment.append(&[found.bytes], self.report_bytes)?))?;
+        Ok(segment)
+    }
+}

@@ -1,0 +1,91 @@
+//! Brings the manifest of the format before to this one: every row comes under a checksum.
+//!
+//! One transaction does it. The file `format` is written after it, when every task has all of its files; until then a start
+//! begins where the last one ended.
+
+use std::io;
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction};
+
+use super::disk::Disk;
+use super::manifest::{Problem, make_tables};
+use super::rows::{Sealed, SegmentRow, StoredTask, put_part};
+use super::segment::{sealed_as, sealed_path};
+use super::tally::{State, Tally};
+use crate::store::StoreError;
+use ldp_pca::task::TaskDigest;
+
+/// The version of the tables that this begins with.
+pub(super) const OLD_VERSION: i64 = 2;
+
+const TABLES: [&str; 3] = ["tasks", "segments", "snapshots"];
+
+/// Brings a database of the old version to this one.
+pub(super) fn upgrade(disk: &dyn Disk, path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
+    let failed = |problem: Problem| StoreError::manifest(path, problem);
+    let transaction = connection.transaction().map_err(|error| failed(error.into()))?;
+    let prepare = || {
+        for table in TABLES {
+            transaction.execute(&format!("ALTER TABLE {table} RENAME TO old_{table}"), [])?;
+        }
+        make_tables(&transaction)
+    };
+    prepare().map_err(|error| failed(error.into()))?;
+    let copied = copy_tasks(&transaction).and_then(|()| copy_snapshots(&transaction));
+    copied.map_err(|error| failed(error.into()))?;
+    copy_segments(disk, path, &transaction)?;
+    let finish = || {
+        TABLES.iter().try_for_each(|table| transaction.execute(&format!("DROP TABLE old_{table}"), []).map(drop))?;
+        let mut state = State::default();
+        state.follow(Tally::default(), Tally::of(&transaction, None)?);
+        state.write(&transaction)
+    };
+    finish().and_then(|()| transaction.commit()).map_err(|error| failed(error.into()))?;
+    // The room of the old tables is given back.
+    let tidied = connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);");
+    tidied.map_err(|error| failed(error.into()))
+}
+
+fn copy_tasks(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut statement = transaction.prepare("SELECT digest, settings, created, deleted FROM old_tasks")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        StoredTask::copy(row)?.write(transaction)?;
+    }
+    Ok(())
+}
+
+fn copy_snapshots(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut statement = transaction.prepare("SELECT task, part, bytes FROM old_snapshots")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        put_part(transaction, TaskDigest::new(row.get(0)?), row.get(1)?, row.get_ref(2)?.as_blob()?)?;
+    }
+    Ok(())
+}
+
+/// Notes with each segment what its footer is; 0 for a file that is not as it was sealed, which the start tells of.
+fn copy_segments(disk: &dyn Disk, path: &Path, transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    let failed = |error: rusqlite::Error| StoreError::manifest(path, error);
+    let select = "SELECT task, number, reports, bytes, sealed, ids FROM old_segments ORDER BY task, number";
+    let mut statement = transaction.prepare(select).map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let copy = || {
+            let task = TaskDigest::new(row.get(0)?);
+            Ok((task, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+        };
+        let (task, number, reports, bytes, time, ids) = copy().map_err(failed)?;
+        let segment = sealed_path(&path.with_file_name("tasks").join(task.to_string()), number);
+        let sealed = match sealed_as(disk, &segment) {
+            Ok(sealed) if sealed.bytes == bytes => sealed,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::io("read", &segment, error));
+            }
+            _ => Sealed { bytes, footer: 0 },
+        };
+        SegmentRow { number, reports, sealed, ids }.write(transaction, task, time).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! Where tasks and their reports are kept. A report is acknowledged once it is durable, and a report id counts once per task.
+//!
+//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine, `postgres` in a
+//! database that several aggregators share.
+
+mod error;
+mod folder;
+mod metrics;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod queue;
+mod settings;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::limits::Share;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::task::{Task, TaskDigest};
+
+pub use error::StoreError;
+pub use folder::maintenance;
+pub(super) use folder::{FolderOptions, FolderStore};
+pub(super) use metrics::StoreMetrics;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresError;
+#[cfg(feature = "postgres")]
+pub(super) use postgres::{PostgresOptions, PostgresStore};
+pub use settings::TaskSettings;
+pub(super) use settings::date_of;
+
+/// A future behind a pointer, so that stores can be trait objects.
+pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// All tasks of a server. Every method but [`tasks`](Self::tasks) and [`task`](Self::task) waits for the disk or another
+/// machine: not for a request thread.
+pub(super) trait ReportStore: Send + Sync + 'static {
+    /// Every task, in the order of their digests.
+    fn tasks(&self) -> Vec<Arc<dyn TaskReports>>;
+
+    /// One task.
+    fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>>;
+
+    /// Adds a task, or gives one that is there other settings. Durable when it returns.
+    fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError>;
+
+    /// Deletes a task; `false` when there was none. Commits that wait are refused.
+    fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError>;
+
+    /// The tasks that were deleted and whose reports are still there.
+    fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError>;
+
+    /// Erases every byte of one of them.
+    fn erase(&self, task: &DeletedTask) -> Result<(), StoreError>;
+
+    /// Whether reports can be stored now; if not, why. It tries.
+    fn check(&self) -> Result<(), String>;
+
+    /// Finishes what waits, refuses what comes, and gives the store free.
+    fn close(&self);
+}
+
+/// What becomes of the reports of a task that is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Erase {
+    /// Every byte of them is erased, and of those that were deleted before under the same digest.
+    Now,
+    /// They are among [`ReportStore::deleted`].
+    AfterGrace,
+}
+
+/// A task that was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct DeletedTask {
+    pub(super) digest: TaskDigest,
+    /// What tells it from others of the same digest.
+    pub(super) key: u64,
+    /// When, in seconds since 1970.
+    pub(super) since: u64,
+}
+
+/// The reports of one task.
+pub(super) trait TaskReports: Send + Sync + 'static {
+    /// The task.
+    fn task(&self) -> &Task;
+
+    /// What its operator decided.
+    fn settings(&self) -> Arc<TaskSettings>;
+
+    /// What opening it repaired.
+    fn damage(&self) -> Damage;
+
+    /// Reports seen.
+    fn counts(&self) -> Counts;
+
+    /// The counts as they change. It ends when the task is deleted, by whomever.
+    fn watch_counts(&self) -> watch::Receiver<Counts>;
+
+    /// Commits that wait.
+    fn queued(&self) -> usize;
+
+    /// The sum of at least the reports that [`counts`](Self::counts) told of before. It waits: not for a request thread.
+    fn aggregate(&self) -> Result<Aggregate, StoreError>;
+
+    /// Stores a batch and counts what is new of it. A caller that stops waiting does not stop the batch.
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>>;
+
+    /// The length of one report.
+    fn report_bytes(&self) -> usize {
+        report_bytes(self.task())
+    }
+}
+
+/// What [`ReportStore::put`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// There was no such task.
+    Created,
+    /// It was there; its settings are the new ones.
+    Updated,
+}
+
+/// Good reports of a task that wait to be stored.
+pub(super) struct Batch {
+    /// The reports.
+    pub(super) reports: Vec<Report>,
+    /// Their bytes, one after the other.
+    pub(super) bytes: Vec<u8>,
+    /// Why the task takes nothing new, if it does not: then the batch is good only if all of it is there already.
+    pub(super) closed: Option<CommitError>,
+    /// Their share of the bytes that the server may hold.
+    #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
+    pub(super) permit: Share,
+}
+
+/// What became of a batch. All of it is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Committed {
+    /// Reports counted for the first time.
+    pub(super) accepted: u64,
+    /// Reports whose id was there already; the first one stays.
+    pub(super) duplicate: u64,
+    /// Those of them that are known to have come with another payload than the first.
+    pub(super) conflicting: u64,
+}
+
+/// What tells two reports of one id apart: the checksum that each ends with.
+pub(super) type Mark = [u8; 4];
+
+/// The mark of a whole report.
+pub(super) fn mark(report: &[u8]) -> Mark {
+    report.last_chunk().copied().unwrap_or_default()
+}
+
+/// Why a batch was not counted, not even in part; but for [`Unknown`](Self::Unknown).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CommitError {
+    /// The queue is full.
+    #[error("too many batches wait to be written")]
+    Busy,
+    /// The task's quota has room for fewer reports than are new in the batch.
+    #[error("the task takes {limit} reports at most and has {records}")]
+    Quota {
+        /// [`TaskSettings::max_records`].
+        limit: u64,
+        /// Reports counted.
+        records: u64,
+    },
+    /// The task expired, in seconds since 1970, and something in the batch is new.
+    #[error("the task expired, and not all of these reports are there")]
+    Expired(u64),
+    /// The disk or the database refused.
+    #[error("the store cannot write: {0}")]
+    Write(String),
+    /// A sync failed, or the answer to a commit was lost: the batch is there or not. If it is, it will be counted, at the
+    /// latest when the store is opened again.
+    #[error("the store did not say whether it has the reports: {0}")]
+    Unknown(String),
+    /// The server stops, or the task was deleted.
+    #[error("the store is closed")]
+    Closed,
+}
+
+/// Reports seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Reports in the aggregate.
+    pub(super) records: u64,
+    /// Reports ignored, since the store was opened, because their id was there already.
+    pub(super) duplicates: u64,
+}
+
+/// What a store found when a task was opened, beside good reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Damage {
+    /// Bytes behind what was acknowledged that were no whole report and were cut off.
+    pub(super) cut_bytes: u64,
+    /// Acknowledged reports that are lost: damaged, or not there.
+    pub(super) passed_over: u64,
+    /// What is wrong, with its place. Never what a report says.
+    pub(super) places: Vec<String>,
+}
+
+impl fmt::Debug for dyn TaskReports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskReports {{ task: {}, counts: {:?} }}", self.task().digest(), self.counts())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_a_report_is_the_checksum_that_it_ends_with() {
+        assert_eq!(mark(&[1, 2, 3, 4, 5, 6]), [3, 4, 5, 6]);
+    }
+}

@@ -1,0 +1,49 @@
+//! That what the database confirms stays. Its settings can be reloaded while it runs, so they are asked for with every
+//! commit, in the same message: a session takes new settings between two messages alone.
+
+use tokio_postgres::{Client, SimpleQueryMessage, error::Severity};
+
+use super::error::{PostgresError, describe};
+use crate::store::CommitError;
+
+/// Names, in SQL, a setting with which the database may lose what it confirms; null where there is none.
+pub(super) const UNSAFE: &str = "CASE WHEN current_setting('fsync') = 'off' THEN 'fsync'
+    WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes'
+    WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit' END";
+
+/// What [`UNSAFE`] found.
+pub(super) fn check(found: Option<&str>) -> Result<(), PostgresError> {
+    match found {
+        None => Ok(()),
+        Some("fsync") => Err(PostgresError::NotDurable { setting: "fsync" }),
+        Some("full_page_writes") => Err(PostgresError::NotDurable { setting: "full_page_writes" }),
+        Some(_) => Err(PostgresError::NotDurable { setting: "synchronous_commit" }),
+    }
+}
+
+/// Commits, and asks the same session whether that was worth anything.
+pub(super) async fn commit(client: &Client) -> Result<(), CommitError> {
+    // A time limit that ended the wait for a standby would end it with success.
+    let commit = format!("SELECT set_config('statement_timeout', '0', true), {UNSAFE}; COMMIT");
+    let answers = client.simple_query(&commit).await.map_err(|error| uncommitted(&error))?;
+    let found = answers.iter().find_map(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.try_get(1).ok().flatten(),
+        _ => None,
+    });
+    check(found).map_err(|error| CommitError::Unknown(error.to_string()))
+}
+
+/// Why a statement before the commit failed: nothing was written.
+pub(super) fn unwritten(error: &tokio_postgres::Error) -> CommitError {
+    // Undefined table: the task was deleted.
+    if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) {
+        return CommitError::Closed;
+    }
+    CommitError::Write(describe(error))
+}
+
+/// A COMMIT that the database refused did nothing. One whose session ended instead may have been done.
+fn uncommitted(error: &tokio_postgres::Error) -> CommitError {
+    let refused = error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error));
+    if refused { unwritten(error) } else { CommitError::Unknown(describe(error)) }
+}

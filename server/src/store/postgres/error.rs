@@ -1,0 +1,128 @@
+//! Why a database cannot be used as a store.
+
+use std::error::Error;
+
+use ldp_pca::task::{TaskDigest, TaskError};
+
+/// Why a database cannot be used as a store. No message has a password in it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PostgresError {
+    /// An address that cannot be read.
+    #[error(
+        "the address of the database cannot be used: {0}; write postgres://user:password@host:port/database, or \
+        postgres:///database?host=/run/postgresql&user=name for a local socket"
+    )]
+    Address(String),
+    /// No connection.
+    #[error("cannot connect to the database at {server}: {reason}; check that it runs and that this user may log in")]
+    Connect {
+        /// Hosts, ports and database.
+        server: String,
+        /// What the database or the system said.
+        reason: String,
+    },
+    /// A statement that failed.
+    #[error("the database refused to {action}: {reason}")]
+    Query {
+        /// What was tried.
+        action: &'static str,
+        /// What the database said.
+        reason: String,
+    },
+    /// A connection that leads elsewhere than the one before.
+    #[error("the database is another one than a moment ago: nothing is stored until it was read")]
+    OtherDatabase,
+    /// A sum that has other reports than the table.
+    #[error(
+        "the sum of task {digest} has {counted} reports more than its last snapshot and the database has {found}: everything is read anew"
+    )]
+    OtherReports {
+        /// The task.
+        digest: String,
+        /// Reports that were counted since.
+        counted: i64,
+        /// Reports that came since, as the database says.
+        found: i64,
+    },
+    /// A database that forgets what it has confirmed.
+    #[error(
+        "the database has {setting} = off, so it can lose what it has confirmed: set it to on, or keep the reports in a folder"
+    )]
+    NotDurable {
+        /// The setting.
+        setting: &'static str,
+    },
+    /// A release of PostgreSQL without what this needs.
+    #[error("the database is PostgreSQL {found}, and 13 or newer is needed: upgrade it")]
+    TooOld {
+        /// What it says of itself.
+        found: String,
+    },
+    /// More reports than a sum can hold.
+    #[error("the reports in the database cannot be summed: {reason}")]
+    Sum {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// Other tables than a moment ago.
+    #[error("the tables of the database were replaced: they are read anew")]
+    Replaced,
+    /// Tables of another release.
+    #[error(
+        "the schema ldp_pca has version {found} and this software knows {expected}: use the release that wrote it, or another database"
+    )]
+    Version {
+        /// The version of the tables.
+        found: i32,
+        /// The version that this software writes.
+        expected: i32,
+    },
+    /// A task that cannot be read.
+    #[error("task {digest} in the database: {source}; put it there again from a copy of the task")]
+    Task {
+        /// The digest under which it is kept.
+        digest: String,
+        /// What is wrong with it.
+        source: TaskError,
+    },
+    /// A task that is kept under another's digest.
+    #[error("task {found} is kept as {expected} in the database: put {expected} there again from a copy of the task")]
+    OtherTask {
+        /// The digest under which it is kept.
+        expected: String,
+        /// The digest of what is there.
+        found: TaskDigest,
+    },
+    /// Settings that this release does not know.
+    #[error(
+        "the settings of task {digest} in the database: {reason}; a newer aggregator may have written them: upgrade this one"
+    )]
+    Settings {
+        /// The task.
+        digest: String,
+        /// What is wrong with them.
+        reason: String,
+    },
+}
+
+impl PostgresError {
+    /// What went wrong while trying to `action`.
+    pub(super) fn query(action: &'static str) -> impl FnOnce(tokio_postgres::Error) -> Self {
+        move |error| Self::Query { action, reason: describe(&error) }
+    }
+}
+
+/// The whole story: the client's own words are often only "db error".
+pub(super) fn describe(error: &tokio_postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        return format!("{} ({})", error.message(), error.code().code());
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,311 @@
+//! Keeps tasks and sums at what the database has, whoever put it there.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures_util::TryStreamExt;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+use tokio_postgres::{Client, Row, types::Type};
+
+use super::PostgresOptions;
+use super::durability::{self, UNSAFE};
+use super::error::PostgresError;
+use super::pool::{Address, Database, Pool};
+use super::task::{PostgresTask, Shared, sum};
+use super::{schema, snapshots, state::Range};
+use crate::store::{TaskReports, TaskSettings};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::task::{Task, TaskDigest};
+
+/// Bytes of reports that are decoded and summed at a time.
+const READ_BYTES: usize = 8 << 20;
+
+/// The tasks that are served, by digest.
+pub(super) type Tasks = RwLock<BTreeMap<TaskDigest, Arc<PostgresTask>>>;
+
+/// Who follows the tables. There is one per store, and it has a connection of its own.
+pub(super) struct Follower {
+    address: Address,
+    client: Option<Client>,
+    pool: Arc<Pool>,
+    tasks: Arc<Tasks>,
+    options: PostgresOptions,
+    /// Which database everything was read of.
+    identity: Option<String>,
+    /// The version of the list of tasks that was read last.
+    tasks_version: Option<i64>,
+    /// Which tables this connection has seen.
+    tables: Option<u32>,
+}
+
+impl Follower {
+    pub(super) fn new(address: Address, pool: Arc<Pool>, options: PostgresOptions) -> Self {
+        Self {
+            address,
+            client: None,
+            pool,
+            tasks: Arc::default(),
+            options,
+            identity: None,
+            tasks_version: None,
+            tables: None,
+        }
+    }
+
+    pub(super) fn tasks(&self) -> Arc<Tasks> {
+        Arc::clone(&self.tasks)
+    }
+
+    /// Brings everything to what the database has now. After an error the next round makes a new connection.
+    ///
+    /// What was counted over one connection is no beginning for the next: in between the database may have crashed, or
+    /// an earlier copy of it may have taken its place, and transaction ids may have been given again. So all sums begin
+    /// anew, from a snapshot that the table bears out.
+    pub(super) async fn round(&mut self) -> Result<(), PostgresError> {
+        let (client, anew) = match self.client.take().filter(|client| !client.is_closed()) {
+            Some(client) => (client, false),
+            None => (self.connect().await?, true),
+        };
+        let durable = self.follow(&client, anew).await?;
+        self.client = Some(client);
+        durable
+    }
+
+    async fn connect(&mut self) -> Result<Client, PostgresError> {
+        let client = self.address.connect().await?;
+        schema::adopt(&client).await?;
+        let identity = schema::identity(&client).await?;
+        if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
+            tracing::warn!(%before, now = %identity, "the database is another one than before: it was promoted, restored or made anew");
+        }
+        (self.identity, self.tables) = (Some(identity), None);
+        Ok(client)
+    }
+
+    /// Whether the database keeps what it confirms, once everything was read.
+    async fn follow(&mut self, client: &Client, anew: bool) -> Result<Result<(), PostgresError>, PostgresError> {
+        let counted: BTreeMap<TaskDigest, u64> = if anew {
+            tasks_of(&self.tasks).iter().map(|task| (task.task().digest(), task.counts().records)).collect()
+        } else {
+            BTreeMap::new()
+        };
+        let Moment { version, tables, ended, synchronous_commit, durable } = moment(client).await?;
+        if *self.tables.get_or_insert(tables) != tables {
+            return Err(PostgresError::Replaced);
+        }
+        let identity = self.identity.clone().unwrap_or_default();
+        self.pool.follow(Database { identity, synchronous_commit }, durable.clone());
+        if anew || self.tasks_version != Some(version) {
+            self.read_tasks(client, anew.then_some(&counted), ended).await?;
+        }
+        for task in tasks_of(&self.tasks) {
+            let shared = task.shared();
+            read_reports(client, shared, ended).await?;
+            if durable.is_ok() {
+                snapshots::write(client, shared, &self.options).await?;
+            }
+        }
+        self.tasks_version = Some(version);
+        Ok(durable)
+    }
+
+    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. Over a new
+    /// connection all are new, and `counted` is what they had.
+    async fn read_tasks(
+        &self,
+        client: &Client,
+        counted: Option<&BTreeMap<TaskDigest, u64>>,
+        ended: i64,
+    ) -> Result<(), PostgresError> {
+        let rows = client
+            .query_typed("SELECT number, digest, document, settings::text FROM ldp_pca.tasks", &[])
+            .await
+            .map_err(PostgresError::query("list the tasks"))?;
+        let mut there = BTreeMap::new();
+        for row in &rows {
+            let (number, task, settings) = read_task(row)?;
+            there.insert(task.digest(), (number, task, settings));
+        }
+        let mut before = BTreeMap::new();
+        for task in tasks_of(&self.tasks) {
+            let digest = task.shared().task.digest();
+            match there.get(&digest) {
+                // Another number: deleted, and put there anew without its reports.
+                Some((number, _, settings)) if *number == task.shared().number => {
+                    if counted.is_some() {
+                        before.insert(digest, Arc::clone(task.shared()));
+                    } else {
+                        task.shared().configure(settings.clone());
+                        there.remove(&digest);
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    let records = task.counts().records;
+                    tracing::warn!(task = %digest, records, "the task is in the database no more: somebody deleted it");
+                    self.replace(digest, None);
+                }
+            }
+        }
+        for (digest, (number, task, settings)) in there {
+            let before = before.get(&digest);
+            let duplicates = before.map_or(0, |before| before.state.counts().borrow().duplicates);
+            let snapshot = snapshots::read(client, &task, number, &self.options.metrics).await?;
+            let shared = Arc::new(Shared::new(task, number, settings, snapshot, duplicates));
+            // Nobody sees it before it is whole.
+            read_reports(client, &shared, ended).await?;
+            if let (Some(before), Some(counted)) = (before, counted.and_then(|counted| counted.get(&digest))) {
+                self.compare(client, before, *counted, &shared, ended).await?;
+            }
+            let task = PostgresTask::start(shared, &self.pool, &self.options, &Handle::current());
+            self.replace(digest, Some(Arc::new(task)));
+        }
+        Ok(())
+    }
+
+    /// Tells loudly what the database has lost of a task since it was last read.
+    async fn compare(
+        &self,
+        client: &Client,
+        before: &Shared,
+        counted: u64,
+        now: &Shared,
+        ended: i64,
+    ) -> Result<(), PostgresError> {
+        let confirmed = before.confirmed();
+        let query = format!(
+            "SELECT (SELECT count(*) FROM ldp_pca.reports_{0} WHERE xid >= $1),
+                $2 IS NULL OR EXISTS (SELECT FROM ldp_pca.reports_{0} WHERE id = $2)",
+            now.number
+        );
+        let id = confirmed.as_ref().map(|id| &id.as_bytes()[..]);
+        let rows = client
+            .query_typed(&query, &[(&ended, Type::INT8), (&id, Type::BYTEA)])
+            .await
+            .map_err(PostgresError::query("count reports"))?;
+        let (later, is_kept) = rows.first().map_or((0, true), |row| (row.get::<_, i64>(0), row.get(1)));
+        let found = now.state.counts().borrow().records + later.unsigned_abs();
+        if found >= counted && is_kept {
+            return Ok(());
+        }
+        self.options.metrics.missing_reports.inc_by(counted.saturating_sub(found).max(1));
+        tracing::error!(
+            task = %now.task.digest(), counted, found,
+            "the database lacks reports that it had confirmed: it is an earlier copy, or it lost them; what it has is counted"
+        );
+        Ok(())
+    }
+
+    /// Serves another task under a digest, or none. What waits for the one before is still written.
+    fn replace(&self, digest: TaskDigest, task: Option<Arc<PostgresTask>>) {
+        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let before = match task {
+            Some(task) => tasks.insert(digest, task),
+            None => tasks.remove(&digest),
+        };
+        if let Some(before) = before {
+            before.close();
+        }
+    }
+}
+
+pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
+    tasks.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+}
+
+/// What is new.
+struct Moment {
+    /// Of the list of tasks.
+    version: i64,
+    /// Which tables these are: others after a backup took their place.
+    tables: u32,
+    /// The transaction below which all have ended.
+    ended: i64,
+    /// What the configuration says.
+    synchronous_commit: String,
+    /// Whether it keeps what it confirms.
+    durable: Result<(), PostgresError>,
+}
+
+async fn moment(client: &Client) -> Result<Moment, PostgresError> {
+    let rows = client
+        .query_typed(
+            &format!(
+                "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+                    (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
+            ),
+            &[],
+        )
+        .await
+        .map_err(PostgresError::query("tell what is new"))?;
+    let row = rows.first().ok_or(PostgresError::Replaced)?;
+    Ok(Moment {
+        version: row.get(0),
+        tables: row.get(1),
+        ended: row.get(2),
+        synchronous_commit: row.get::<_, Option<String>>(3).unwrap_or_default(),
+        durable: durability::check(row.get(4)),
+    })
+}
+
+fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {
+    let digest = || row.get::<_, String>(1);
+    let task = Task::from_json(row.get(2)).map_err(|source| PostgresError::Task { digest: digest(), source })?;
+    if task.digest().to_string() != digest() {
+        return Err(PostgresError::OtherTask { expected: digest(), found: task.digest() });
+    }
+    let settings = serde_json::from_str(row.get(3))
+        .map_err(|error| PostgresError::Settings { digest: digest(), reason: error.to_string() })?;
+    Ok((row.get(0), task, settings))
+}
+
+/// Adds the reports of the transactions below `ended` that are not in the sum.
+async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Result<(), PostgresError> {
+    let failed = || PostgresError::query("read reports");
+    let Range { from, to, without } = shared.state.ledger().limit(ended);
+    if from == to {
+        return Ok(());
+    }
+    let query =
+        format!("SELECT report FROM ldp_pca.reports_{} WHERE xid >= $1 AND xid < $2 AND xid <> ALL($3)", shared.number);
+    let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 3] =
+        [(&from, Type::INT8), (&to, Type::INT8), (&without, Type::INT8_ARRAY)];
+    let mut rows = match client.query_typed_raw(&query, parameters).await {
+        Ok(rows) => pin!(rows),
+        // Deleted since; the next round finds the list of tasks changed.
+        Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) => return Ok(()),
+        Err(error) => return Err(failed()(error)),
+    };
+    let most = (READ_BYTES / report_bytes(&shared.task)).max(1);
+    let (mut read, mut reports, mut passed_over) = (None, Vec::new(), 0);
+    while let Some(row) = rows.try_next().await.map_err(failed())? {
+        match Report::from_bytes(row.get(0), &shared.task) {
+            Ok(report) => reports.push(report),
+            Err(_) => passed_over += 1,
+        }
+        if reports.len() == most {
+            read = Some(add(read, &shared.task, std::mem::take(&mut reports)).await);
+        }
+    }
+    if !reports.is_empty() {
+        read = Some(add(read, &shared.task, reports).await);
+    }
+    shared
+        .state
+        .advance(to, read.as_ref(), passed_over)
+        .map_err(|error| PostgresError::Query { action: "be summed", reason: error.to_string() })
+}
+
+/// Adds reports off the request threads.
+async fn add(sum_before: Option<Aggregate>, task: &Task, reports: Vec<Report>) -> Aggregate {
+    let task = task.clone();
+    let added = spawn_blocking(move || {
+        let mut aggregate = sum_before.unwrap_or_else(|| Aggregate::empty(&task));
+        sum(&mut aggregate, &task, &reports);
+        aggregate
+    });
+    added.await.expect("a sum of checked reports does not panic")
+}

@@ -1,0 +1,268 @@
+//! A store in a PostgreSQL database, which several aggregators share.
+//!
+//! Each of them writes to the tables (`schema`) and follows what all have written (`state` says why every report is
+//! counted once by each). A report is acknowledged after the COMMIT of the transaction that brought it. The sums are in
+//! memory; there are snapshots of them in the database. While it cannot be reached nothing is acknowledged, and
+//! everything goes on by itself when it can.
+
+mod deletion;
+mod durability;
+mod error;
+mod follower;
+mod pool;
+mod schema;
+mod snapshots;
+mod state;
+mod task;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{Client, types::Type};
+
+use self::follower::{Follower, Tasks, tasks_of};
+use self::pool::{Address, Pool};
+use self::schema::LOCKS;
+use super::{DeletedTask, Erase, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
+use ldp_pca::task::{Task, TaskDigest};
+
+pub use error::PostgresError;
+
+/// The longest that [`ReportStore::check`] waits.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Makes a table's file anew and fills it: writing into pages that are there would say nothing about room. Several
+/// aggregators take turns.
+const PROBE: &str =
+    "TRUNCATE ldp_pca.probe; INSERT INTO ldp_pca.probe SELECT decode(repeat('5a', 65536), 'hex'); COMMIT";
+
+/// How a store uses its database.
+#[derive(Clone, Debug)]
+pub(in super::super) struct PostgresOptions {
+    /// Batches that may wait per task.
+    pub(in super::super) queue: usize,
+    /// Connections at the same time, beside the follower's.
+    pub(in super::super) connections: usize,
+    /// The time between two looks at what others have written.
+    pub(in super::super) poll: Duration,
+    /// Reports after which a snapshot is written.
+    pub(in super::super) snapshot_reports: u64,
+    /// The same in bytes of reports, where that is more than the bytes of the sum.
+    pub(in super::super) snapshot_bytes: u64,
+    /// Where it tells of its work.
+    pub(in super::super) metrics: StoreMetrics,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            queue: 4096,
+            connections: 8,
+            poll: Duration::from_millis(250),
+            snapshot_reports: 1 << 18,
+            snapshot_bytes: 64 << 20,
+            metrics: StoreMetrics::default(),
+        }
+    }
+}
+
+/// All tasks of a database.
+pub(in super::super) struct PostgresStore {
+    pool: Arc<Pool>,
+    tasks: Arc<Tasks>,
+    follower: Arc<AsyncMutex<Follower>>,
+    /// Why the last look at the database failed.
+    trouble: Arc<Mutex<Option<String>>>,
+    runtime: Handle,
+    driver: tokio::task::JoinHandle<()>,
+}
+
+impl PostgresStore {
+    /// Opens the database at `address`, with `tasks` beside those that it already has, and reads what it has.
+    pub(in super::super) async fn open(
+        address: &str,
+        tasks: &[Task],
+        options: PostgresOptions,
+    ) -> Result<Self, PostgresError> {
+        let address: Address = address.parse()?;
+        let client = address.connect().await?;
+        schema::check_durable(&client).await?;
+        schema::create(&client).await?;
+        for task in tasks {
+            put(&client, task, None).await?;
+        }
+        let pool = Arc::new(Pool::new(address.clone(), options.connections));
+        let poll = options.poll;
+        let mut follower = Follower::new(address, Arc::clone(&pool), options);
+        follower.round().await?;
+        let tasks = follower.tasks();
+        let follower = Arc::new(AsyncMutex::new(follower));
+        let trouble = Arc::new(Mutex::new(None));
+        let driver = tokio::spawn(drive(Arc::clone(&follower), Arc::clone(&trouble), poll));
+        Ok(Self { pool, tasks, follower, trouble, runtime: Handle::current(), driver })
+    }
+
+    /// Reads what was just changed, so that it holds when the caller goes on. If that fails, the next round does it.
+    async fn refresh(&self) {
+        let refreshed = self.follower.lock().await.round().await;
+        set_trouble(&self.trouble, refreshed);
+    }
+}
+
+/// Follows the database for ever.
+async fn drive(follower: Arc<AsyncMutex<Follower>>, trouble: Arc<Mutex<Option<String>>>, poll: Duration) {
+    loop {
+        sleep(poll).await;
+        let followed = follower.lock().await.round().await;
+        set_trouble(&trouble, followed);
+    }
+}
+
+fn set_trouble(trouble: &Mutex<Option<String>>, followed: Result<(), PostgresError>) {
+    let mut trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = followed.err().map(|error| error.to_string());
+    match (&*trouble, &found) {
+        (before, Some(error)) if before.as_ref() != Some(error) => {
+            tracing::warn!(%error, "the database cannot be followed, or not be trusted");
+        }
+        (Some(_), None) => tracing::info!("the database can be followed and trusted again"),
+        _ => {}
+    }
+    *trouble = found;
+}
+
+impl ReportStore for PostgresStore {
+    fn tasks(&self) -> Vec<Arc<dyn TaskReports>> {
+        tasks_of(&self.tasks).into_iter().map(|task| task as Arc<dyn TaskReports>).collect()
+    }
+
+    fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>> {
+        let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+        tasks.get(&digest).map(|task| Arc::clone(task) as Arc<dyn TaskReports>)
+    }
+
+    fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
+        self.runtime.block_on(async {
+            let connection = self.pool.take().await?;
+            schema::check_durable(&connection.client).await?;
+            let outcome = put(&connection.client, &task, Some(&settings)).await?;
+            connection.release();
+            self.refresh().await;
+            Ok(outcome)
+        })
+    }
+
+    fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
+        self.runtime.block_on(async {
+            let connection = self.pool.take().await?;
+            let deleted = deletion::delete(&connection.client, digest, erase).await?;
+            connection.release();
+            self.refresh().await;
+            Ok(deleted)
+        })
+    }
+
+    fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
+        self.runtime.block_on(async {
+            let connection = self.pool.take().await?;
+            let deleted = deletion::deleted(&connection.client).await?;
+            connection.release();
+            Ok(deleted)
+        })
+    }
+
+    fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
+        self.runtime.block_on(async {
+            let connection = self.pool.take().await?;
+            deletion::erase(&connection.client, task).await?;
+            connection.release();
+            Ok(())
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let probe = async {
+            let connection = self.pool.take().await?;
+            schema::check_durable(&connection.client).await?;
+            let probe = format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, -1); {PROBE}");
+            connection.client.batch_execute(&probe).await.map_err(PostgresError::query("write"))?;
+            connection.release();
+            Ok(())
+        };
+        let probed = self.runtime.block_on(async { timeout(CHECK_TIMEOUT, probe).await });
+        probed
+            .map_err(|_| format!("the database did not answer within {} s", CHECK_TIMEOUT.as_secs()))?
+            .map_err(|error: PostgresError| error.to_string())?;
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+    }
+
+    fn close(&self) {
+        self.driver.abort();
+        self.runtime.block_on(async {
+            for task in tasks_of(&self.tasks) {
+                task.finish().await;
+            }
+        });
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.driver.abort();
+        tasks_of(&self.tasks).iter().for_each(|task| task.close());
+    }
+}
+
+/// Adds a task, or gives it other settings if there are some.
+async fn put(client: &Client, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, PostgresError> {
+    let failed = || PostgresError::query("store a task");
+    let digest = task.digest().to_string();
+    let json = serde_json::to_string(&settings.cloned().unwrap_or_default())
+        .map_err(|error| PostgresError::Settings { digest: digest.clone(), reason: error.to_string() })?;
+    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
+    let created = client
+        .query_typed(
+            "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ($1, $2, $3::text::jsonb)
+                ON CONFLICT (digest) DO NOTHING RETURNING number",
+            &[(&digest, Type::TEXT), (&task.to_json(), Type::TEXT), (&json, Type::TEXT)],
+        )
+        .await
+        .map_err(failed())?;
+    if let Some(row) = created.first() {
+        client.batch_execute(&schema::create_reports(row.get(0))).await.map_err(failed())?;
+    }
+    if !created.is_empty() || settings.is_some() {
+        configure(client, &digest, &json).await?;
+        client.batch_execute("UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1").await.map_err(failed())?;
+    }
+    client.batch_execute("COMMIT").await.map_err(failed())?;
+    Ok(if created.is_empty() { Put::Updated } else { Put::Created })
+}
+
+/// Gives a task settings. With a quota its reports are counted, while nobody else writes.
+async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), PostgresError> {
+    let failed = || PostgresError::query("store a task's settings");
+    let Some(number) = lock_alone(client, digest).await? else { return Ok(()) };
+    let configure = format!(
+        "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb, records = CASE WHEN $2::text::jsonb ? 'max_records'
+            THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number})) END WHERE number = $1"
+    );
+    client.execute_typed(&configure, &[(&number, Type::INT4), (&json, Type::TEXT)]).await.map_err(failed())?;
+    Ok(())
+}
+
+/// Takes a task's lock alone, until the transaction ends. `None` if there is no such task.
+async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, PostgresError> {
+    let failed = || PostgresError::query("lock a task");
+    let query = "SELECT number FROM ldp_pca.tasks WHERE digest = $1";
+    let rows = client.query_typed(query, &[(&digest, Type::TEXT)]).await.map_err(failed())?;
+    let Some(number) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
+    client.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await.map_err(failed())?;
+    Ok(Some(number))
+}

@@ -1,0 +1,202 @@
+//! Connections to the database. One that failed is thrown away, and the next use makes another: nothing else is needed
+//! to recover.
+
+use std::fmt::Write;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::error::{PostgresError, describe};
+use super::schema;
+use crate::store::queue::hold;
+
+/// The longest that a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest that sent bytes may stay unconfirmed before a connection counts as lost.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// What every session says first. A commit waits for the database's disk, and for its standbys as its own settings say.
+/// The session sets it, so that a reload does not change it. An aggregator that vanishes in the middle of a transaction
+/// holds its locks no longer than this.
+const SESSION: &str = "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '30s';
+    SELECT set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false)";
+
+/// Where the database is.
+#[derive(Clone)]
+pub(super) struct Address(Config);
+
+impl FromStr for Address {
+    type Err = PostgresError;
+
+    fn from_str(text: &str) -> Result<Self, PostgresError> {
+        let mut config = Config::from_str(text).map_err(|error| PostgresError::Address(describe(&error)))?;
+        if config.get_ssl_mode() != SslMode::Disable && config.get_ssl_mode() != SslMode::Prefer {
+            return Err(PostgresError::Address(
+                "it asks for TLS, which this software does not speak to a database: use a local socket or a tunnel"
+                    .into(),
+            ));
+        }
+        if config.get_hosts().is_empty() {
+            return Err(PostgresError::Address("it names no host".into()));
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("ldp-pca");
+        }
+        Ok(Self(config))
+    }
+}
+
+impl Address {
+    /// A new connection with the session's settings.
+    pub(super) async fn connect(&self) -> Result<Client, PostgresError> {
+        let failed = |error| PostgresError::Connect { server: self.describe(), reason: describe(&error) };
+        let (client, connection) = self.0.connect(NoTls).await.map_err(failed)?;
+        // It ends with the client, or with an error that the client's next use tells of.
+        tokio::spawn(async move { drop(connection.await) });
+        client.batch_execute(SESSION).await.map_err(failed)?;
+        Ok(client)
+    }
+
+    /// Hosts, ports and database: no user, no password.
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for (index, host) in self.0.get_hosts().iter().enumerate() {
+            let ports = self.0.get_ports();
+            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+            let _ = match host {
+                Host::Tcp(name) => write!(text, "{name}:{port}, "),
+                #[cfg(unix)]
+                Host::Unix(folder) => write!(text, "{}/.s.PGSQL.{port}, ", folder.display()),
+            };
+        }
+        text + "database " + self.0.get_dbname().or(self.0.get_user()).unwrap_or("of the user")
+    }
+}
+
+/// Connections for statements that come and go.
+pub(super) struct Pool {
+    address: Address,
+    idle: Mutex<Vec<Client>>,
+    room: Arc<Semaphore>,
+    /// The database that the follower is at. A connection that leads to another one is of no use.
+    database: Mutex<Option<Database>>,
+    /// Whether that one keeps what it confirms, as the follower found.
+    durable: Mutex<Result<(), PostgresError>>,
+    /// Connections that were made before this one began are not used again.
+    generation: AtomicU64,
+}
+
+/// What connections must agree on.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Database {
+    /// Which one it is, as [`schema::identity`] tells.
+    pub(super) identity: String,
+    /// What its configuration says of `synchronous_commit`: a session keeps what it was when it began.
+    pub(super) synchronous_commit: String,
+}
+
+impl Pool {
+    /// At most `size` connections at the same time.
+    pub(super) fn new(address: Address, size: usize) -> Self {
+        Self {
+            address,
+            idle: Mutex::default(),
+            room: Arc::new(Semaphore::new(size.clamp(1, 1000))),
+            database: Mutex::default(),
+            durable: Mutex::new(Ok(())),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// What the follower found. After a change connections are made anew.
+    pub(super) fn follow(&self, found: Database, durable: Result<(), PostgresError>) {
+        *hold(&self.durable) = durable;
+        let mut database = hold(&self.database);
+        if database.as_ref() != Some(&found) {
+            *database = Some(found);
+            self.generation.fetch_add(1, Ordering::Relaxed);
+            hold(&self.idle).clear();
+        }
+    }
+
+    pub(super) fn durable(&self) -> Result<(), PostgresError> {
+        hold(&self.durable).clone()
+    }
+
+    /// A connection; waits for one while all are in use.
+    pub(super) async fn take(&self) -> Result<Connection<'_>, PostgresError> {
+        let room = Arc::clone(&self.room).acquire_owned().await.map_err(|_| PostgresError::Connect {
+            server: self.address.describe(),
+            reason: "the store is closed".into(),
+        })?;
+        let generation = self.generation.load(Ordering::Relaxed);
+        let idle = || hold(&self.idle).pop();
+        while let Some(client) = idle() {
+            if !client.is_closed() {
+                return Ok(Connection { client, generation, pool: self, _room: room });
+            }
+        }
+        let client = self.address.connect().await?;
+        let identity = schema::identity(&client).await?;
+        if hold(&self.database).as_ref().is_some_and(|database| database.identity != identity) {
+            return Err(PostgresError::OtherDatabase);
+        }
+        Ok(Connection { client, generation, pool: self, _room: room })
+    }
+}
+
+/// A connection in use. Dropped, it is closed, and what it had begun is rolled back.
+pub(super) struct Connection<'a> {
+    pub(super) client: Client,
+    generation: u64,
+    pool: &'a Pool,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Connection<'_> {
+    /// Gives it back for the next use: no transaction is open.
+    pub(super) fn release(self) {
+        let mut idle = hold(&self.pool.idle);
+        if self.generation == self.pool.generation.load(Ordering::Relaxed) {
+            idle.push(self.client);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_described_without_its_secrets() {
+        let address = Address::from_str("postgres://me:secret@db.example:5433,other.example/reports").unwrap();
+        assert_eq!(address.describe(), "db.example:5433, other.example:5432, database reports");
+        let local = Address::from_str("postgres:///reports?host=/run/postgresql&user=me").unwrap();
+        assert_eq!(local.describe(), "/run/postgresql/.s.PGSQL.5432, database reports");
+    }
+
+    #[test]
+    fn addresses_that_cannot_work_are_refused() {
+        for (text, reason) in [
+            ("postgres://me:secret@db/reports?sslmode=require", "tunnel"),
+            ("postgres:///reports", "no host"),
+            ("postgres://me:secret@db:port/reports", "postgres://user"),
+            ("postgres://me:secret@db/reports?colour=red", "colour"),
+        ] {
+            let error = Address::from_str(text).err().unwrap().to_string();
+            assert!(error.contains(reason) && !error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Sums in the database, so that a start reads the reports since, not all. A sum that has other reports than the table
+//! has is worse than none: whoever writes or reads one counts the rows that it is of.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+use tokio_postgres::Client;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::PostgresOptions;
+use super::error::PostgresError;
+use super::schema::SNAPSHOT_LOCKS;
+use super::state::Snapshot;
+use super::task::Shared;
+use crate::store::StoreMetrics;
+use crate::store::queue::hold;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::mechanism::LocalRandomizer;
+use ldp_pca::report::report_bytes;
+use ldp_pca::task::Task;
+
+/// The most bytes of a sum in one row.
+const PART_BYTES: usize = 16 << 20;
+
+/// Which transactions a sum has, and how many rows they brought.
+#[derive(Clone)]
+pub(super) struct Compared {
+    horizon: i64,
+    counted: Vec<i64>,
+    rows: i64,
+}
+
+impl Compared {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
+        Self {
+            horizon: snapshot.horizon,
+            counted: snapshot.counted.clone(),
+            rows: i64::try_from(rows).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Rows in the table of these transactions that are not in a sum before it.
+    async fn rows_since(&self, client: &Client, number: i32, before: &Self) -> Result<i64, PostgresError> {
+        let query = format!(
+            "SELECT count(*) FROM ldp_pca.reports_{number}
+                WHERE xid >= $1 AND xid <> ALL($2) AND (xid < $3 OR xid = ANY($4))"
+        );
+        let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
+            (&before.horizon, Type::INT8),
+            (&before.counted, Type::INT8_ARRAY),
+            (&self.horizon, Type::INT8),
+            (&self.counted, Type::INT8_ARRAY),
+        ];
+        let rows = client.query_typed(&query, &parameters).await;
+        Ok(rows.map_err(PostgresError::query("count reports"))?.first().map_or(0, |row| row.get(0)))
+    }
+}
+
+/// The last snapshot; the empty sum where there is none, or one that cannot be read or does not follow from the table:
+/// it can be made again from the reports.
+pub(super) async fn read(
+    client: &Client,
+    task: &Task,
+    number: i32,
+    metrics: &StoreMetrics,
+) -> Result<Snapshot, PostgresError> {
+    let rows = client
+        .query_typed(
+            "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = $1 ORDER BY part",
+            &[(&number, Type::INT4)],
+        )
+        .await
+        .map_err(PostgresError::query("read a snapshot"))?;
+    let empty = Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
+    let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
+    let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(empty) };
+    let passed_over = row.get::<_, i64>(3).unsigned_abs();
+    let snapshot = Snapshot { aggregate, horizon: row.get(0), counted: row.get(1), passed_over };
+    let compared = Compared::of(&snapshot);
+    let found = compared.rows_since(client, number, &Compared::of(&empty)).await?;
+    if found == compared.rows {
+        return Ok(snapshot);
+    }
+    tracing::error!(
+        task = %task.digest(), counted = compared.rows, found,
+        "the database has another number of reports than its snapshot counted: the snapshot is dropped, and all reports are read"
+    );
+    metrics.dropped_snapshots.inc();
+    client
+        .execute_typed(
+            "DELETE FROM ldp_pca.snapshots WHERE task = $1 AND horizon = $2",
+            &[(&number, Type::INT4), (&snapshot.horizon, Type::INT8)],
+        )
+        .await
+        .map_err(PostgresError::query("drop a snapshot"))?;
+    Ok(empty)
+}
+
+/// Writes a snapshot when there are many reports since the last, of whichever aggregator.
+pub(super) async fn write(
+    client: &Client,
+    shared: &Arc<Shared>,
+    options: &PostgresOptions,
+) -> Result<(), PostgresError> {
+    let records = shared.state.counts().borrow().records;
+    let enough = |last: u64| {
+        let more = records.saturating_sub(last);
+        let bytes = more.saturating_mul(report_bytes(&shared.task) as u64);
+        more >= options.snapshot_reports || bytes >= options.snapshot_bytes.max(state_bytes(&shared.task))
+    };
+    if !enough(shared.last_snapshot()) {
+        return Ok(());
+    }
+    let failed = || PostgresError::query("write a snapshot");
+    let number = shared.number;
+    client.batch_execute("BEGIN").await.map_err(failed())?;
+    let rows = client
+        .query_typed(
+            "SELECT pg_try_advisory_xact_lock($1, $2),
+                coalesce((SELECT records FROM ldp_pca.snapshots WHERE task = $2 AND part = 0), 0)",
+            &[(&SNAPSHOT_LOCKS, Type::INT4), (&number, Type::INT4)],
+        )
+        .await
+        .map_err(failed())?;
+    let (locked, last) = rows.first().map_or((false, 0), |row| (row.get(0), row.get::<_, i64>(1).unsigned_abs()));
+    if !locked || !enough(last) {
+        client.batch_execute("ROLLBACK").await.map_err(failed())?;
+        shared.set_last_snapshot(last);
+        return Ok(());
+    }
+    let copied = Arc::clone(shared);
+    // Copying waits for whoever sums: not on a request thread.
+    let copy = spawn_blocking(move || {
+        let snapshot = copied.state.snapshot();
+        (snapshot.aggregate.to_bytes(), snapshot)
+    });
+    let (bytes, snapshot) = copy.await.expect("a copy is made without a panic");
+    // Others go on from it, so it must be the sum of what the table has.
+    let (before, now) = (hold(&shared.compared).clone(), Compared::of(&snapshot));
+    let (counted, found) = (now.rows - before.rows, now.rows_since(client, number, &before).await?);
+    if counted != found {
+        return Err(PostgresError::OtherReports { digest: shared.task.digest().to_string(), counted, found });
+    }
+    let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
+    let records = aggregate.records();
+    client
+        .execute_typed("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)])
+        .await
+        .map_err(failed())?;
+    for (part, bytes) in bytes.chunks(PART_BYTES).enumerate() {
+        client
+            .execute_typed(
+                // None where the task was deleted meanwhile.
+                "INSERT INTO ldp_pca.snapshots (task, part, horizon, counted, records, bytes, passed_over)
+                    SELECT number, $2, $3, $4, $5, $6, $7 FROM ldp_pca.tasks WHERE number = $1",
+                &[
+                    (&number, Type::INT4),
+                    (&(part as i32), Type::INT4),
+                    (&horizon, Type::INT8),
+                    (&counted, Type::INT8_ARRAY),
+                    (&(records as i64), Type::INT8),
+                    (&bytes, Type::BYTEA),
+                    (&(passed_over as i64), Type::INT8),
+                ],
+            )
+            .await
+            .map_err(failed())?;
+    }
+    client.batch_execute("COMMIT").await.map_err(failed())?;
+    shared.set_last_snapshot(records);
+    *hold(&shared.compared) = now;
+    Ok(())
+}
+
+fn state_bytes(task: &Task) -> u64 {
+    let dimension = task.mechanism().state_dimension() as u64;
+    8 * task.folds().count() as u64 * dimension * (dimension + 1) / 2
+}

@@ -1,0 +1,228 @@
+//! Which transactions are in the sum. Several aggregators add to the table, each follows it, and each report is to be
+//! in each sum once.
+//!
+//! The sum has every transaction below `horizon`, and those of `counted`: this aggregator's own, added when they were
+//! committed, so that their reports need not be read back. A follower moves the horizon in three steps:
+//!
+//! 1. It asks the database for the smallest transaction that is still open. All below have ended, and stay as they are.
+//! 2. It takes [`Ledger::limit`] of that: no further than the smallest own transaction whose outcome is still awaited
+//!    here.
+//! 3. It reads the rows from the horizon up to the limit, without those of `counted`, and adds them with
+//!    [`State::advance`].
+//!
+//! An own transaction is entered with [`Ledger::begin`] before its commit is sent. If it is below the first step's
+//! answer, it had ended by then, so at the second step it is either still awaited (and the limit stays below it), or in
+//! `counted`, or it was given up; then it is in the table or not, and the third step finds out. So it does when an
+//! answer to a commit was lost.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard};
+
+use tokio::sync::watch;
+
+use crate::store::Counts;
+use crate::store::queue::hold;
+use ldp_pca::aggregate::{Aggregate, AggregateError};
+
+/// A sum, and what is in it.
+pub(super) struct State {
+    /// Locked while reports are summed: not for a request thread. Taken before the ledger where both are.
+    sum: Mutex<Sum>,
+    ledger: Mutex<Ledger>,
+    /// Gone once the task is: then whoever waits for other counts hears of it.
+    teller: Mutex<Option<watch::Sender<Counts>>>,
+    told: watch::Receiver<Counts>,
+}
+
+struct Sum {
+    aggregate: Aggregate,
+    duplicates: u64,
+    passed_over: u64,
+}
+
+/// A sum that is to be continued.
+pub(super) struct Snapshot {
+    pub(super) aggregate: Aggregate,
+    pub(super) horizon: i64,
+    pub(super) counted: Vec<i64>,
+    /// Rows of these transactions that are no reports of the task.
+    pub(super) passed_over: u64,
+}
+
+impl State {
+    pub(super) fn new(snapshot: Snapshot, duplicates: u64) -> Self {
+        let (teller, told) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates });
+        Self {
+            ledger: Mutex::new(Ledger::new(&snapshot)),
+            sum: Mutex::new(Sum { aggregate: snapshot.aggregate, duplicates, passed_over: snapshot.passed_over }),
+            teller: Mutex::new(Some(teller)),
+            told,
+        }
+    }
+
+    /// The counts, and those to come.
+    pub(super) fn counts(&self) -> &watch::Receiver<Counts> {
+        &self.told
+    }
+
+    /// No more counts are told.
+    pub(super) fn end(&self) {
+        drop(hold(&self.teller).take());
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        hold(&self.ledger)
+    }
+
+    pub(super) fn aggregate(&self) -> Aggregate {
+        hold(&self.sum).aggregate.clone()
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let sum = hold(&self.sum);
+        let ledger = self.ledger();
+        Snapshot {
+            aggregate: sum.aggregate.clone(),
+            horizon: ledger.horizon,
+            counted: ledger.counted.iter().copied().collect(),
+            passed_over: sum.passed_over,
+        }
+    }
+
+    /// Rows that were read and are no reports of the task.
+    pub(super) fn passed_over(&self) -> u64 {
+        hold(&self.sum).passed_over
+    }
+
+    /// An own transaction was committed: `add` adds its reports.
+    pub(super) fn committed(&self, awaited: Awaited, add: impl FnOnce(&mut Aggregate)) {
+        let mut sum = hold(&self.sum);
+        add(&mut sum.aggregate);
+        self.ledger().committed(awaited);
+        self.tell(&sum);
+    }
+
+    /// Counts reports whose id was there already.
+    pub(super) fn duplicates(&self, more: u64) {
+        let mut sum = hold(&self.sum);
+        sum.duplicates += more;
+        self.tell(&sum);
+    }
+
+    /// Adds what was read up to `limit`, beside which there were rows that are no reports of the task.
+    pub(super) fn advance(&self, limit: i64, read: Option<&Aggregate>, passed_over: u64) -> Result<(), AggregateError> {
+        let mut sum = hold(&self.sum);
+        sum.passed_over += passed_over;
+        if let Some(read) = read {
+            sum.aggregate.merge(read)?;
+        }
+        self.ledger().advance(limit);
+        self.tell(&sum);
+        Ok(())
+    }
+
+    /// Called under the sum's lock, so that counts are told in the order in which they came about.
+    fn tell(&self, sum: &Sum) {
+        let counts = Counts { records: sum.aggregate.records(), duplicates: sum.duplicates };
+        if let Some(teller) = &*hold(&self.teller) {
+            teller.send_if_modified(|told| std::mem::replace(told, counts) != counts);
+        }
+    }
+}
+
+/// Which transactions are in the sum, and which are awaited.
+pub(super) struct Ledger {
+    /// Every transaction below is in the sum.
+    horizon: i64,
+    /// Those from the horizon on that are.
+    counted: BTreeSet<i64>,
+    /// Own ones whose outcome is awaited.
+    awaited: BTreeSet<i64>,
+}
+
+/// An own transaction whose outcome is awaited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Awaited(i64);
+
+/// What is to be read next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) without: Vec<i64>,
+}
+
+impl Ledger {
+    fn new(snapshot: &Snapshot) -> Self {
+        let counted = snapshot.counted.iter().copied().collect();
+        Self { horizon: snapshot.horizon, counted, awaited: BTreeSet::new() }
+    }
+
+    /// An own transaction is about to be committed.
+    pub(super) fn begin(&mut self, transaction: i64) -> Awaited {
+        self.awaited.insert(transaction);
+        Awaited(transaction)
+    }
+
+    /// It was committed, and its reports are added to the sum by who says so.
+    fn committed(&mut self, awaited: Awaited) {
+        self.awaited.remove(&awaited.0);
+        self.counted.insert(awaited.0);
+    }
+
+    /// It failed, or nobody knows: the follower finds out.
+    pub(super) fn given_up(&mut self, awaited: Awaited) {
+        self.awaited.remove(&awaited.0);
+    }
+
+    /// What is to be read when all transactions below `ended` have ended.
+    pub(super) fn limit(&self, ended: i64) -> Range {
+        let to = self.awaited.first().map_or(ended, |&first| first.min(ended)).max(self.horizon);
+        Range { from: self.horizon, to, without: self.counted.range(..to).copied().collect() }
+    }
+
+    fn advance(&mut self, limit: i64) {
+        self.horizon = limit;
+        self.counted = self.counted.split_off(&limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger() -> Ledger {
+        Ledger { horizon: 10, counted: BTreeSet::new(), awaited: BTreeSet::new() }
+    }
+
+    #[test]
+    fn the_horizon_stops_at_an_awaited_transaction_and_passes_over_counted_ones() {
+        let mut ledger = ledger();
+        let (first, second) = (ledger.begin(12), ledger.begin(15));
+        assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
+        ledger.committed(second);
+        assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
+        ledger.committed(first);
+        assert_eq!(ledger.limit(14), Range { from: 10, to: 14, without: vec![12] });
+        ledger.advance(14);
+        assert_eq!(ledger.limit(20), Range { from: 14, to: 20, without: vec![15] });
+    }
+
+    #[test]
+    fn what_was_given_up_is_read() {
+        let mut ledger = ledger();
+        let lost = ledger.begin(12);
+        ledger.given_up(lost);
+        assert_eq!(ledger.limit(20), Range { from: 10, to: 20, without: vec![] });
+    }
+
+    #[test]
+    fn the_horizon_never_goes_back() {
+        let mut ledger = ledger();
+        // Its connection was lost before its COMMIT: it ended, and the horizon passed it.
+        let late = ledger.begin(3);
+        assert_eq!(ledger.limit(20), Range { from: 10, to: 10, without: vec![] });
+        ledger.given_up(late);
+        assert_eq!(ledger.limit(20).to, 20);
+    }
+}

@@ -1,0 +1,221 @@
+//! One task: its sum, its queue, and those who write what waits there.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::PostgresOptions;
+use super::pool::Pool;
+use super::snapshots::Compared;
+use super::state::{Awaited, Snapshot, State};
+use super::writer::{Commit, commit};
+use crate::store::queue::{self, CommitQueue, Waiting, Waits, hold};
+use crate::store::{
+    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings,
+};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::task::Task;
+
+/// Groups that are written at the same time: while the database waits for its disk, it is sent the next.
+const WRITERS: usize = 2;
+
+/// The reports of one task.
+pub(super) struct PostgresTask {
+    shared: Arc<Shared>,
+    queue: CommitQueue,
+    writers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What the writers and the follower work on.
+pub(super) struct Shared {
+    pub(super) task: Task,
+    /// The task's number in this database.
+    pub(super) number: i32,
+    settings: RwLock<Arc<TaskSettings>>,
+    pub(super) state: State,
+    /// Reports in the last snapshot that is known of.
+    snapshot: AtomicU64,
+    /// Up to where the sum was compared with the table.
+    pub(super) compared: Mutex<Compared>,
+    /// A report of the last own commit, which the database has for as long as it keeps what it confirms.
+    confirmed: Mutex<Option<ReportId>>,
+}
+
+impl Shared {
+    pub(super) fn new(task: Task, number: i32, settings: TaskSettings, snapshot: Snapshot, duplicates: u64) -> Self {
+        let last = AtomicU64::new(snapshot.aggregate.records());
+        let compared = Mutex::new(Compared::of(&snapshot));
+        let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
+        Self { task, number, settings, state, snapshot: last, compared, confirmed: Mutex::default() }
+    }
+
+    pub(super) fn confirmed(&self) -> Option<ReportId> {
+        *hold(&self.confirmed)
+    }
+
+    pub(super) fn last_snapshot(&self) -> u64 {
+        self.snapshot.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_last_snapshot(&self, records: u64) {
+        self.snapshot.store(records, Ordering::Relaxed);
+    }
+
+    pub(super) fn settings(&self) -> Arc<TaskSettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn configure(&self, settings: TaskSettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+}
+
+impl PostgresTask {
+    /// Starts the writers.
+    pub(super) fn start(shared: Arc<Shared>, pool: &Arc<Pool>, options: &PostgresOptions, runtime: &Handle) -> Self {
+        let (queue, receiver) = CommitQueue::new(options.queue);
+        let receiver = Arc::new(AsyncMutex::new(receiver));
+        let writers = (0..WRITERS)
+            .map(|_| {
+                let (shared, pool, metrics) = (Arc::clone(&shared), Arc::clone(pool), options.metrics.clone());
+                runtime.spawn(write(shared, pool, metrics, Arc::clone(&receiver)))
+            })
+            .collect();
+        Self { shared, queue, writers: Mutex::new(writers) }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Takes no further batch, and tells no more counts. Batches that wait are written.
+    pub(super) fn close(&self) {
+        self.shared.state.end();
+        self.queue.close();
+    }
+
+    /// [`close`](Self::close), and waits until they are.
+    pub(super) async fn finish(&self) {
+        self.close();
+        let writers = std::mem::take(&mut *hold(&self.writers));
+        for writer in writers {
+            // It panicked: then the batches it held were answered with `Closed`.
+            let _ = writer.await;
+        }
+    }
+}
+
+impl TaskReports for PostgresTask {
+    fn task(&self) -> &Task {
+        &self.shared.task
+    }
+
+    fn settings(&self) -> Arc<TaskSettings> {
+        self.shared.settings()
+    }
+
+    fn damage(&self) -> Damage {
+        Damage { passed_over: self.shared.state.passed_over(), ..Damage::default() }
+    }
+
+    fn counts(&self) -> Counts {
+        *self.shared.state.counts().borrow()
+    }
+
+    fn watch_counts(&self) -> watch::Receiver<Counts> {
+        self.shared.state.counts().clone()
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.queued()
+    }
+
+    fn aggregate(&self) -> Result<Aggregate, StoreError> {
+        Ok(self.shared.state.aggregate())
+    }
+
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        Box::pin(self.queue.commit(batch))
+    }
+}
+
+/// Writes what waits until the queue is closed and empty.
+async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queue: Arc<AsyncMutex<Waits>>) {
+    while let Some(group) = next_group(&queue).await {
+        let (batches, answers): (Vec<Batch>, Vec<_>) =
+            group.into_iter().map(|waiting| (waiting.batch, waiting.answer)).unzip();
+        let start = Instant::now();
+        let written = commit(&shared, &pool, &batches).await;
+        let outcomes = match written {
+            Err(error) => {
+                if matches!(error, CommitError::Write(_) | CommitError::Unknown(_)) {
+                    metrics.failed_writes.inc();
+                }
+                batches.iter().map(|_| Err(error.clone())).collect()
+            }
+            Ok(Commit { outcomes, new, awaited }) => {
+                if awaited.is_some() {
+                    *hold(&shared.confirmed) = new.keys().next().copied();
+                    metrics.sync_seconds.observe(start.elapsed().as_secs_f64());
+                    metrics.group_reports.observe(new.len() as f64);
+                    metrics.written_bytes.inc_by((new.len() * report_bytes(&shared.task)) as u64);
+                }
+                count(&shared, &batches, &outcomes, new, awaited).await;
+                outcomes
+            }
+        };
+        // The room of the batches is free before their clients can ask for more.
+        drop(batches);
+        for (answer, outcome) in answers.into_iter().zip(outcomes) {
+            // Whoever waited may be gone; the outcome stands.
+            let _ = answer.send(outcome);
+        }
+    }
+}
+
+/// All that waits, but for what is too much at a time. `None` once the queue is closed and empty.
+async fn next_group(queue: &AsyncMutex<Waits>) -> Option<Vec<Waiting>> {
+    let mut queue = queue.lock().await;
+    let first = queue.recv().await?;
+    Some(queue::group(first, &mut queue))
+}
+
+/// Adds what is in the database now.
+async fn count(
+    shared: &Arc<Shared>,
+    batches: &[Batch],
+    outcomes: &[Result<Committed, CommitError>],
+    mut new: HashMap<ReportId, usize>,
+    awaited: Option<Awaited>,
+) {
+    let duplicates: u64 = outcomes.iter().flatten().map(|outcome| outcome.duplicate).sum();
+    // Of reports with the same id the first was written.
+    let reports: Vec<Report> = (batches.iter().enumerate())
+        .flat_map(|(index, batch)| batch.reports.iter().map(move |report| (index, report)))
+        .filter(|(index, report)| new.get(&report.id()) == Some(index) && new.remove(&report.id()).is_some())
+        .map(|(_, report)| report.clone())
+        .collect();
+    let shared = Arc::clone(shared);
+    let counted = spawn_blocking(move || {
+        shared.state.duplicates(duplicates);
+        if let Some(awaited) = awaited {
+            shared.state.committed(awaited, |aggregate| sum(aggregate, &shared.task, &reports));
+        }
+    });
+    // Should it panic, its transaction is awaited for ever: the sum stays behind, and is never wrong.
+    let _ = counted.await;
+}
+
+/// Adds reports that were decoded as reports of `task`, which is all that an aggregate asks for.
+pub(super) fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
+    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    aggregate.accumulate_with_threads(task, reports, threads).expect("reports of this task");
+}

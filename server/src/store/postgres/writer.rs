@@ -1,0 +1,276 @@
+//! One transaction for all batches that wait. They are answered after its COMMIT was.
+//!
+//! Every transaction holds the task's lock: shared, so that aggregators write at the same time; or alone where there is
+//! a quota, so that what is counted against it cannot change meanwhile. Who changes the settings or deletes the task
+//! holds it alone as well, so the settings that are read under it are those of the moment. Ids are inserted in their
+//! order, so that no two transactions wait for each other.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use tokio_postgres::{Client, types::Type};
+
+use super::durability::{self, unwritten};
+use super::error::PostgresError;
+use super::pool::Pool;
+use super::schema::LOCKS;
+use super::state::Awaited;
+use super::task::Shared;
+use crate::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
+use ldp_pca::report::{Report, ReportId, report_bytes};
+
+/// What is in the database after a transaction.
+pub(super) struct Commit {
+    /// What became of each batch.
+    pub(super) outcomes: Vec<Result<Committed, CommitError>>,
+    /// The ids that are new, and the batch of each.
+    pub(super) new: HashMap<ReportId, usize>,
+    /// The transaction, if there is something new; now committed.
+    pub(super) awaited: Option<Awaited>,
+}
+
+/// Stores the batches. After an error none of them was counted here: if the database has them all the same, the
+/// follower counts them.
+pub(super) async fn commit(shared: &Shared, pool: &Pool, batches: &[Batch]) -> Result<Commit, CommitError> {
+    let mut alone = shared.settings().max_records.is_some();
+    pool.durable().map_err(|error| refused(&error))?;
+    let connection = pool.take().await.map_err(|error| refused(&error))?;
+    loop {
+        let transaction = begin(&connection.client, shared, alone).await?;
+        if transaction.settings.max_records.is_some() && !alone {
+            // The quota is new. A lock that is held is not made stricter: two could wait for each other.
+            connection.client.batch_execute("ROLLBACK").await.map_err(|error| unwritten(&error))?;
+            alone = true;
+            continue;
+        }
+        // After an error the connection is dropped, which rolls back.
+        let commit = store(&connection.client, shared, transaction, batches).await?;
+        connection.release();
+        return Ok(commit);
+    }
+}
+
+/// A transaction that holds the task's lock.
+struct Transaction {
+    id: i64,
+    settings: TaskSettings,
+    /// Reports that there are, of a task with a quota.
+    records: Option<i64>,
+}
+
+async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transaction, CommitError> {
+    let (lock, number) = (if alone { "" } else { "_shared" }, shared.number);
+    let begin =
+        format!("BEGIN; SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock{lock}({LOCKS}, {number})");
+    client.batch_execute(&begin).await.map_err(|error| unwritten(&error))?;
+    let rows = client
+        .query_typed(
+            // Where a copy took the tables' place a number may be another task's.
+            "SELECT pg_current_xact_id()::text::bigint, settings::text, records FROM ldp_pca.tasks
+                WHERE number = $1 AND digest = $2",
+            &[(&number, Type::INT4), (&shared.task.digest().to_string(), Type::TEXT)],
+        )
+        .await
+        .map_err(|error| unwritten(&error))?;
+    // Deleted, maybe by another aggregator.
+    let row = rows.first().ok_or(CommitError::Closed)?;
+    let settings = serde_json::from_str(row.get(1)).map_err(|error| {
+        refused(&PostgresError::Settings { digest: shared.task.digest().to_string(), reason: error.to_string() })
+    })?;
+    Ok(Transaction { id: row.get(0), settings, records: row.get(2) })
+}
+
+async fn store(
+    client: &Client,
+    shared: &Shared,
+    transaction: Transaction,
+    batches: &[Batch],
+) -> Result<Commit, CommitError> {
+    let report_bytes = report_bytes(&shared.task);
+    let limit = transaction.settings.max_records;
+    let Admitted { rows, refusals } = if limit.is_some() || batches.iter().any(|batch| batch.closed.is_some()) {
+        let records = transaction.records.unwrap_or(0).unsigned_abs();
+        admit(client, shared, batches, limit.unwrap_or(u64::MAX), records).await?
+    } else {
+        Admitted { rows: distinct(batches, report_bytes, |_| true), refusals: BTreeMap::new() }
+    };
+    let ids: Vec<&[u8]> = rows.keys().map(|id| &id[..]).collect();
+    let reports: Vec<&[u8]> = rows.values().map(|(_, report)| *report).collect();
+    let insert = format!(
+        "INSERT INTO ldp_pca.reports_{} (id, report) SELECT * FROM unnest($1, $2) ON CONFLICT (id) DO NOTHING RETURNING id",
+        shared.number
+    );
+    let arrays: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 2] =
+        [(&ids, Type::BYTEA_ARRAY), (&reports, Type::BYTEA_ARRAY)];
+    let mut new = HashMap::new();
+    if !rows.is_empty() {
+        for row in client.query_typed(&insert, &arrays).await.map_err(|error| unwritten(&error))? {
+            let id: &[u8] = row.get(0);
+            if let Some((batch, _)) = rows.get(id) {
+                new.insert(report_id(id), *batch);
+            }
+        }
+    }
+    if transaction.settings.max_records.is_some() && !new.is_empty() {
+        client
+            .execute_typed(
+                "UPDATE ldp_pca.tasks SET records = records + $2 WHERE number = $1",
+                &[(&shared.number, Type::INT4), (&(new.len() as i64), Type::INT8)],
+            )
+            .await
+            .map_err(|error| unwritten(&error))?;
+    }
+    let marks = marks(client, shared, batches, &rows, &new).await?;
+    let awaited = (!new.is_empty()).then(|| Pending::new(shared, transaction.id));
+    durability::commit(client).await?;
+    let mut left = new.clone();
+    let outcomes = (0..batches.len())
+        .map(|index| {
+            refusals.get(&index).map_or_else(
+                || Ok(outcome(index, &batches[index], report_bytes, &mut left, &marks)),
+                |e| Err(e.clone()),
+            )
+        })
+        .collect();
+    Ok(Commit { outcomes, new, awaited: awaited.map(Pending::committed) })
+}
+
+/// What became of a batch that was written. Of reports with the same id the first is the new one.
+fn outcome(
+    index: usize,
+    batch: &Batch,
+    report_bytes: usize,
+    new: &mut HashMap<ReportId, usize>,
+    marks: &HashMap<ReportId, Mark>,
+) -> Committed {
+    let mut outcome = Committed::default();
+    for (report, bytes) in batch.reports.iter().zip(batch.bytes.chunks_exact(report_bytes)) {
+        if new.get(&report.id()) == Some(&index) {
+            new.remove(&report.id());
+            outcome.accepted += 1;
+        } else {
+            outcome.duplicate += 1;
+            outcome.conflicting += u64::from(marks.get(&report.id()).is_some_and(|first| *first != mark(bytes)));
+        }
+    }
+    outcome
+}
+
+/// The marks of the reports that are there, under the ids of which there are duplicates in the batches.
+async fn marks(
+    client: &Client,
+    shared: &Shared,
+    batches: &[Batch],
+    rows: &Rows<'_>,
+    new: &HashMap<ReportId, usize>,
+) -> Result<HashMap<ReportId, Mark>, CommitError> {
+    if batches.iter().map(|batch| batch.reports.len()).sum::<usize>() == new.len() {
+        return Ok(HashMap::new());
+    }
+    let mut marks: HashMap<ReportId, Mark> =
+        rows.iter().map(|(id, (_, report))| (ReportId::new(*id), mark(report))).collect();
+    let known: Vec<&[u8]> =
+        rows.keys().filter(|id| !new.contains_key(&ReportId::new(**id))).map(|id| &id[..]).collect();
+    if !known.is_empty() {
+        let query = format!(
+            "SELECT id, substring(report FROM octet_length(report) - 3) FROM ldp_pca.reports_{} WHERE id = ANY($1)",
+            shared.number
+        );
+        let found =
+            client.query_typed(&query, &[(&known, Type::BYTEA_ARRAY)]).await.map_err(|error| unwritten(&error))?;
+        marks.extend(found.iter().map(|row| (report_id(row.get(0)), mark(row.get(1)))));
+    }
+    Ok(marks)
+}
+
+/// Reports by id, in its order: the batch that each comes from, and its bytes.
+type Rows<'a> = BTreeMap<[u8; 16], (usize, &'a [u8])>;
+
+/// What may be written.
+struct Admitted<'a> {
+    rows: Rows<'a>,
+    /// By batch, why none of it may.
+    refusals: BTreeMap<usize, CommitError>,
+}
+
+/// The first report of each id in the batches that `take` names.
+fn distinct(batches: &[Batch], report_bytes: usize, take: impl Fn(usize) -> bool) -> Rows<'_> {
+    let mut rows = Rows::new();
+    for (index, batch) in batches.iter().enumerate().filter(|(index, _)| take(*index)) {
+        for (report, bytes) in batch.reports.iter().zip(batch.bytes.chunks_exact(report_bytes)) {
+            rows.entry(*report.id().as_bytes()).or_insert((index, bytes));
+        }
+    }
+    rows
+}
+
+/// Decides batch by batch whether what is new of it fits the quota, and is in time. Where there is a quota nobody else writes
+/// meanwhile.
+async fn admit<'a>(
+    client: &Client,
+    shared: &Shared,
+    batches: &'a [Batch],
+    limit: u64,
+    records: u64,
+) -> Result<Admitted<'a>, CommitError> {
+    let report_bytes = report_bytes(&shared.task);
+    let all = distinct(batches, report_bytes, |_| true);
+    let ids: Vec<&[u8]> = all.keys().map(|id| &id[..]).collect();
+    let query = format!("SELECT id FROM ldp_pca.reports_{} WHERE id = ANY($1)", shared.number);
+    let known = client.query_typed(&query, &[(&ids, Type::BYTEA_ARRAY)]).await.map_err(|error| unwritten(&error))?;
+    let mut seen: HashSet<ReportId> = known.iter().map(|row| report_id(row.get(0))).collect();
+    let mut records = records;
+    let mut refusals = BTreeMap::new();
+    for (index, batch) in batches.iter().enumerate() {
+        let new: HashSet<ReportId> = batch.reports.iter().map(Report::id).filter(|id| !seen.contains(id)).collect();
+        // What is there already needs no room, even where the limit was lowered since.
+        if let Some(closed) = batch.closed.clone().filter(|_| !new.is_empty()) {
+            refusals.insert(index, closed);
+        } else if !new.is_empty() && records.saturating_add(new.len() as u64) > limit {
+            refusals.insert(index, CommitError::Quota { limit, records });
+        } else {
+            records += new.len() as u64;
+            seen.extend(new);
+        }
+    }
+    Ok(Admitted { rows: distinct(batches, report_bytes, |index| !refusals.contains_key(&index)), refusals })
+}
+
+/// An own transaction between its last statement and the outcome of its COMMIT. Dropped, it is given up.
+struct Pending<'a> {
+    shared: &'a Shared,
+    awaited: Option<Awaited>,
+}
+
+impl<'a> Pending<'a> {
+    fn new(shared: &'a Shared, transaction: i64) -> Self {
+        let awaited = Some(shared.state.ledger().begin(transaction));
+        Self { shared, awaited }
+    }
+
+    fn committed(mut self) -> Awaited {
+        self.awaited.take().expect("it is taken once")
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if let Some(awaited) = self.awaited {
+            self.shared.state.ledger().given_up(awaited);
+        }
+    }
+}
+
+fn report_id(bytes: &[u8]) -> ReportId {
+    let mut id = [0; 16];
+    // The table takes no others.
+    id.copy_from_slice(bytes);
+    ReportId::new(id)
+}
+
+fn refused(error: &PostgresError) -> CommitError {
+    match error {
+        // Clients need not know where it is; the follower logs that.
+        PostgresError::Connect { .. } => CommitError::Write("the database cannot be reached".into()),
+        error => CommitError::Write(error.to_string()),
+    }
+}

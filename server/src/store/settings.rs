@@ -1,0 +1,98 @@
+//! What an operator decides per task. It changes no guarantee: that is the task's alone.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The settings of one task on one aggregator. Everything has a default, so `{}` is one.
+///
+/// ```
+/// use ldp_pca_server::TaskSettings;
+/// let settings: TaskSettings = serde_json::from_str(r#"{"minimum_batch": 1000, "max_records": 1000000}"#)?;
+/// assert_eq!(settings, TaskSettings { minimum_batch: Some(1_000), max_records: Some(1_000_000), ..TaskSettings::default() });
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TaskSettings {
+    /// The number of reports below which no components are given out. Default: the server's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_batch: Option<u64>,
+    /// The most reports that are taken. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_records: Option<u64>,
+    /// When the first report is taken, in seconds since 1970; read from a text such as `2026-12-31T23:59:59Z` too. Default: at once.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
+    pub starts: Option<u64>,
+    /// When the last report is taken, in the same forms. Default: never.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
+    pub expires: Option<u64>,
+    /// Seconds after `expires` at which the task and its reports are deleted. Default: they are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retention: Option<u64>,
+    /// The origins whose pages may use the task, as `https://example.org`. Default: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origins: Option<Vec<String>>,
+    /// Whether only reports with an id that this server issued are taken. Default: what the server says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_ids: Option<bool>,
+    /// Whether dense reports with entries that a randomizer can hardly have made are refused. Default: what the server says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_check: Option<bool>,
+    /// Whether everybody may see components, without the collector's token. Default: what the server says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_recovery: Option<bool>,
+}
+
+/// A time in seconds since 1970 or as a date (ISO 8601 in UTC).
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Time {
+        Seconds(u64),
+        Date(String),
+    }
+    let remedy = || D::Error::custom("a time is seconds since 1970, or a text such as \"2026-12-31T23:59:59Z\" in UTC");
+    match Option::<Time>::deserialize(deserializer).map_err(|_| remedy())? {
+        None => Ok(None),
+        Some(Time::Seconds(seconds)) => Ok(Some(seconds)),
+        Some(Time::Date(text)) => {
+            let time = humantime::parse_rfc3339(&text).map_err(|_| remedy())?;
+            Ok(Some(time.duration_since(UNIX_EPOCH).map_err(|_| remedy())?.as_secs()))
+        }
+    }
+}
+
+/// A time as people write it.
+pub(crate) fn date_of(seconds: u64) -> String {
+    // What comes later has no year of four digits.
+    const LATEST: u64 = 253_402_300_799;
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.min(LATEST));
+    humantime::format_rfc3339_seconds(time).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_numbers_or_dates_and_kept_as_numbers() {
+        let read = |text: &str| serde_json::from_str::<TaskSettings>(&format!("{{\"expires\": {text}}}"));
+        for (text, expires) in
+            [("1798761599", Some(1_798_761_599)), ("\"2026-12-31T23:59:59Z\"", Some(1_798_761_599)), ("null", None)]
+        {
+            let settings = read(text).unwrap();
+            assert_eq!(settings.expires, expires);
+            let kept = serde_json::to_string(&settings).unwrap();
+            assert_eq!(kept, expires.map_or("{}".to_owned(), |expires| format!("{{\"expires\":{expires}}}")));
+        }
+        for bad in ["\"tomorrow\"", "-1", "1.5", "true", "\"2026-12-31\"", "\"1969-12-31T00:00:00Z\"", "[1]"] {
+            assert!(read(bad).unwrap_err().to_string().contains("2026-12-31T23:59:59Z"), "{bad}");
+        }
+        assert_eq!(
+            (date_of(1_798_761_599), date_of(u64::MAX)),
+            ("2026-12-31T23:59:59Z".into(), "9999-12-31T23:59:59Z".into())
+        );
+    }
+}

@@ -1,0 +1,286 @@
+//! Tasks: listed, shown, added, changed, deleted; and report ids issued for them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Extension, Path as UrlPath, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
+
+use super::app::{App, Status};
+use super::issuing::{MOST, OPEN_COUNT};
+use super::object;
+use super::observe::{Admission, RequestId};
+use super::origins::{Origin, supply_type};
+use super::problem::{Kind, Problem, excerpt};
+use super::retention;
+use super::store::{Erase, Put, StoreError, TaskSettings, date_of};
+use super::tokens::Role;
+use ldp_pca::report::report_bytes;
+use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
+
+/// Bytes of a document beside the task in it.
+const BESIDE_THE_TASK: usize = 64 << 10;
+
+/// `GET /tasks`.
+pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
+    let tasks: Vec<String> = app.store.tasks().iter().map(|task| task.task().digest().to_string()).collect();
+    Json(serde_json::json!({"tasks": tasks})).into_response()
+}
+
+/// `GET /tasks/{id}`.
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+) -> Result<Response, Problem> {
+    let json = app.find(id)?.task().to_json();
+    Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
+}
+
+/// `GET /tasks/{id}/status`.
+pub(super) async fn status(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+) -> Result<Json<Status>, Problem> {
+    let reports = app.find(id)?;
+    Ok(Json(app.status(&*reports, reports.counts())))
+}
+
+/// A task and what its operator decides.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PutTask {
+    /// Read by its own strict reader.
+    task: Box<RawValue>,
+    /// Those that are to change; null takes one away. Others stay.
+    #[serde(default, deserialize_with = "object::object")]
+    settings: Map<String, Value>,
+}
+
+/// `PUT /tasks/{id}`: adds a task, or gives it other settings.
+pub(super) async fn put(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Extension(request): Extension<RequestId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
+    let who = match app.tokens.check(&headers, Role::Admin) {
+        Ok(who) => who,
+        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
+    };
+    // The change is told then, and not made.
+    let dry_run = flag(query, "dry_run")?;
+    let PutTask { task, settings: changes } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
+    // Large tasks take their time.
+    let task = spawn_blocking(move || Task::from_json(task.get())).await;
+    let task = task.map_err(|error| Problem::internal(error.to_string()))?;
+    let task = task.map_err(|error| Problem::new(Kind::BadTask, error.to_string()))?;
+    let digest = task.digest();
+    if TaskDigest::from_hex(&id) != Some(digest) {
+        let id = excerpt(&id);
+        return Err(Problem::new(
+            Kind::OtherId,
+            format!(
+                "the path says '{id}', and the digest of the task in the body is {digest}: PUT it to /tasks/{digest}"
+            ),
+        ));
+    }
+    let (each, most) = (report_bytes(&task), app.max_body_bytes);
+    if each > most {
+        return Err(Problem::new(
+            Kind::BadTask,
+            format!(
+                "a report of the task has {each} bytes, and the server reads bodies of {most}: raise max_body_bytes"
+            ),
+        ));
+    }
+    // One after the other: each begins with what the one before it left.
+    let _alone = app.putting.lock().await;
+    let present = app.store.task(digest).map(|task| task.settings());
+    let settings = changed(present.as_deref(), changes)?;
+    check_settings(&settings, present.as_deref(), app.earliest_end())?;
+    if dry_run {
+        return Ok(
+            Json(Change { created: present.is_none(), before: present.as_deref(), after: &settings }).into_response()
+        );
+    }
+    let told = |settings: &TaskSettings| serde_json::to_string(settings).unwrap_or_default();
+    let (before, after) = (present.as_deref().map(told), told(&settings));
+    let store = Arc::clone(&app);
+    let put = spawn_blocking(move || store.store.put(task, settings)).await;
+    let put = put.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
+    tracing::info!(task = %digest, %who, request = request.as_str(), change = ?put, before, after, "task put");
+    let reports = app.store.task(digest).ok_or_else(|| Problem::unknown_task(&id))?;
+    let status = match put {
+        Put::Created => StatusCode::CREATED,
+        Put::Updated => StatusCode::OK,
+    };
+    Ok((status, Json(app.status(&*reports, reports.counts()))).into_response())
+}
+
+/// `DELETE /tasks/{id}`: its reports are erased after the grace, or with `now=true` at once.
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    id: Result<UrlPath<String>, PathRejection>,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Extension(request): Extension<RequestId>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let who = app.tokens.check(&headers, Role::Admin)?;
+    let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
+    let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
+    let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
+    let store = Arc::clone(&app);
+    let deleted = spawn_blocking(move || retention::delete(&store, digest, erase, Some((&who, &request)))).await;
+    let deleted = deleted.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
+    if !deleted {
+        return Err(Problem::unknown_task(&id));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How many ids are wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WantedIds {
+    count: u32,
+}
+
+/// `POST /tasks/{id}/seeds`: ids for reports that are still to be made.
+pub(super) async fn issue(
+    State(app): State<Arc<App>>,
+    Extension(Admission { client, .. }): Extension<Admission>,
+    id: Result<UrlPath<String>, PathRejection>,
+    mut headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let reports = app.find(id)?;
+    let admin = app.tokens.has(&headers, Role::Admin)?;
+    let settings = reports.settings();
+    if !app.issued_ids(&settings) {
+        return Err(Problem::new(
+            Kind::NoIssuedIds,
+            "reports of this task make their own ids: ask for none, or ask the operator to set issued_ids",
+        ));
+    }
+    supply_type(&mut headers, &settings, "application/json");
+    let WantedIds { count } = read_json(&app, &headers, body, 1024).await?;
+    let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
+    if !(1..=most).contains(&count) {
+        let more = if admin { String::new() } else { format!(" (up to {MOST} with an admin's token)") };
+        return Err(Problem::new(Kind::BadCount, format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
+    }
+    if !admin {
+        app.limits.admit_ids(client, count)?;
+    }
+    let ids = app.issuer.issue(reports.task().digest(), count);
+    let ids = ids.map_err(|error| Problem::internal(format!("no randomness from the system: {error}")))?;
+    app.metrics.issued_ids.inc_by(count.into());
+    Ok(Json(serde_json::json!({"ids": ids})).into_response())
+}
+
+/// Reads a document of at most `most` bytes.
+pub(super) async fn read_json<T: DeserializeOwned>(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<T, Problem> {
+    let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+    if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+        let found = excerpt(found);
+        let problem = Problem::new(Kind::MediaType, format!("the Content-Type is '{found}': send application/json"));
+        return Err(app.limits.refuse(headers, body, problem));
+    }
+    let bytes = app.limits.read_document(headers, body, most).await?;
+    object::from_slice(&bytes)
+        .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
+}
+
+/// What a `PUT` would change.
+#[derive(Serialize)]
+struct Change<'a> {
+    created: bool,
+    before: Option<&'a TaskSettings>,
+    after: &'a TaskSettings,
+}
+
+/// The only parameter of a query, `true` or `false`, where there is one.
+fn flag(query: Result<Query<Vec<(String, String)>>, QueryRejection>, name: &str) -> Result<bool, Problem> {
+    let bad =
+        |what: String| Err(Problem::new(Kind::BadQuery, format!("{what}: use ?{name}=true, ?{name}=false or none")));
+    let Ok(Query(query)) = query else { return bad("the query cannot be read".into()) };
+    match query.as_slice() {
+        [] => Ok(false),
+        [(found, value)] if found == name && ["true", "false"].contains(&value.as_str()) => Ok(value == "true"),
+        [(found, _), ..] => {
+            bad(format!("'{}' is no parameter here, is there twice, or has another value", excerpt(found)))
+        }
+    }
+}
+
+/// The settings with these changes.
+fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Result<TaskSettings, Problem> {
+    let bad = |error: serde_json::Error| {
+        Problem::new(Kind::BadJson, format!("the settings are not what is asked for: {error}"))
+    };
+    let Value::Object(mut all) = serde_json::to_value(settings.cloned().unwrap_or_default()).map_err(bad)? else {
+        return Ok(TaskSettings::default());
+    };
+    all.extend(changes);
+    TaskSettings::deserialize(Value::Object(all)).map_err(bad)
+}
+
+/// The last second of 2100. What is later is in other units.
+const LATEST: u64 = 4_133_980_799;
+
+/// Whether the settings make sense. An end before `earliest_end` is one that was mistyped, unless it was there before: with `retention` it
+/// would delete the task.
+fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earliest_end: u64) -> Result<(), Problem> {
+    let bad = |detail: String| Err(Problem::new(Kind::BadSettings, detail));
+    if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
+        && starts >= expires
+    {
+        return bad(format!("starts is {starts} and expires is {expires}: a task must start before it expires"));
+    }
+    for (name, time) in [("starts", settings.starts), ("expires", settings.expires)] {
+        if let Some(time) = time.filter(|time| *time > LATEST) {
+            return bad(format!(
+                "{name} is {time}, which is after the year 2100: give seconds since 1970, not milliseconds"
+            ));
+        }
+    }
+    if let Some(expires) = settings.expires
+        && expires < earliest_end
+        && before.and_then(|before| before.expires) != Some(expires)
+    {
+        let said = date_of(expires);
+        return bad(format!(
+            "expires is {expires} ({said}), which is past: give a time to come, or from {earliest_end} on to end the task now"
+        ));
+    }
+    if let (Some(retention), None) = (settings.retention, settings.expires) {
+        return bad(format!("retention is {retention} without expires, from which it counts: give both"));
+    }
+    for origin in settings.origins.iter().flatten() {
+        if Origin::parse(origin).is_none() {
+            let origin = excerpt(origin);
+            return bad(format!("'{origin}' is no origin: write scheme, host and port alone, as https://example.org"));
+        }
+    }
+    Ok(())
+}
+
+fn not_stored(error: &StoreError) -> Problem {
+    tracing::warn!(%error, "the store could not be changed");
+    Problem::new(Kind::StoreUnavailable, format!("nothing was changed: {error}"))
+}

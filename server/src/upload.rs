@@ -1,0 +1,299 @@
+//! Taking reports: `POST /tasks/{id}/reports`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Extension, Path as UrlPath, State};
+use axum::http::{HeaderMap, header};
+use serde::Serialize;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::app::{App, Period};
+use super::issuing::Issuer;
+use super::limits::{Upload, busy};
+use super::observe::Admission;
+use super::origins::supply_type;
+use super::problem::{Kind, Problem, Rejected, excerpt, urn};
+use super::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
+use ldp_pca::mechanism::RangeCheck;
+use ldp_pca::report::{Report, ReportError};
+use ldp_pca::task::Task;
+
+/// The path of [`take`].
+pub(super) const ROUTE: &str = "/tasks/{id}/reports";
+
+/// The media type of reports, beside `application/octet-stream`.
+const REPORTS: &str = "application/vnd.ldp-pca.reports";
+
+/// Bytes of reports beyond which they are decoded off the request threads.
+const DECODE_INLINE_BYTES: usize = 128 << 10;
+
+/// Refused reports beyond which an answer only counts them.
+const LISTED_REJECTIONS: usize = 1000;
+
+/// What became of the reports of a request.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Verdict {
+    accepted: u64,
+    duplicate: u64,
+    rejected: u64,
+    /// The first of the rejected ones.
+    rejections: Vec<Rejection>,
+}
+
+/// One refused report.
+#[derive(Debug, Serialize)]
+struct Rejection {
+    /// Its place in the body, from 0.
+    index: usize,
+    r#type: String,
+    detail: String,
+}
+
+/// `POST /tasks/{id}/reports`.
+pub(super) async fn take(
+    State(app): State<Arc<App>>,
+    Extension(Admission { client, .. }): Extension<Admission>,
+    id: Result<UrlPath<String>, PathRejection>,
+    mut headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Verdict>, Problem> {
+    let start = Instant::now();
+    let checked = app.find(id).and_then(|reports| {
+        let settings = reports.settings();
+        let expired = check_period(&app, &settings)?;
+        supply_type(&mut headers, &settings, REPORTS);
+        check_media_type(&headers)?;
+        let closed = expired.map(CommitError::Expired).or_else(|| full(&app, &*reports, &settings));
+        Ok((reports, settings, closed))
+    });
+    let (reports, settings, closed) = match checked {
+        Ok(checked) => checked,
+        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
+    };
+    let upload = app.limits.read(client, &headers, body).await?;
+    check_length(&upload.bytes, &*reports)?;
+    app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes(), upload.bytes.len())?;
+    let rules = Rules::new(&app, &*reports, &settings);
+    let Decoded { mut batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
+        decode(upload, &rules)
+    } else {
+        let decoded = spawn_blocking(move || decode(upload, &rules)).await;
+        decoded.map_err(|error| Problem::internal(error.to_string()))?
+    };
+    // Who retries what was acknowledged in time hears the same again.
+    batch.closed = closed;
+    let committed = if batch.reports.is_empty() {
+        Committed::default()
+    } else {
+        let committed = timeout(app.limits.request_timeout(), reports.commit(batch)).await;
+        committed.map_err(|_| commit_timeout())?.map_err(|error| not_committed(&error))?
+    };
+    // Whether a duplicate was one with another payload is for the operator alone: told to whoever asks, it would be a way to
+    // find out which payload came with an id.
+    let Committed { accepted, duplicate, conflicting } = committed;
+    app.metrics.accepted.inc_by(accepted);
+    app.metrics.duplicate.inc_by(duplicate);
+    app.metrics.conflicting.inc_by(conflicting);
+    reasons.into_iter().for_each(|why| app.metrics.count_rejected(why));
+    app.metrics.time_upload(start.elapsed());
+    let verdict = Verdict { accepted, duplicate, rejected, rejections };
+    if rejected == 0 { Ok(Json(verdict)) } else { Err(some_rejected(&verdict)) }
+}
+
+/// When the task expired, if it did.
+fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Problem> {
+    match app.period(settings) {
+        Period::Open => Ok(None),
+        Period::Expired(expires) => Ok(Some(expires)),
+        Period::NotStarted(starts) => Err(Problem::new(
+            Kind::TaskNotStarted,
+            format!(
+                "reports are taken from {starts} on (seconds since 1970): nothing was counted, send the same bytes then"
+            ),
+        )
+        .with(serde_json::json!({"starts": starts}))),
+    }
+}
+
+/// Whether the task has as many reports as it may.
+fn full(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Option<CommitError> {
+    let (limit, records) = (app.ceiling(reports, settings), reports.counts().records);
+    (records >= limit).then_some(CommitError::Quota { limit, records })
+}
+
+fn quota(limit: u64, records: u64) -> Problem {
+    let full = CommitError::Quota { limit, records };
+    Problem::new(
+        Kind::Quota,
+        format!(
+            "{full}; none of this request was counted: the operator can raise the limit (max_records of the task, max_task_records and \
+             max_task_bytes of the server)"
+        ),
+    )
+    .with(serde_json::json!({"max_records": limit, "records": records}))
+}
+
+fn task_expired(expires: u64) -> Problem {
+    Problem::new(
+        Kind::TaskExpired,
+        format!(
+            "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what was \
+             acknowledged before counts"
+        ),
+    )
+    .with(serde_json::json!({"expires": expires}))
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+    let essence = found.split(';').next().unwrap_or_default().trim();
+    if [REPORTS, "application/octet-stream"].iter().any(|known| known.eq_ignore_ascii_case(essence)) {
+        return Ok(());
+    }
+    let found = excerpt(found);
+    Err(Problem::new(
+        Kind::MediaType,
+        format!("the Content-Type is '{found}': send reports as {REPORTS} or application/octet-stream"),
+    ))
+}
+
+/// A body is one or more whole reports.
+fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
+    let (found, each) = (bytes.len(), store.report_bytes());
+    if found > 0 && found.is_multiple_of(each) {
+        return Ok(());
+    }
+    let mut detail = format!(
+        "the body has {found} bytes, and reports of this task have {each} each: send one or more whole reports; nothing was counted"
+    );
+    // Reports of another task or version have another length.
+    if let Err(error @ (ReportError::Magic | ReportError::Version(_) | ReportError::OtherTask { .. })) =
+        Report::from_bytes(bytes, store.task())
+    {
+        detail = format!("{detail} (the first one: {error})");
+    }
+    Err(Problem::new(Kind::BodyLength, detail))
+}
+
+/// What a report of the task must satisfy.
+struct Rules {
+    task: Task,
+    report_bytes: usize,
+    range: Option<RangeCheck>,
+    issuer: Option<Issuer>,
+}
+
+/// What a body holds.
+struct Decoded {
+    batch: Batch,
+    rejected: u64,
+    /// The first of them.
+    rejections: Vec<Rejection>,
+    /// Of all of them.
+    reasons: Vec<Rejected>,
+}
+
+impl Rules {
+    fn new(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Self {
+        let task = reports.task();
+        Self {
+            task: task.clone(),
+            report_bytes: reports.report_bytes(),
+            range: if app.range_check(settings) { RangeCheck::new(task.mechanism()) } else { None },
+            issuer: app.issued_ids(settings).then(|| app.issuer.clone()),
+        }
+    }
+
+    /// The report, or why it is none that counts.
+    fn read(&self, frame: &[u8]) -> Result<Report, (Rejected, String)> {
+        let report = Report::from_bytes(frame, &self.task).map_err(|error| ((&error).into(), error.to_string()))?;
+        if let Some(issuer) = &self.issuer
+            && !issuer.issued(self.task.digest(), report.id())
+        {
+            let detail = "the report's id was not issued here for this task: ask for one at /tasks/{id}/seeds, and randomize with it";
+            return Err((Rejected::NotIssued, detail.into()));
+        }
+        if let Some(range) = &self.range {
+            range.check(report.payload()).map_err(|error| (Rejected::Range, error.to_string()))?;
+        }
+        Ok(report)
+    }
+}
+
+/// Separates the reports of the task from what is none.
+fn decode(upload: Upload, rules: &Rules) -> Decoded {
+    let Upload { mut bytes, permit } = upload;
+    let report_bytes = rules.report_bytes;
+    let mut reports = Vec::with_capacity(bytes.len() / report_bytes);
+    let (mut reasons, mut rejections) = (Vec::new(), Vec::new());
+    for index in 0..bytes.len() / report_bytes {
+        let frame = index * report_bytes..(index + 1) * report_bytes;
+        match rules.read(&bytes[frame.clone()]) {
+            Ok(report) => {
+                // Good reports move together.
+                if !reasons.is_empty() {
+                    bytes.copy_within(frame, reports.len() * report_bytes);
+                }
+                reports.push(report);
+            }
+            Err((why, detail)) => {
+                reasons.push(why);
+                if rejections.len() < LISTED_REJECTIONS {
+                    rejections.push(Rejection { index, r#type: urn(why.name()), detail });
+                }
+            }
+        }
+    }
+    bytes.truncate(reports.len() * report_bytes);
+    Decoded {
+        batch: Batch { reports, bytes, closed: None, permit },
+        rejected: reasons.len() as u64,
+        rejections,
+        reasons,
+    }
+}
+
+fn not_committed(error: &CommitError) -> Problem {
+    match error {
+        CommitError::Expired(expires) => task_expired(*expires),
+        CommitError::Busy => busy(),
+        CommitError::Quota { limit, records } => quota(*limit, *records),
+        CommitError::Unknown(reason) => {
+            tracing::warn!(%reason, "it is not known whether reports were stored");
+            commit_timeout()
+        }
+        CommitError::Write(_) | CommitError::Closed => {
+            if let CommitError::Write(reason) = error {
+                tracing::warn!(%reason, "reports could not be stored");
+            }
+            Problem::new(
+                Kind::StoreUnavailable,
+                format!("{error}; none of this request was counted: send the same bytes again later"),
+            )
+        }
+    }
+}
+
+fn commit_timeout() -> Problem {
+    Problem::new(
+        Kind::CommitTimeout,
+        "the reports are not yet known to be stored: send the same bytes again later, what was stored is not counted twice",
+    )
+}
+
+fn some_rejected(verdict: &Verdict) -> Problem {
+    let Verdict { accepted, duplicate, rejected, rejections } = verdict;
+    let first = rejections.first().map_or("", |rejection| &rejection.detail);
+    Problem::new(
+        Kind::ReportsRejected,
+        format!(
+            "{rejected} reports were rejected; the others count ({accepted} accepted, {duplicate} already there). The first: {first}"
+        ),
+    )
+    .with(verdict)
+}
