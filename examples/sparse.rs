@@ -1,0 +1,53 @@
+//! Components on few of many features, with a proof of how near the best ones they are: `cargo run --release --example sparse`.
+//!
+//! 20,000 made-up records of 60 features, two components on eight of them. The same reports give plain components and sparse ones.
+
+use std::error::Error;
+use std::ops::ControlFlow;
+
+use chacha20::ChaCha12Rng;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
+use ldp_pca::mechanism::{DoubleCap, MechanismSpec};
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::{FantopeProblem, FantopeSolver, PenaltyChoice, Rank, SolverSettings, principal_components};
+use ldp_pca::schema::Schema;
+use ldp_pca::simulation::SpikedModel;
+use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::task::{Folds, Task};
+use rand::SeedableRng;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (dimension, rank) = (60, Rank::new(2)?);
+    // Made-up records, from a seed; the reports draw from the system's source of randomness.
+    let mut rng = ChaCha12Rng::seed_from_u64(1);
+    let population = SpikedModel::draw(dimension, rank, 20.0, Some(8), &mut rng)?;
+
+    let epsilon = Epsilon::new(2.0)?;
+    let candidates = DoubleCap::recommended_candidates(epsilon);
+    let mechanism = MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) };
+    let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+    let mut device = || -> Result<_, Box<dyn Error>> { Ok(task.randomize(&task.bound(population.record(&mut rng))?)?) };
+    let reports = (0..20_000).map(|_| device()).collect::<Result<Vec<_>, _>>()?;
+
+    let mut aggregate = Aggregate::empty(&task);
+    aggregate.accumulate(&task, &reports)?;
+    let covariance = Covariance::estimate(&aggregate, &task)?;
+
+    // The penalty follows from the noise, which is known.
+    let settings = SolverSettings::default();
+    let no_progress = &mut |_: &_| ControlFlow::Continue(());
+    let penalty =
+        PenaltyChoice::default().select(&covariance, &aggregate, &task, rank, &settings, no_progress)?.penalty;
+    let problem = FantopeProblem::new(covariance.matrix(), rank, penalty)?;
+    let solution = FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?;
+    println!("penalty {:.4}: {} features chosen: {:?}", penalty.value(), solution.support.len(), solution.support);
+    println!("within {:.1e} of the best, relative; certificate {:?}", solution.relative_gap, solution.certificate);
+
+    let error = |columns| Ok::<_, Box<dyn Error>>(sin_theta_squared(population.subspace(), &Subspace::new(columns)?)?);
+    let plain = principal_components(covariance.matrix(), rank)?;
+    println!("error of plain components  {:.3}", error(&plain.vectors)?);
+    println!("error of sparse components {:.3}", error(&solution.components)?);
+    Ok(())
+}
