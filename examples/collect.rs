@@ -8,7 +8,7 @@ use std::error::Error;
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::{DoubleCap, MechanismSpec};
+use ldp_pca::mechanism::DoubleCap;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
@@ -22,9 +22,7 @@ const PEOPLE: usize = 20_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The public parameters, fixed before the first report.
-    let epsilon = Epsilon::new(2.0)?;
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let mechanism = MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) };
+    let mechanism = DoubleCap::recommended(Epsilon::new(2.0)?);
     let task = Task::new(LeisureSurvey::schema()?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
     println!("{}", task.guarantee());
 

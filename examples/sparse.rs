@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::{DoubleCap, MechanismSpec};
+use ldp_pca::mechanism::DoubleCap;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{FantopeProblem, FantopeSolver, PenaltyChoice, Rank, SolverSettings, principal_components};
@@ -24,9 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rng = ChaCha12Rng::seed_from_u64(1);
     let population = SpikedModel::draw(dimension, rank, 20.0, Some(8), &mut rng)?;
 
-    let epsilon = Epsilon::new(2.0)?;
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let mechanism = MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) };
+    let mechanism = DoubleCap::recommended(Epsilon::new(2.0)?);
     let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
     let mut device = || -> Result<_, Box<dyn Error>> { Ok(task.randomize(&task.bound(population.record(&mut rng))?)?) };
     let reports = (0..20_000).map(|_| device()).collect::<Result<Vec<_>, _>>()?;

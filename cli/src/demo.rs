@@ -7,7 +7,7 @@ use std::time::Instant;
 use chacha20::ChaCha12Rng;
 use clap::Args;
 use ldp_pca::evaluation::SecondMoment;
-use ldp_pca::mechanism::{DoubleCap, MechanismSpec};
+use ldp_pca::mechanism::DoubleCap;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
@@ -88,10 +88,7 @@ impl Demo {
             None => LeisureSurvey::schema()?,
         };
         self.rank.check(schema.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
-        let candidates = DoubleCap::recommended_candidates(self.epsilon);
-        let cap = DoubleCap::best_cap(candidates, self.epsilon);
-        let mechanism = MechanismSpec::DoubleCap { epsilon: self.epsilon, candidates, cap };
-        let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+        let task = Task::new(schema, Bounding::UnitNorm, DoubleCap::recommended(self.epsilon), Folds::new(1)?)?;
 
         let scratch = if self.data.is_none() { Some(ScratchFolder::create("ldp-pca-demo")?) } else { None };
         let folder = self.data.clone().or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned()));

@@ -3,7 +3,7 @@
 
 use super::ExperimentError;
 use crate::error::Error;
-use crate::mechanism::{DoubleCap, Mechanism};
+use crate::mechanism::DoubleCap;
 use crate::noise::NoiseLaw;
 use crate::prediction::{Prediction, Spectrum, predict};
 use crate::privacy::Epsilon;
@@ -13,10 +13,7 @@ use crate::recovery::Rank;
 /// The law of the noise with the recommended number of candidates and the best cap.
 fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
     let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(Error::from)? };
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let cap = DoubleCap::best_cap(candidates, epsilon);
-    let mechanism = DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?;
-    Ok(NoiseLaw::new(&Mechanism::DoubleCap(mechanism), bounding, records)?)
+    Ok(NoiseLaw::new(&DoubleCap::recommended(epsilon).build(dimension, bounding)?, bounding, records)?)
 }
 
 /// The error of the leading `rank` components, and the eigenvalue above which one is recovered.

@@ -303,10 +303,8 @@ mod tests {
         let manual = include_str!("../../docs/threat-model.md");
         let mut lacking = vec![];
         for (e, dimension) in [1.0, 2.0, 4.0].into_iter().flat_map(|e| [10, 40, 116].map(|d| (e, d))) {
-            let candidates = DoubleCap::recommended_candidates(epsilon(e));
-            let cap = DoubleCap::best_cap(candidates, epsilon(e));
             for (name, mechanism) in [
-                ("double-cap", double_cap(dimension, Bounding::UnitNorm, e, candidates, cap)),
+                ("double-cap", DoubleCap::recommended(epsilon(e)).build(dimension, Bounding::UnitNorm).unwrap()),
                 ("Gaussian", gaussian(dimension, e, Calibration::Analytic)),
             ] {
                 let Pull { unchecked, checked, .. } = mechanism.pull();

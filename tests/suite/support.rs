@@ -1,13 +1,11 @@
-//! What tests share: the mechanisms, and where the data are.
+//! The mechanisms that tests share.
 
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 
 /// The double-cap mechanism with the recommended number of candidates and the best cap.
 pub(crate) fn double_cap(epsilon: f64) -> MechanismSpec {
-    let epsilon = Epsilon::new(epsilon).unwrap();
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    MechanismSpec::DoubleCap { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) }
+    DoubleCap::recommended(Epsilon::new(epsilon).unwrap())
 }
 
 /// The Gaussian mechanism with the default calibration and delta 1e-6.

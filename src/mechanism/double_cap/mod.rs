@@ -59,7 +59,7 @@ use rand::{Rng, RngExt};
 use self::candidates::{Candidates, KEPT, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use self::kernel::Path;
 use super::pull::{Check, Pull, UNLUCKY_IDS};
-use super::{LocalRandomizer, MechanismError, PayloadError, triangle};
+use super::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, triangle};
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
@@ -133,6 +133,13 @@ impl DoubleCap {
         let lifted = matches!(bounding, Bounding::Clip { .. });
         let loss = Cap::new(epsilon, candidates, cap)?;
         Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, gain: OnceLock::new(), loss })
+    }
+
+    /// The mechanism for `epsilon` with the recommended J and the best L.
+    #[must_use]
+    pub fn recommended(epsilon: Epsilon) -> MechanismSpec {
+        let candidates = Self::recommended_candidates(epsilon);
+        MechanismSpec::DoubleCap { epsilon, candidates, cap: Self::best_cap(candidates, epsilon) }
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of what any number of candidates could reach (the

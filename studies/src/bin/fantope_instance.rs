@@ -95,10 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// What an entry of the estimate from `reports` unit-norm records deviates by.
 fn deviation_of_reports(dimension: usize, reports: u32) -> Result<f64, Box<dyn Error>> {
-    let epsilon = Epsilon::new(4.0)?;
-    let candidates = DoubleCap::recommended_candidates(epsilon);
-    let cap = DoubleCap::best_cap(candidates, epsilon);
-    let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon, candidates, cap)?;
+    let mechanism = DoubleCap::recommended(Epsilon::new(4.0)?).build(dimension, Bounding::UnitNorm)?;
     Ok(mechanism.entry_deviation() / f64::from(reports).sqrt())
 }
 
