@@ -1,4 +1,4 @@
-//! The predicted error against simulated ones: a small version of the study in docs/prediction.md (`examples/prediction`). Seeds are fixed.
+//! The predicted error against simulated ones: a small version of the study in docs/prediction.md (`studies/src/bin/prediction`). Seeds are fixed.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::mechanism::Mechanism;
