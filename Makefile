@@ -7,7 +7,7 @@ help: ## list the targets
 demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for records of your own)
 	scripts/setup.sh demo
 	$(MAKE) --no-print-directory page
-	cargo run --release -- demo --www www/dist $(if $(RECORDS),--records $(RECORDS))
+	cargo run --release --package ldp-pca-cli -- demo --www www/dist $(if $(RECORDS),--records $(RECORDS))
 
 test: ## run every check: lints, docs, native, wasm, browser, Python and Spark tests (SKIP_SPARK=1 leaves out the last)
 	scripts/test.sh

@@ -19,7 +19,7 @@ main() {
         python3 -m venv "$VENV"
         "$VENV/bin/pip" install --quiet "schemathesis==$VERSION"
     fi
-    cargo build --quiet --bin ldp-pca
+    cargo build --quiet --package ldp-pca-cli
     folder=$(mktemp -d)
     trap stop EXIT
     start

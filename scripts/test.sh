@@ -37,10 +37,10 @@ main() {
     step wasm "lints for the client" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --no-default-features --features js -- -D warnings
     step wasm "lints for the methods" cargo clippy --package ldp-pca --target $WASM --lib --no-default-features --features methods -- -D warnings
     step native "features inert off their target" dependency_trees
-    step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
+    step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude ldp-pca-python --exclude ldp-pca-studies --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --no-deps --lib --target $WASM
-    step native "Rust tests" cargo nextest run
-    step native "doctests" cargo test --doc
+    step native "Rust tests" cargo nextest run --workspace --exclude ldp-pca-python --exclude ldp-pca-studies
+    step native "doctests" cargo test --workspace --exclude ldp-pca-python --exclude ldp-pca-studies --doc
     step native "siege" scripts/siege.sh --short
     step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
@@ -72,7 +72,7 @@ lints_for_python() {
 python_tests() {
     local bin=$ROOT/.tools/$1/bin
     shift
-    cargo build --quiet --bin ldp-pca
+    cargo build --quiet --package ldp-pca-cli
     "$bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall python/dist/*.whl
     LDP_PCA_BIN=$(target_directory)/debug/ldp-pca LDP_PCA_WHEEL=$(echo "$ROOT"/python/dist/*.whl) \
         "$bin/python" -m pytest --config-file python/pyproject.toml "$@"

@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** The binary that LDP_PCA_BIN names, or built if need be. Only cargo knows where. */
 export function binary() {
   if (process.env.LDP_PCA_BIN) return process.env.LDP_PCA_BIN;
-  const messages = execFileSync("cargo", ["build", "--quiet", "--bin", "ldp-pca", "--message-format=json"], {
+  const messages = execFileSync("cargo", ["build", "--quiet", "--package", "ldp-pca-cli", "--message-format=json"], {
     cwd: ROOT,
     encoding: "utf8",
     maxBuffer: 1 << 26,

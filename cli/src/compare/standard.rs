@@ -167,7 +167,7 @@ What a promise costs depends on whom one trusts with the records. Here is every 
 (from the folder with the data sets' files, and in some minutes):
 
 ```sh
-cargo run --release -- compare --standard ../shared/data --time-limit 10 > docs/comparison.md
+cargo run --release -p ldp-pca-cli -- compare --standard ../shared/data --time-limit 10 > docs/comparison.md
 ```
 
 `ldp-pca compare --records FILE --rank k --epsilon 1,2` does the same with records of your own. The methods with their promises, argued, are in the documentation of \

@@ -126,7 +126,7 @@ fn gaussian_noise_moves_the_first_component_as_far_as_predicted() {
     assert!((0.5..1.6).contains(&(error / predicted)), "measured {error}, predicted {predicted}");
 }
 
-/// A minute, and three billion Gaussian deviates: run it with `cargo test --release -- --ignored at_full_size`.
+/// A minute, and three billion Gaussian deviates: run it with `cargo test --release -p ldp-pca-cli -- --ignored at_full_size`.
 /// The reports would take 3.4 GB, so they are summed as they are made. 0.19 is predicted and was measured.
 #[test]
 #[ignore = "takes minutes"]

@@ -328,14 +328,14 @@ fn reports_acknowledged_before_kill_9_are_there_once() {
     kill(4, 0);
 }
 
-/// `cargo test --release --test suite -- --ignored --nocapture a_hundred_kills`
+/// `cargo test --release -p ldp-pca-cli --test suite -- --ignored --nocapture a_hundred_kills`
 #[test]
 #[ignore = "minutes: a hundred rounds"]
 fn a_hundred_kills_under_load_lose_nothing() {
     kill(100, 0);
 }
 
-/// `cargo test --release --test suite -- --ignored --nocapture kills_at_a_million`
+/// `cargo test --release -p ldp-pca-cli --test suite -- --ignored --nocapture kills_at_a_million`
 #[test]
 #[ignore = "a million reports before the first of ten rounds"]
 fn kills_at_a_million_reports_lose_nothing() {

@@ -1,6 +1,6 @@
 //! One flipped bit, or a cut, anywhere in a folder: the start tells of it or refuses, or everything is as it was.
 //!
-//! `cargo test --lib ten_thousand_flips -- --ignored --nocapture` prints the table.
+//! `cargo test -p ldp-pca-server --lib ten_thousand_flips -- --ignored --nocapture` prints the table.
 
 use std::collections::BTreeMap;
 use std::fs;

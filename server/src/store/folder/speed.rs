@@ -1,6 +1,6 @@
 //! How fast the store is by itself, on the disk of the temporary folder. Not a test: it measures, and is run by hand.
 //!
-//! `cargo test --profile bench --lib store::folder::speed -- --ignored --nocapture`
+//! `cargo test --profile bench -p ldp-pca-server --lib store::folder::speed -- --ignored --nocapture`
 
 use std::fs;
 use std::path::Path;
@@ -149,7 +149,7 @@ fn restarts() {
         }
         // A process of its own has nothing else in memory.
         let mut process = Command::new(std::env::current_exe().unwrap());
-        let name = "server::store::folder::speed::one_restart";
+        let name = "store::folder::speed::one_restart";
         let output =
             process.args(["--exact", name, "--ignored", "--nocapture"]).env(FOLDER, root.path()).output().unwrap();
         println!("{count} reports of {} bytes: {}", report_bytes(&task), String::from_utf8_lossy(&output.stdout));

@@ -1,7 +1,7 @@
 //! How many reports a server takes: a load generator in a process of its own.
 //!
 //! ```text
-//! cargo build --release && cargo run --release -p ldp-pca-studies --bin load -- compact
+//! cargo build --release -p ldp-pca-cli && cargo run --release -p ldp-pca-studies --bin load -- compact
 //! cargo run --release -p ldp-pca-studies --bin load -- batched --connections 16
 //! cargo run --release -p ldp-pca-studies --bin load -- dense --connections 48 --seconds 20 --json
 //! cargo run --release -p ldp-pca-studies --bin load -- compact --url http://127.0.0.1:8080 --pid "$(pidof ldp-pca)"

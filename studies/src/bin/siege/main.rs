@@ -1,7 +1,7 @@
 //! Whether good clients are served while hostile ones do their worst: real server, real sockets, attackers in a process of their own.
 //!
 //! ```text
-//! cargo build --release && cargo run --release -p ldp-pca-studies --bin siege
+//! cargo build --release -p ldp-pca-cli && cargo run --release -p ldp-pca-studies --bin siege
 //! cargo run -p ldp-pca-studies --bin siege -- --short                      # a minute of it, as `make test` runs it
 //! cargo run -p ldp-pca-studies --bin siege -- --way slow-body --connections 1000 --networks 1
 //! ```
