@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn the_estimate_of_equal_coordinates_is_unbiased() {
         let law = table();
-        for count in [2, 3, 5, 32] {
+        for count in [2, 4, 32] {
             for (j, l) in permitted() {
                 let bias = bias_of_equal(&law, count, j, l);
                 assert!(bias < LIMIT, "{count} coordinates J {j} L {l}: {bias}");
@@ -314,7 +314,7 @@ mod tests {
         let dense: Vec<f64> = (0..16).map(|index| (1.7 * f64::from(index)).sin()).collect();
         let nearly_one = vec![1.0, 0.003, 0.0];
         // As many ids as notice the biases of the test above.
-        for (e, j, l, many, few) in [(1.0, 64, 14, 120_000, 20_000), (8.0, 4096, 7, 1500, 1500)] {
+        for (e, j, l, many, few) in [(1.0, 64, 14, 100_000, 20_000), (8.0, 4096, 7, 1500, 1000)] {
             for (direction, ids) in [(&nearly_one, many), (&decaying, few), (&dense, few)] {
                 let length = direction.iter().map(|value| value * value).sum::<f64>().sqrt();
                 let u: Vec<f64> = direction.iter().map(|value| value / length).collect();

@@ -588,7 +588,7 @@ mod tests {
     /// lifted records.
     #[test]
     fn reports_are_unbiased_for_sparse_and_dense_records() {
-        let n = 16_000u64;
+        let n = 12_000u64;
         let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
         let cases: [(&[f64], Bounding); 4] = [
             (&[0.0, 1.0, 0.0, 0.0, 0.0], Bounding::UnitNorm),
