@@ -96,23 +96,32 @@ pub fn connections(bytes: &[u8]) -> Result<Connections> {
 }
 
 /// The head of quickly run cells of an experiment.
+///
+/// # Panics
+/// Where it cannot be written: a fault.
 #[must_use]
 pub fn head(experiment: &dyn Experiment) -> String {
-    serde_json::to_string(&kept::Head::new(experiment, Scale::Quick, 1)).unwrap_or_default()
+    serde_json::to_string(&kept::Head::new(experiment, Scale::Quick, 1)).expect("it can be written")
 }
 
 /// Cells of an experiment by their names.
 pub type Cells = Vec<(String, Vec<Vec<Value>>)>;
 
 /// Reads kept cells: whether there is a head, those cells that are there whole, and how many bytes all that is.
+///
+/// # Panics
+/// Where memory cannot be read: a fault.
 #[must_use]
 pub fn cells(bytes: &[u8], columns: usize) -> (bool, Cells, u64) {
-    let Ok((head, cells, length)) = kept::read(bytes, columns) else { return (false, vec![], 0) };
+    let (head, cells, length) = kept::read(bytes, columns).expect("memory can be read");
     (head.is_some(), cells.into_iter().collect(), length)
 }
 
 /// The line of a cell, as it is kept.
+///
+/// # Panics
+/// Where it cannot be written: a fault.
 #[must_use]
 pub fn line(cell: &str, rows: &[Vec<Value>]) -> String {
-    kept::line(cell, rows).unwrap_or_default()
+    kept::line(cell, rows).expect("it can be written")
 }
