@@ -13,6 +13,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
+# What has tests and pages of documentation in Rust.
+CRATES=(--package ldp-pca --package ldp-pca-server --package ldp-pca-cli)
 
 main() {
     local group all="native wasm browser consumers python spark"
@@ -37,10 +39,10 @@ main() {
     step wasm "lints for the client" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --no-default-features --features js -- -D warnings
     step wasm "lints for the methods" cargo clippy --package ldp-pca --target $WASM --lib --no-default-features --features methods -- -D warnings
     step native "features inert off their target" dependency_trees
-    step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude ldp-pca-python --exclude ldp-pca-studies --no-deps
+    step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --no-deps --lib --target $WASM
-    step native "Rust tests" cargo nextest run --workspace --exclude ldp-pca-python --exclude ldp-pca-studies
-    step native "doctests" cargo test --workspace --exclude ldp-pca-python --exclude ldp-pca-studies --doc
+    step native "Rust tests" cargo nextest run "${CRATES[@]}"
+    step native "doctests" cargo test "${CRATES[@]}" --doc
     step native "siege" scripts/siege.sh --short
     step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
