@@ -19,7 +19,7 @@ export const { Randomizer, start, Task, version } = bound;
 export const startMethods = methods.load;
 
 export function encode(task, record) {
-  const numbers = call(() => generated(task).encode(...recordParts(columnsOf(task), record)));
+  const numbers = call(() => wasm.encode(generated(task), ...recordParts(columnsOf(task), record)));
   const { dimension } = task;
   return {
     features: numbers.slice(0, dimension),
@@ -29,7 +29,7 @@ export function encode(task, record) {
 }
 
 export function debiasedContribution(task, report) {
-  return call(() => generated(task).debiasedContribution(bytesOf(report)));
+  return call(() => wasm.debiasedContribution(generated(task), bytesOf(report)));
 }
 
 export function recommendedMechanism(mechanism) {

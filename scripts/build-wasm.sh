@@ -15,9 +15,9 @@ main() {
     local build builds=${*:-client lab methods}
     for build in $builds; do
         case $build in
-            client) build client client js ;;
-            lab) build lab lab lab ;;
-            methods) build methods methods methods ;;
+            client) build client client ldp-pca client ;;
+            lab) build lab lab ldp-pca-lab lab ;;
+            methods) build methods methods ldp-pca-lab methods ;;
             *) echo "unknown build '$build': use client, lab, methods" >&2 && exit 2 ;;
         esac
     done
@@ -33,10 +33,11 @@ unplaced() {
     echo "target.$TARGET.rustflags=[$flags]"
 }
 
-# build NAME PROFILE FEATURE
+# build NAME PROFILE CRATE FEATURE
 build() {
-    local out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/ldp_pca.wasm
-    cargo build --quiet --package ldp-pca --lib --profile "$2" --target $TARGET --no-default-features --features "$3" --config "$(unplaced)"
+    local out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/${3//-/_}.wasm
+    # The crate type is asked for here alone: native builds need not wait for its link.
+    cargo rustc --quiet --package "$3" --lib --crate-type cdylib --profile "$2" --target $TARGET --features "$4" --config "$(unplaced)"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi

@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
 # What has tests and pages of documentation in Rust.
-CRATES=(--package ldp-pca --package ldp-pca-server --package ldp-pca-cli)
+CRATES=(--package ldp-pca --package ldp-pca-literature --package ldp-pca-server --package ldp-pca-cli)
 
 main() {
     local group all="native wasm browser consumers python spark"
@@ -33,14 +33,13 @@ main() {
     step native "format" cargo fmt --all --check
     # With all that the default builds leave out.
     step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets --features ldp-pca-server/postgres,ldp-pca-server/tls -- -D warnings
-    step native "lints without features" cargo clippy --package ldp-pca --lib --no-default-features -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
-    step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm -- -D warnings
-    step wasm "lints for the client" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --no-default-features --features js -- -D warnings
-    step wasm "lints for the methods" cargo clippy --package ldp-pca --target $WASM --lib --no-default-features --features methods -- -D warnings
+    step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client -- -D warnings
+    step wasm "lints for the lab" cargo clippy --package ldp-pca-lab --target $WASM --features lab -- -D warnings
+    step wasm "lints for the methods" cargo clippy --package ldp-pca-lab --target $WASM --features methods -- -D warnings
     step native "features inert off their target" dependency_trees
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
-    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --no-deps --lib --target $WASM
+    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
     step native "Rust tests" cargo nextest run "${CRATES[@]}"
     step native "doctests" cargo test "${CRATES[@]}" --doc
     step native "siege" scripts/siege.sh --short
@@ -105,7 +104,7 @@ rust_tests_in_browser() {
     export WASM_BINDGEN_TEST_WEBDRIVER_JSON="$ROOT/.tools/webdriver.json"
     mkdir -p .tools
     node tests/browser/chromium.js --webdriver >"$WASM_BINDGEN_TEST_WEBDRIVER_JSON"
-    wasm-pack test --mode no-install --headless --chrome . --no-default-features --features js --test wasm
+    wasm-pack test --mode no-install --headless --chrome . --features js --test wasm
 }
 
 # step "GROUP..." "heading" command...: runs the command if one of its groups was asked for.

@@ -70,37 +70,31 @@
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, ledger, shuffling), [`sampling`] (noise
 //! primitives), [`noise`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
 //! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
-//! with), `baselines` and `experiments` (the methods of the literature, and its tables and figures, run again), [`audit`] (a
-//! statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
+//! with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
 //! read and written by one code everywhere, small enough for a browser), and `js`, the face for browsers.
-//! The aggregator (`server/`), the command line (`cli/`) and the Python package (`python/`) are crates beside this one, which translate
-//! and never compute.
+//! The aggregator (`server/`), the command line (`cli/`), the page's lab (`lab/`) and the Python package (`python/`) are
+//! crates on this one: they translate, and never compute. The methods of the literature are another (`literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
 //! nothing of ours. `cfg(target…)` appears only here, in `js` and
 //! [`mechanism::double_cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
-//! [`error::Error`] holds them all (not those of the faces and of the methods of the literature).
+//! [`error::Error`] holds them all.
 //!
 //! # Features
 //!
-//! `lab` (with `js` in it) is on by default, only adds, and is inert off its target: native builds never compile `wasm-bindgen`. A
-//! page loads `js` alone, the client, of which every byte counts: it reaches nothing of recovery, `serde_json` or the standard
-//! library's numbers as text. `methods` is a third build for pages, of the methods of the literature alone. `experiments` are those
-//! methods, and the tables and figures of their papers.
+//! None by default. `js` has the bindings for web pages, and does nothing off wasm32. `client` is `js` with an allocator
+//! of its own: the module that a page loads to randomize records. Every byte of it counts, so it reaches nothing of
+//! recovery, `serde_json` or the standard library's numbers as text.
 
 pub mod aggregate;
 pub mod audit;
-#[cfg(feature = "experiments")]
-pub mod baselines;
 pub mod centring;
 pub mod covariance;
 pub mod decimal;
 pub mod error;
 pub mod evaluation;
-#[cfg(feature = "experiments")]
-pub mod experiments;
-#[cfg(all(any(feature = "js", feature = "methods"), target_family = "wasm", target_os = "unknown"))]
+#[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 pub mod json;
 pub mod linalg;

@@ -59,8 +59,8 @@ impl CliError {
     }
 }
 
-impl From<ldp_pca::baselines::BaselineError> for CliError {
-    fn from(error: ldp_pca::baselines::BaselineError) -> Self {
+impl From<ldp_pca_literature::baselines::BaselineError> for CliError {
+    fn from(error: ldp_pca_literature::baselines::BaselineError) -> Self {
         Self::Failed(error.to_string())
     }
 }

@@ -3,10 +3,10 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use ldp_pca::experiments::data::Connections;
-use ldp_pca::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
+use ldp_pca_literature::experiments::data::Connections;
+use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca_server::ServerConfig;
 
 use crate::experiment::{folder, kept};

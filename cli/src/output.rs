@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-pub(super) use ldp_pca::experiments::grouped;
+pub(super) use ldp_pca_literature::experiments::grouped;
 use serde::Serialize;
 
 use super::error::Result;

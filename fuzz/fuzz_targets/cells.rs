@@ -2,7 +2,7 @@
 //! can tell its findings.
 #![no_main]
 
-use ldp_pca::experiments::{Scale, Table, Value, all};
+use ldp_pca_literature::experiments::{Scale, Table, Value, all};
 use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,7 @@
 //! Any bytes, gzip or not, are connections of KDD Cup 99 or an error; connections are finite records in the unit ball.
 #![no_main]
 
-use ldp_pca::experiments::data::Scaling;
+use ldp_pca_literature::experiments::data::Scaling;
 use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 

@@ -2,7 +2,7 @@
 //! unit ball.
 #![no_main]
 
-use ldp_pca::experiments::data::scaled_as_chaudhuri;
+use ldp_pca_literature::experiments::data::scaled_as_chaudhuri;
 use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 

@@ -39,7 +39,7 @@ pub fn version() -> String {
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Task {
-    pub(super) task: task::Task,
+    task: task::Task,
 }
 
 #[wasm_bindgen]
@@ -95,9 +95,20 @@ impl Task {
         let id = id.and_then(|id| id.try_into().ok()).map(ReportId::new);
         Ok(self.task.randomize_as(&record, id, &mut SysRng).map_err(thrown)?.to_bytes())
     }
+}
+
+/// What the lab's bindings have of it.
+impl Task {
+    /// The task itself.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn inner(&self) -> &task::Task {
+        &self.task
+    }
 
     /// The d features of a record, which is given as to [`randomize`](Self::randomize).
-    pub(super) fn features(&self, texts: Option<&[u8]>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
+    #[doc(hidden)]
+    pub fn features(&self, texts: Option<&[u8]>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
         let schema = self.task.schema();
         let Some(texts) = texts else { return schema.encode_numbers(numbers).map_err(thrown) };
         // No detail: it would have some of the text.

@@ -1,10 +1,9 @@
 //! Bindings for browsers and other JavaScript hosts: they translate, and never compute.
 //!
-//! Three builds come of them. The *client* (feature `js`) is what a page loads to randomize records, so every byte of it
-//! counts; the *lab* (feature `lab`) adds what follows on the aggregator's side; the *methods* (feature `methods`, without
-//! the client) compare every method of the literature, for pages that ask for more than the few in the lab. The npm
-//! package (`pkg/`) wraps them and is what applications use. What crosses the boundary is text, bytes and numbers: objects
-//! would cost more glue than the work behind them. The client takes texts as their bytes, whose glue is the smallest.
+//! This is the *client*: what a page loads to randomize records, so every byte of it counts. What follows on the
+//! aggregator's side is a crate of its own, `lab/`. The npm package (`pkg/`) wraps both and is what applications use. What
+//! crosses the boundary is text, bytes and numbers: objects would cost more glue than the work behind them. Texts come as
+//! their bytes, whose glue is the smallest.
 //!
 //! Everything here throws a text, `code: message`, with the crate's own message and a stable code:
 //!
@@ -20,28 +19,16 @@
 #![allow(clippy::missing_errors_doc, reason = "the table above says what is thrown, for all of them")]
 #![allow(clippy::needless_pass_by_value, reason = "bytes that may be missing come by value")]
 
-#[cfg(feature = "js")]
 mod client;
-#[cfg(any(feature = "lab", feature = "methods"))]
-mod compare;
-#[cfg(any(feature = "lab", feature = "methods"))]
-mod crossing;
-#[cfg(feature = "lab")]
-mod lab;
 
 use core::fmt::Display;
 
 use wasm_bindgen::JsValue;
 
-#[cfg(feature = "js")]
 pub use client::{Task, version};
-#[cfg(any(feature = "lab", feature = "methods"))]
-pub use compare::compare_methods;
-#[cfg(feature = "lab")]
-pub use lab::{Aggregate, Collection, Compared, Recovery};
 
 /// Small rather than fast at sizes that a client does not meet.
-#[cfg(not(any(feature = "lab", feature = "methods")))]
+#[cfg(feature = "client")]
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 

@@ -53,7 +53,8 @@ impl MechanismSpec {
         }
     }
 
-    pub(crate) fn write(self, out: &mut String) {
+    #[doc(hidden)]
+    pub fn write(self, out: &mut String) {
         match self {
             Self::Gaussian { epsilon, delta, calibration } => {
                 out.push_str("{\"type\":\"gaussian\",\"epsilon\":");

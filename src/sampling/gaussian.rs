@@ -33,7 +33,7 @@ pub const STEPS_PER_SIGMA: u32 = 16;
 pub const TOTAL_VARIATION: f64 = 1.0 / (1u64 << 59) as f64;
 
 /// The 64-bit words that one deviate takes, mostly.
-pub(crate) const WORDS_PER_DEVIATE: usize = 3;
+pub const WORDS_PER_DEVIATE: usize = 3;
 
 /// `cell + U`, a normal deviate of standard deviation [`STEPS_PER_SIGMA`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -98,8 +98,7 @@ impl<'a> DrawnSums<'a> {
 
 /// The mean of `z z^T` over the candidates that `mechanism`, which lifts, reports of `records` in the unit ball, in
 /// variances of a coordinate: d × d, without what the lift adds.
-#[cfg(feature = "experiments")]
-pub(crate) fn directions_mean<'a, R: Rng + ?Sized>(
+pub fn directions_mean<'a, R: Rng + ?Sized>(
     mechanism: &DoubleCap,
     mut records: impl ExactSizeIterator<Item = &'a [f64]>,
     rng: &mut R,

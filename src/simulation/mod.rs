@@ -9,10 +9,9 @@ mod quantile;
 mod survey;
 mod trial;
 
-#[cfg(feature = "experiments")]
-pub(crate) use drawn::directions_mean;
-
 pub use comparison::{Comparison, Projection, SupportCounts};
+#[doc(hidden)]
+pub use drawn::directions_mean;
 pub use estimate::SpikedEstimate;
 pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use survey::LeisureSurvey;

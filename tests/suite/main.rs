@@ -4,13 +4,7 @@
 
 mod accounting;
 mod audit;
-#[cfg(feature = "experiments")]
-mod baselines;
 mod centring;
-#[cfg(feature = "experiments")]
-mod experiment_data;
-#[cfg(feature = "experiments")]
-mod experiments;
 mod properties;
 mod recovery;
 mod reference;

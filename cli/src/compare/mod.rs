@@ -11,14 +11,14 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use ldp_pca::baselines::catalogue::{key, methods};
-use ldp_pca::baselines::comparison::Comparison;
-use ldp_pca::baselines::{Sample, SubspaceEstimator};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::Schema;
 use ldp_pca::schema::infer::InferenceOptions;
+use ldp_pca_literature::baselines::catalogue::{key, methods};
+use ldp_pca_literature::baselines::comparison::Comparison;
+use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
 
 use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
 use super::error::{CliError, Result};

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use ldp_pca::baselines::catalogue::key;
-use ldp_pca::baselines::comparison::{Comparison, Figures, Quartiles, Row, Trial};
-use ldp_pca::baselines::{MethodGuarantee, Sample, Trust};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
+use ldp_pca_literature::baselines::catalogue::key;
+use ldp_pca_literature::baselines::comparison::{Comparison, Figures, Quartiles, Row, Trial};
+use ldp_pca_literature::baselines::{MethodGuarantee, Sample, Trust};
 use serde::Serialize;
 
 use super::Setting;

@@ -5,13 +5,13 @@ use std::fs::File;
 use std::path::Path;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::baselines::Sample;
-use ldp_pca::baselines::catalogue::PROVIDERS;
-use ldp_pca::experiments::data::{Connections, DataSet, Scaling};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
 use ldp_pca::simulation::SpikedModel;
+use ldp_pca_literature::baselines::Sample;
+use ldp_pca_literature::baselines::catalogue::PROVIDERS;
+use ldp_pca_literature::experiments::data::{Connections, DataSet, Scaling};
 use rand::SeedableRng;
 use serde::Serialize;
 
@@ -171,7 +171,7 @@ cargo run --release -p ldp-pca-cli -- compare --standard ../shared/data --time-l
 ```
 
 `ldp-pca compare --records FILE --rank k --epsilon 1,2` does the same with records of your own. The methods with their promises, argued, are in the documentation of \
-`ldp_pca::baselines`.
+`ldp_pca_literature::baselines`.
 
 Epsilons are comparable only with the relation that they are about. *Any two records* is the local promise: nobody sees a record, and a report says little about \
 its sender. *One record replaced* and *one record more or less* are about what is published at the end, by somebody who has seen everything.

@@ -1,6 +1,6 @@
 //! What `compare` found, as people see it.
 
-use ldp_pca::baselines::{Adjacency, Budget, MethodGuarantee};
+use ldp_pca_literature::baselines::{Adjacency, Budget, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
 use super::table::{Align, Table, wrapped};

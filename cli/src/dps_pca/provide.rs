@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use ldp_pca::baselines::dps_pca::{Message, NoiseSource, Provider, Session, SessionId, State};
-use ldp_pca::baselines::{BaselineError, Budget};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
+use ldp_pca_literature::baselines::dps_pca::{Message, NoiseSource, Provider, Session, SessionId, State};
+use ldp_pca_literature::baselines::{BaselineError, Budget};
 use serde::Serialize;
 
 use super::aggregator::{Aggregator, Sent};

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use ldp_pca::baselines::Budget;
-use ldp_pca::baselines::dps_pca::{Accounting, Parameters, Session};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
+use ldp_pca_literature::baselines::Budget;
+use ldp_pca_literature::baselines::dps_pca::{Accounting, Parameters, Session};
 use rand::Rng as _;
 use serde::Serialize;
 

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ldp_pca::experiments::data::{Connections, DataSet};
-use ldp_pca::experiments::{Data, ExperimentError, Matrix};
+use ldp_pca_literature::experiments::data::{Connections, DataSet};
+use ldp_pca_literature::experiments::{Data, ExperimentError, Matrix};
 
 use crate::error::{CliError, Result};
 use crate::files::{NpyRows, unpacked};
@@ -64,7 +64,7 @@ impl Data for DataFolder {
     fn connections(&self) -> core::result::Result<Arc<Connections>, ExperimentError> {
         let set = DataSet::named("kddcup99")
             .ok_or_else(|| std::io::Error::other("the list of data sets lacks kddcup99"))
-            .map_err(ldp_pca::experiments::data::DataError::from)?;
+            .map_err(ldp_pca_literature::experiments::data::DataError::from)?;
         let path = self.found(set)?;
         let mut kept = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connections) = kept.as_ref() {

@@ -1,6 +1,6 @@
 //! The report: one page that needs nothing else.
 
-use ldp_pca::experiments::{Experiment, Findings, Grid, Table};
+use ldp_pca_literature::experiments::{Experiment, Findings, Grid, Table};
 
 use super::kept::Head;
 use crate::output::grouped;
@@ -88,7 +88,7 @@ fn after(experiment: &dyn Experiment, head: &Head, table: &Table, findings: &Fin
     if !findings.figures.is_empty() {
         html += &format!(", <a href=\"{name}.svg\">{name}.svg</a>");
     }
-    let quick = if scale == ldp_pca::experiments::Scale::Quick { " --quick" } else { "" };
+    let quick = if scale == ldp_pca_literature::experiments::Scale::Quick { " --quick" } else { "" };
     html + &format!(". Again: <code>ldp-pca experiment run {name}{quick} --seed {}</code></p>\n</details>\n", head.seed)
 }
 

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ldp_pca::experiments::{Cell, Experiment, Scale, Table, Value};
+use ldp_pca_literature::experiments::{Cell, Experiment, Scale, Table, Value};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     fn experiment() -> Box<dyn Experiment> {
-        ldp_pca::experiments::all().swap_remove(1)
+        ldp_pca_literature::experiments::all().swap_remove(1)
     }
 
     #[test]

@@ -8,8 +8,8 @@ mod run;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ldp_pca::experiments::data::DataSet;
-use ldp_pca::experiments::{Cell, Experiment, Scale, all};
+use ldp_pca_literature::experiments::data::DataSet;
+use ldp_pca_literature::experiments::{Cell, Experiment, Scale, all};
 use serde::Serialize;
 
 use super::error::{CliError, Result};

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use ldp_pca::experiments::data::DataSet;
-use ldp_pca::experiments::{Cell, Clock, Experiment, Findings, Scale, Table, Value};
+use ldp_pca_literature::experiments::data::DataSet;
+use ldp_pca_literature::experiments::{Cell, Clock, Experiment, Findings, Scale, Table, Value};
 use serde::Serialize;
 
 use super::data_of;
@@ -239,7 +239,7 @@ impl Job<'_> {
     /// `experiments` that are not, with what they need.
     pub(super) fn sections(&self, experiments: &[Box<dyn Experiment>]) -> Result<Vec<Section>> {
         let mut sections = vec![];
-        for experiment in ldp_pca::experiments::all() {
+        for experiment in ldp_pca_literature::experiments::all() {
             let missing: Vec<String> = data_of(experiment.as_ref(), self.scale)
                 .into_iter()
                 .filter(|set| !self.data.has(set))

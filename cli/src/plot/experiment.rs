@@ -1,6 +1,6 @@
 //! The figures of an experiment: small pictures side by side under one legend, for a light and for a dark page.
 
-use ldp_pca::experiments::{Axis, Figure, Point, Series, Style};
+use ldp_pca_literature::experiments::{Axis, Figure, Point, Series, Style};
 use svg::Document;
 use svg::node::element::path::Data;
 use svg::node::element::{Description, Group, Path, Style as StyleSheet, Title};
@@ -279,7 +279,7 @@ fn description(figures: &[Figure]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ldp_pca::experiments::Level;
+    use ldp_pca_literature::experiments::Level;
 
     use super::*;
 

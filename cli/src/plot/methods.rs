@@ -1,7 +1,7 @@
 //! Methods side by side: each a line with its error, by whom it asks to be trusted.
 
-use ldp_pca::baselines::Trust;
-use ldp_pca::baselines::comparison::Quartiles;
+use ldp_pca_literature::baselines::Trust;
+use ldp_pca_literature::baselines::comparison::Quartiles;
 use svg::node::element::{Group, Title};
 
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, text};

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use super::folder;
 use crate::object;
 use crate::problem::{Kind, Problem};
-use ldp_pca::baselines::BaselineError;
-use ldp_pca::baselines::dps_pca::{Coordinator, Session, State};
+use ldp_pca_literature::baselines::BaselineError;
+use ldp_pca_literature::baselines::dps_pca::{Coordinator, Session, State};
 
 /// A session and what has come in.
 pub(super) struct Running {

@@ -1,7 +1,7 @@
 //! `compare`: every method in one table, on records of one's own, and the committed table of the documentation.
 
-use ldp_pca::baselines::catalogue::{key, methods};
 use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca_literature::baselines::catalogue::{key, methods};
 use serde_json::Value;
 
 use crate::support::{Folder, PEOPLE, npy_matrix};

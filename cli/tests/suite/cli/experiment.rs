@@ -31,7 +31,7 @@ fn the_list_names_every_experiment_with_the_data_it_needs() {
     let folder = Folder::new();
     let listed = folder.run("experiment list --json").json();
     let listed = listed.as_array().unwrap();
-    assert_eq!(listed.len(), ldp_pca::experiments::all().len());
+    assert_eq!(listed.len(), ldp_pca_literature::experiments::all().len());
     let one = listed.iter().find(|experiment| experiment["name"] == "wang-xu-table-1").unwrap();
     assert_eq!(one["paper"], "Wang & Xu");
     assert!(one["data"][0]["publisher"].as_str().unwrap().starts_with("https://"), "{one}");

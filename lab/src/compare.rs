@@ -1,0 +1,248 @@
+//! Methods of the literature on the same records: all of them with the feature `methods`, in the lab the few that it has
+//! room for.
+//!
+//! | code | what was wrong |
+//! |---|---|
+//! | `method` | records or parameters that no comparison can start with |
+//! | `simulation` | a population that there is not |
+//! | `recovery` | a rank that makes no sense |
+//! | `argument` | numbers that are no records, parameters of no promise, a method that is not here |
+
+use chacha20::ChaCha12Rng;
+use js_sys::Date;
+use nalgebra::DMatrix;
+use rand::SeedableRng;
+use serde::Serialize;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use crate::crossing::{coded, failure, json, matrix, thrown};
+use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
+use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::simulation::{self, PopulationError, Reports, SimulationError, SpikedModel};
+use ldp_pca::subspace::Subspace;
+use ldp_pca_literature::baselines::catalogue::{self, key};
+use ldp_pca_literature::baselines::comparison::{Comparison, Row, Trial};
+use ldp_pca_literature::baselines::{BaselineError, Budget, MethodGuarantee, Sample, SampleError, SubspaceEstimator};
+
+coded! {
+    BaselineError => "method",
+    PopulationError => "simulation",
+    PrivacyError => "argument",
+    RecoveryError => "recovery",
+    SampleError => "argument",
+    SimulationError => "simulation",
+}
+
+/// What is asked. (As plain arguments: a structure read from JSON would be a tenth of what the comparison takes.)
+struct Asked {
+    dimension: usize,
+    rank: Rank,
+    seed: u64,
+    first_trial: u64,
+    /// Of the second moments that are given, or of a population; 0 for records.
+    count: u64,
+    largest_norm: f64,
+    /// Of the population, where there are no numbers.
+    signal: Option<f64>,
+    sparsity: Option<usize>,
+    /// Whether its records are drawn, and not only their second moments.
+    whole: bool,
+}
+
+/// The most numbers of records that are drawn: a quarter of a gigabyte.
+const MOST_DRAWN: u64 = 1 << 25;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ComparedMethods {
+    methods: Vec<MethodFacts>,
+    non_private: f64,
+    captured: f64,
+    random_subspace: f64,
+}
+
+#[derive(Serialize)]
+struct MethodFacts {
+    name: &'static str,
+    key: String,
+    trusted: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarantee: Option<GuaranteeFacts>,
+    trials: Vec<TrialFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<String>,
+}
+
+#[derive(Serialize)]
+struct GuaranteeFacts {
+    claimed: BudgetFacts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proved: Option<BudgetFacts>,
+    about: String,
+    argument: &'static str,
+}
+
+#[derive(Serialize)]
+struct BudgetFacts {
+    epsilon: f64,
+    delta: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TrialFacts {
+    sin_theta_squared: f64,
+    captured: f64,
+    seconds: f64,
+}
+
+/// Compares `methods` (their keys, separated by commas; all of them if there are none) on `numbers`: records one after the
+/// other, or d × d second moments where their count is not 0; or on a simulated population, which has a signal and no
+/// numbers, and of which methods get second moments, or all records if it is `whole`. JSON.
+#[wasm_bindgen(js_name = compareMethods)]
+#[allow(clippy::too_many_arguments, reason = "see Asked")]
+pub fn compare_methods(
+    dimension: usize,
+    rank: usize,
+    epsilon: f64,
+    delta: f64,
+    methods: &str,
+    seed: u32,
+    first_trial: u32,
+    trials: u32,
+    count: f64,
+    largest_norm: f64,
+    signal: Option<f64>,
+    sparsity: Option<usize>,
+    whole: bool,
+    numbers: &[f64],
+) -> Result<String, JsValue> {
+    let (seed, first_trial) = (seed.into(), first_trial.into());
+    let rank = Rank::new(rank).map_err(thrown)?;
+    let asked =
+        Asked { dimension, rank, seed, first_trial, count: count as u64, largest_norm, signal, sparsity, whole };
+    let (epsilon, delta) = (Epsilon::new(epsilon).map_err(thrown)?, Delta::new(delta).map_err(thrown)?);
+    let all = here(epsilon, delta);
+    let wanted = || methods.split(',').filter(|key| !key.is_empty());
+    if let Some(unknown) = wanted().find(|name| all.iter().all(|method| key(method.name()) != **name)) {
+        return Err(failure("argument", &format!("there is no method '{unknown}'{ELSEWHERE}")));
+    }
+    let (sample, truth) = asked.sample(numbers)?;
+    let mut comparison = Comparison::new(&sample, asked.rank, asked.seed).map_err(thrown)?;
+    if let Some(truth) = truth {
+        comparison = comparison.against(truth).map_err(thrown)?;
+    }
+    let mut compared = ComparedMethods {
+        methods: vec![],
+        non_private: comparison.without_privacy().map_err(thrown)?,
+        captured: comparison.most_captured(),
+        random_subspace: comparison.uninformed(),
+    };
+    for method in &all {
+        if methods.is_empty() || wanted().any(|name| name == key(method.name())) {
+            let streams = asked.first_trial..asked.first_trial + u64::from(trials);
+            let row = comparison.row(method.as_ref(), streams, &mut || Date::now() / 1000.0);
+            compared.methods.push(MethodFacts::from(row));
+        }
+    }
+    json(&compared)
+}
+
+/// The methods of this build.
+fn here(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
+    if cfg!(feature = "methods") {
+        catalogue::methods(epsilon, delta)
+    } else {
+        catalogue::for_pages(epsilon, delta).into()
+    }
+}
+
+/// Where others are.
+const ELSEWHERE: &str = if cfg!(feature = "methods") {
+    ""
+} else {
+    " in the lab's own module: all of them are there after `await loadMethods()`"
+};
+
+impl Asked {
+    /// The records, and the components of the population where they are simulated.
+    fn sample(&self, numbers: &[f64]) -> Result<(Sample, Option<Subspace>), JsValue> {
+        if let Some(signal) = self.signal {
+            return self.simulated(signal);
+        }
+        let sample = if self.count > 0 {
+            let moments = symmetric(&matrix(numbers, self.dimension)?);
+            Sample::from_second_moment(moments, self.count, self.largest_norm)
+        } else {
+            Sample::new(self.dimension, numbers.to_vec())
+        };
+        Ok((sample.map_err(thrown)?, None))
+    }
+
+    /// The population of the first trial, and its records or what is drawn of them: the same as `simulate` has.
+    fn simulated(&self, signal: f64) -> Result<(Sample, Option<Subspace>), JsValue> {
+        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
+        rng.set_stream(self.first_trial);
+        let population =
+            SpikedModel::draw(self.dimension, self.rank, signal, self.sparsity, &mut rng).map_err(thrown)?;
+        // The lab's own methods do without records, and the lab without drawing them here.
+        let sample = match (self.whole, cfg!(feature = "methods")) {
+            (false, _) => self.moments(&population, &mut rng)?,
+            (true, true) => self.records(&population, &mut rng)?,
+            (true, false) => return Err(failure("argument", &"records are drawn after `await loadMethods()`")),
+        };
+        Ok((sample, Some(population.subspace().clone())))
+    }
+
+    fn records(&self, population: &SpikedModel, rng: &mut ChaCha12Rng) -> Result<Sample, JsValue> {
+        let numbers = self.count.saturating_mul(self.dimension as u64);
+        if numbers > MOST_DRAWN {
+            let (count, dimension) = (self.count, self.dimension);
+            let message = format!(
+                "{count} records of {dimension} features are {numbers} numbers, and at most {MOST_DRAWN} are drawn: ask for \
+                 fewer records, or for their second moments alone"
+            );
+            return Err(failure("argument", &message));
+        }
+        let values = (0..self.count).flat_map(|_| population.record(rng)).collect();
+        Sample::new(self.dimension, values).map_err(thrown)
+    }
+
+    /// Second moments drawn from their law.
+    fn moments(&self, population: &SpikedModel, rng: &mut ChaCha12Rng) -> Result<Sample, JsValue> {
+        let (records, rank) = (self.count, self.rank);
+        let trial = simulation::Trial { population, mechanisms: &[], records, rank, reports: Reports::Drawn };
+        let moments = trial.collect(rng, |_| {}).map_err(thrown)?.second_moment;
+        Sample::from_second_moment(moments, records, 1.0).map_err(thrown)
+    }
+}
+
+fn symmetric(moments: &DMatrix<f64>) -> DMatrix<f64> {
+    (moments + moments.transpose()) * 0.5
+}
+
+impl From<Row> for MethodFacts {
+    fn from(row: Row) -> Self {
+        Self {
+            name: row.method,
+            key: key(row.method),
+            trusted: row.trust.who(),
+            guarantee: row.guarantee.map(GuaranteeFacts::from),
+            trials: row.trials.into_iter().map(TrialFacts::from).collect(),
+            refusal: row.refusal.map(|refusal| refusal.to_string()),
+        }
+    }
+}
+
+impl From<MethodGuarantee> for GuaranteeFacts {
+    fn from(MethodGuarantee { claimed, proved, adjacency, argument }: MethodGuarantee) -> Self {
+        let facts = |budget: Budget| BudgetFacts { epsilon: budget.epsilon.value(), delta: budget.delta_value() };
+        Self { claimed: facts(claimed), proved: proved.map(facts), about: adjacency.to_string(), argument }
+    }
+}
+
+impl From<Trial> for TrialFacts {
+    fn from(Trial { sin_theta_squared, captured, seconds, .. }: Trial) -> Self {
+        Self { sin_theta_squared, captured, seconds }
+    }
+}

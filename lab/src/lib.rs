@@ -1,0 +1,43 @@
+//! What follows on the aggregator's side, for web pages: demos and notebooks.
+//!
+//! Two builds come of this crate. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
+//! recovery, prediction, simulation, and the few methods of the literature that it has room for. The *methods* (feature
+//! `methods`, without the client) compare all of them, for pages that ask for more: such a page has the lab already. Both
+//! exist on `wasm32-unknown-unknown` alone; elsewhere the crate is empty. The npm package (`pkg/`) wraps them and is what
+//! applications use.
+//!
+//! The bindings translate, and never compute. Options and results that are no long lists of numbers cross the boundary as
+//! JSON. Errors are thrown as the client throws them, as a text `code: message`. Besides the client's codes:
+//!
+//! | code | what was wrong |
+//! |---|---|
+//! | `aggregate` | bytes that are no aggregate of the task, or one that is empty or of another task |
+//! | `recovery` | a rank, a penalty, a matrix or a spectrum that makes no sense |
+//! | `simulation` | a population that there is not |
+//! | `method` | records or parameters with which no comparison of methods can start |
+//! | `cancelled` | the progress callback asked to stop before there was a result |
+
+#![cfg(all(target_family = "wasm", target_os = "unknown"))]
+#![allow(clippy::missing_errors_doc, reason = "the table above says what is thrown, for all of them")]
+#![allow(clippy::needless_pass_by_value, reason = "bytes that may be missing come by value")]
+
+#[cfg(feature = "lab")]
+mod aggregate;
+mod compare;
+mod crossing;
+#[cfg(feature = "lab")]
+mod mechanism;
+#[cfg(feature = "lab")]
+mod predict;
+#[cfg(feature = "lab")]
+mod recover;
+#[cfg(feature = "lab")]
+mod simulate;
+
+pub use compare::compare_methods;
+#[cfg(feature = "lab")]
+pub use {
+    aggregate::Aggregate,
+    recover::Recovery,
+    simulate::{Collection, Compared},
+};

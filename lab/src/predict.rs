@@ -1,0 +1,199 @@
+//! What to expect, before there is a report, and how many reports it takes.
+
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use crate::aggregate::Aggregate;
+use crate::crossing::{json, options, thrown};
+use crate::mechanism::{MechanismOption, default_delta};
+use crate::recover::{PredictionFacts, prediction_json};
+use ldp_pca::noise::NoiseLaw;
+use ldp_pca::prediction::{Plan, Planner, Published, Quantity, Question, ShuffledPlan, Spectrum, predict};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Population {
+    dimension: usize,
+    signals: Vec<f64>,
+    bulk: Option<f64>,
+    mechanism: MechanismOption,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PlanOptions {
+    rank: Rank,
+    records: Option<u64>,
+    target: Option<f64>,
+    sparsity: Option<usize>,
+    shuffled: Option<ShuffledOptions>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShuffledOptions {
+    delta: Delta,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanFacts {
+    threshold_records: Option<u64>,
+    components: Vec<ThresholdFacts>,
+    bulk: f64,
+    uninformed: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<PredictionFacts>,
+    /// Not asked for, or no finite number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records_for_target: Option<Option<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epsilon_for_target: Option<Option<Epsilon>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shuffled: Option<ShuffledFacts>,
+    bounds: Vec<BoundFacts>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThresholdFacts {
+    eigenvalue: f64,
+    threshold_records: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShuffledFacts {
+    /// Of so many reports as were asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_epsilon: Option<Option<Epsilon>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<PredictionFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records_for_target: Option<Option<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_epsilon_for_target: Option<Option<Epsilon>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epsilon_for_target: Option<Option<Epsilon>>,
+}
+
+#[derive(Serialize)]
+struct BoundFacts {
+    name: &'static str,
+    source: &'static str,
+    kind: &'static str,
+    model: &'static str,
+    quantity: &'static str,
+    direction: &'static str,
+    value: Option<f64>,
+}
+
+impl Population {
+    fn spectrum(self) -> Result<Spectrum, JsValue> {
+        match self.bulk {
+            Some(bulk) => Spectrum::new(self.dimension, self.signals, bulk),
+            None => Spectrum::of_unit_trace(self.dimension, self.signals),
+        }
+        .map_err(thrown)
+    }
+}
+
+/// Predicts the error of the `rank` leading components of `records` unit-norm records of this population: JSON.
+#[wasm_bindgen(js_name = predict)]
+pub fn predict_population(population_json: &str, rank: usize, records: f64) -> Result<String, JsValue> {
+    let population: Population = options(population_json)?;
+    let mechanism = population.mechanism.build(population.dimension)?;
+    let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records as u64).map_err(thrown)?;
+    let rank = Rank::new(rank).map_err(thrown)?;
+    prediction_json(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
+}
+
+/// Plans a collection of unit-norm records of this population: JSON.
+#[wasm_bindgen(js_name = plan)]
+pub fn plan_population(population_json: &str, options_json: &str) -> Result<String, JsValue> {
+    let population: Population = options(population_json)?;
+    let wanted: PlanOptions = options(options_json)?;
+    let mechanism = population.mechanism;
+    let planner = Planner::new(population.spectrum()?, wanted.rank, mechanism.family()?, Bounding::UnitNorm);
+    plan(&planner.map_err(thrown)?, mechanism.epsilon(), mechanism.delta()?, &wanted)
+}
+
+#[wasm_bindgen]
+impl Aggregate {
+    /// Plans another collection like this one, with the spectrum read out of the estimate: JSON.
+    pub fn plan(&self, options_json: &str) -> Result<String, JsValue> {
+        let wanted: PlanOptions = options(options_json)?;
+        let spectrum = Spectrum::of_estimate(&self.covariance()?).map_err(thrown)?;
+        let planner = Planner::of_task(spectrum, wanted.rank, &self.task).map_err(thrown)?;
+        let guarantee = self.task.guarantee();
+        let delta = guarantee.delta.map_or_else(default_delta, Ok)?;
+        plan(&planner, guarantee.epsilon, delta, &wanted)
+    }
+}
+
+fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions) -> Result<String, JsValue> {
+    let question = Question {
+        records: wanted.records,
+        target: wanted.target,
+        shuffled: wanted.shuffled.as_ref().map(|shuffled| shuffled.delta),
+        sparsity: wanted.sparsity,
+    };
+    let plan = planner.answer(epsilon, delta, &question).map_err(thrown)?;
+    json(&PlanFacts::of(planner, &plan))
+}
+
+impl PlanFacts {
+    fn of(planner: &Planner, plan: &Plan) -> Self {
+        let spectrum = planner.spectrum();
+        let eigenvalue = |index| spectrum.signals().get(index).copied().unwrap_or(spectrum.bulk());
+        let thresholds = &plan.threshold_records;
+        Self {
+            threshold_records: thresholds.first().copied().flatten(),
+            components: thresholds
+                .iter()
+                .enumerate()
+                .map(|(index, &threshold_records)| ThresholdFacts { eigenvalue: eigenvalue(index), threshold_records })
+                .collect(),
+            bulk: spectrum.bulk(),
+            uninformed: planner.uninformed(),
+            predicted: plan.predicted.as_ref().map(Into::into),
+            records_for_target: plan.records_for_target,
+            epsilon_for_target: plan.epsilon_for_target,
+            shuffled: plan.shuffled.as_ref().map(Into::into),
+            bounds: plan.bounds.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<&ShuffledPlan> for ShuffledFacts {
+    fn from(plan: &ShuffledPlan) -> Self {
+        Self {
+            local_epsilon: plan.local_epsilon,
+            predicted: plan.predicted.as_ref().map(Into::into),
+            records_for_target: plan.records_for_target,
+            local_epsilon_for_target: plan.local_epsilon_for_target,
+            epsilon_for_target: plan.epsilon_for_target,
+        }
+    }
+}
+
+impl From<&Published> for BoundFacts {
+    fn from(published: &Published) -> Self {
+        Self {
+            name: published.name,
+            source: published.source,
+            kind: published.kind(),
+            model: published.model.name(),
+            quantity: match published.quantity {
+                // As keys are written in JavaScript.
+                Quantity::SinThetaSquared => "sinThetaSquared",
+                other => other.name(),
+            },
+            direction: published.direction.name(),
+            value: published.value,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Simulated collections.
+
+use chacha20::ChaCha12Rng;
+use js_sys::Function;
+use rand::SeedableRng;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use crate::crossing::{failure, json, options, thrown};
+use crate::mechanism::MechanismOption;
+use crate::recover::{PathOptions, Watch, solve_path};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
+use ldp_pca::privacy::Guarantee;
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty};
+use ldp_pca::report::framed_bytes;
+use ldp_pca::simulation::{
+    Comparison, Estimate, Projection, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts, Trial,
+};
+
+/// Who is asked, and which collection of them it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CollectionOptions {
+    dimension: usize,
+    rank: Rank,
+    signal: f64,
+    sparsity: Option<usize>,
+    records: u64,
+    mechanisms: Vec<MechanismOption>,
+    reports: ReportsName,
+    seed: u64,
+    trial: u32,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ReportsName {
+    Randomized,
+    Drawn,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MethodsOptions {
+    methods: Vec<MethodName>,
+    penalty_factor: Option<f64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MethodName {
+    Pca,
+    SoftThreshold,
+    Fantope,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PopulationOptions {
+    dimension: usize,
+    rank: Rank,
+    signal: f64,
+    sparsity: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PenaltyOption {
+    Value(Penalty),
+    Factor(f64),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TrialFacts {
+    by_mechanism: Vec<MechanismFacts>,
+    non_private: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MechanismFacts {
+    errors: Vec<f64>,
+    report_bytes: usize,
+    guarantee: Guarantee,
+}
+
+#[derive(Serialize)]
+struct PopulationFacts {
+    signals: Vec<f64>,
+    bulk: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProjectionFacts {
+    sin_theta_squared: f64,
+    leverages: Vec<f64>,
+    support: Vec<usize>,
+    counts: SupportCounts,
+}
+
+impl CollectionOptions {
+    fn mechanisms(&self) -> Result<Vec<Mechanism>, JsValue> {
+        self.mechanisms.iter().map(|mechanism| mechanism.build(self.dimension)).collect()
+    }
+
+    /// Draws the population and hands over the trial and its randomness, the same that the command line's `simulate` has.
+    fn with_trial<T>(
+        &self,
+        mechanisms: &[Mechanism],
+        work: impl FnOnce(&Trial<'_>, &mut ChaCha12Rng) -> Result<T, JsValue>,
+    ) -> Result<T, JsValue> {
+        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
+        rng.set_stream(self.trial.into());
+        let population =
+            SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng).map_err(thrown)?;
+        let reports = match self.reports {
+            ReportsName::Randomized => Reports::Randomized,
+            ReportsName::Drawn => Reports::Drawn,
+        };
+        let (records, rank) = (self.records, self.rank);
+        work(&Trial { population: &population, mechanisms, records, rank, reports }, &mut rng)
+    }
+}
+
+/// The expected eigenvalues of simulated records: JSON.
+#[wasm_bindgen]
+pub fn population(options_json: &str) -> Result<String, JsValue> {
+    let PopulationOptions { dimension, rank, signal, sparsity } = options(options_json)?;
+    SpikedModel::check(dimension, rank, signal, sparsity).map_err(thrown)?;
+    let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, signal).map_err(thrown)?;
+    json(&PopulationFacts { signals: vec![signal; rank.value()], bulk })
+}
+
+/// One trial of a simulated collection, from records to the errors of the recovered subspaces: JSON. The same numbers as
+/// the command line's `simulate`, trial by trial.
+#[wasm_bindgen(js_name = simulateTrial)]
+pub fn simulate_trial(collection_json: &str, methods_json: &str) -> Result<String, JsValue> {
+    let collection: CollectionOptions = options(collection_json)?;
+    let MethodsOptions { methods, penalty_factor } = options(methods_json)?;
+    let factor = penalty_factor.unwrap_or(DEFAULT_PENALTY_FACTOR);
+    if !(factor.is_finite() && factor >= 0.0) {
+        return Err(failure(
+            "argument",
+            &format!("penaltyFactor is {factor}: it must be a finite number of at least 0"),
+        ));
+    }
+    if methods.is_empty() {
+        return Err(failure("argument", &"there are no methods: give at least one"));
+    }
+    let method = |method: &MethodName| match method {
+        MethodName::Pca => RecoveryMethod::Pca,
+        MethodName::SoftThreshold => RecoveryMethod::SoftThreshold { factor },
+        MethodName::Fantope => RecoveryMethod::Fantope { factor },
+    };
+    let methods: Vec<_> = methods.iter().map(method).collect();
+    let mechanisms = collection.mechanisms()?;
+    let result = collection.with_trial(&mechanisms, |trial, rng| trial.run(&methods, rng, |_| {}).map_err(thrown))?;
+    let facts = |(mechanism, errors): (&Mechanism, _)| MechanismFacts {
+        errors,
+        report_bytes: framed_bytes(mechanism.payload_bytes()),
+        guarantee: mechanism.guarantee(),
+    };
+    json(&TrialFacts {
+        by_mechanism: mechanisms.iter().zip(result.by_mechanism).map(facts).collect(),
+        non_private: result.non_private,
+    })
+}
+
+/// The estimate of one simulated collection, beside the truth.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Collection {
+    truth: ldp_pca::subspace::Subspace,
+    estimate: Estimate,
+}
+
+#[wasm_bindgen]
+impl Collection {
+    /// Collects from the records by the first mechanism; without one the estimate is exact.
+    #[wasm_bindgen(constructor)]
+    pub fn new(collection_json: &str) -> Result<Collection, JsValue> {
+        let collection: CollectionOptions = options(collection_json)?;
+        collection.with_trial(&collection.mechanisms()?, |trial, rng| {
+            let collected = trial.collect(rng, |_| {}).map_err(thrown)?;
+            let exact = Estimate { matrix: collected.second_moment, noise: 0.0 };
+            let estimate = collected.estimates.into_iter().next().unwrap_or(exact);
+            Ok(Self { truth: trial.population.subspace().clone(), estimate })
+        })
+    }
+
+    /// Standard deviation of the noise in one off-diagonal entry of the estimate.
+    #[wasm_bindgen(getter, js_name = noiseDeviation)]
+    #[must_use]
+    pub fn noise_deviation(&self) -> f64 {
+        self.estimate.noise
+    }
+
+    /// Recovers the components by all methods.
+    pub fn compare(&self, penalty_json: &str) -> Result<Compared, JsValue> {
+        let penalty = match options(penalty_json)? {
+            PenaltyOption::Value(penalty) => penalty,
+            PenaltyOption::Factor(factor) => {
+                default_penalty(self.estimate.noise, self.truth.dimension(), factor).map_err(thrown)?
+            }
+        };
+        let found = Comparison::new(&self.truth, &self.estimate.matrix, penalty).map_err(thrown)?;
+        let relative_gap = found.relative_gap;
+        let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
+        let matrices = projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
+        let facts: Vec<_> = projections.into_iter().map(ProjectionFacts::from).collect();
+        Ok(Compared { penalty: penalty.value(), relative_gap, facts: json(&facts)?, matrices })
+    }
+
+    /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: a JSON array.
+    pub fn path(&self, options_json: &str, progress: &Function) -> Result<String, JsValue> {
+        let PathOptions { rank, points } = options(options_json)?;
+        let mut points = solve_path(&self.estimate.matrix, self.estimate.noise, rank, points, Watch::new(progress))?;
+        let truth = SupportCounts::support_of(&self.truth);
+        points.iter_mut().for_each(|point| point.counts = Some(SupportCounts::new(&point.support, &truth)));
+        json(&points)
+    }
+}
+
+/// Truth, plain, soft-thresholded and Fantope components.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Compared {
+    penalty: f64,
+    relative_gap: f64,
+    facts: String,
+    matrices: Vec<f64>,
+}
+
+#[wasm_bindgen]
+impl Compared {
+    /// The penalty, in the units of the estimate.
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn penalty(&self) -> f64 {
+        self.penalty
+    }
+
+    /// The certified relative gap of the sparse solution.
+    #[wasm_bindgen(getter, js_name = relativeGap)]
+    #[must_use]
+    pub fn relative_gap(&self) -> f64 {
+        self.relative_gap
+    }
+
+    /// Everything but the matrices, as a JSON array.
+    #[must_use]
+    pub fn facts(&self) -> String {
+        self.facts.clone()
+    }
+
+    /// Four d × d projections, one after the other.
+    #[must_use]
+    pub fn matrices(&self) -> Vec<f64> {
+        self.matrices.clone()
+    }
+}
+
+impl From<Projection> for ProjectionFacts {
+    fn from(projection: Projection) -> Self {
+        let Projection { matrix, sin_theta_squared, support, counts } = projection;
+        Self { sin_theta_squared, leverages: matrix.diagonal().as_slice().to_vec(), support, counts }
+    }
+}

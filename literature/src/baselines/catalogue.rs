@@ -1,0 +1,154 @@
+//! Every method of the crate for the same promise, in one order: what tables and charts run through.
+
+use super::SubspaceEstimator;
+use super::amin::Amin;
+use super::analyze_gauss::AnalyzeGauss;
+use super::dp_pca::DpPca;
+use super::dps_pca::DpsPca;
+use super::local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
+use super::mod_sulq::{ModSulq, ModSulqLaplace};
+use super::noisy_power::NoisyPower;
+use super::oja::Oja;
+use super::ppca::Ppca;
+use super::private_oja::PrivateOja;
+use super::reference::{Pca, RandomSubspace};
+use super::spectral_projector::SpectralProjector;
+use super::sulq::{Reading, Sulq, SulqNoise};
+use super::wishart_difference::WishartDifference;
+use ldp_pca::privacy::{Delta, Epsilon};
+
+/// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.
+pub const PROVIDERS: usize = 10;
+
+/// All methods at `epsilon`, those that need one with `delta`, otherwise with the defaults of their documentation: those
+/// that promise nothing first, then from the trust that asks least to the one that asks most.
+///
+/// No method is refused here: one whose theorem excludes these parameters says so when it is asked for its guarantee.
+#[must_use]
+pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
+    vec![
+        Box::new(Pca),
+        Box::new(Oja::default()),
+        Box::new(RandomSubspace),
+        Box::new(DoubleCapPca::new(epsilon)),
+        Box::new(DoubleCapSparse::new(epsilon)),
+        Box::new(AnalyticGaussianPca::new(epsilon, delta)),
+        Box::new(WangXuPca::new(epsilon, delta)),
+        Box::new(WangXuSparse::new(epsilon, delta)),
+        Box::new(DpsPca { providers: PROVIDERS, ..DpsPca::new(epsilon, delta) }),
+        Box::new(Sulq::new(epsilon, delta)),
+        Box::new(Sulq { epsilon, noise: SulqNoise::Laplace, reading: Reading::AsPrinted }),
+        Box::new(ModSulq::new(epsilon, delta)),
+        Box::new(ModSulqLaplace::new(epsilon)),
+        Box::new(Ppca::new(epsilon)),
+        Box::new(Amin::new(epsilon)),
+        Box::new(WishartDifference::new(epsilon)),
+        Box::new(AnalyzeGauss::new(epsilon, delta)),
+        Box::new(SpectralProjector::new(epsilon, delta)),
+        Box::new(SpectralProjector::tested(epsilon, delta)),
+        Box::new(NoisyPower::new(epsilon, delta)),
+        Box::new(PrivateOja::new(epsilon, delta)),
+        Box::new(PrivateOja::unshuffled(epsilon, delta)),
+        Box::new(DpPca::new(epsilon, delta)),
+        Box::new(DpPca::in_balls(epsilon, delta)),
+    ]
+}
+
+/// Those of [`methods`] that a web page has room for without asking, local and central: samplers, decompositions and private
+/// statistics that a single method needs would be a third of the lab. All of them are in a build of their own, the feature
+/// `methods`.
+#[must_use]
+pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 5] {
+    [
+        Box::new(Pca),
+        Box::new(AnalyticGaussianPca::new(epsilon, delta)),
+        Box::new(ModSulq::new(epsilon, delta)),
+        Box::new(Ppca::new(epsilon)),
+        Box::new(AnalyzeGauss::new(epsilon, delta)),
+    ]
+}
+
+/// A method's name as one types it: lower case, with hyphens for what is neither letter nor digit of ASCII.
+///
+/// ```
+/// use ldp_pca_literature::baselines::catalogue::key;
+/// assert_eq!([key("MOD-SULQ (Laplace)"), key("Cai, Xia & Zha")], ["mod-sulq-laplace", "cai-xia-zha"]);
+/// ```
+#[must_use]
+pub fn key(name: &str) -> String {
+    let mut key = String::new();
+    for character in name.chars() {
+        if character.is_ascii_alphanumeric() {
+            key.push(character.to_ascii_lowercase());
+        } else if !key.is_empty() && !key.ends_with('-') {
+            key.push('-');
+        }
+    }
+    if key.ends_with('-') {
+        key.pop();
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use chacha20::ChaCha12Rng;
+    use nalgebra::DMatrix;
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::baselines::{BaselineError, Sample, Shape, Trust};
+    use ldp_pca::recovery::Rank;
+
+    fn all() -> Vec<Box<dyn SubspaceEstimator>> {
+        methods(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap())
+    }
+
+    #[test]
+    fn every_method_has_a_name_of_its_own_that_can_be_typed() {
+        let methods = all();
+        let keys: BTreeSet<String> = methods.iter().map(|method| key(method.name())).collect();
+        assert_eq!(keys.len(), methods.len());
+        assert!(keys.iter().all(|key| key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')));
+    }
+
+    #[test]
+    fn pages_have_some_of_the_methods_in_their_order() {
+        let mut all = all().into_iter().map(|method| method.name());
+        let pages = for_pages(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        assert!(pages.iter().all(|method| all.any(|name| name == method.name())));
+    }
+
+    #[test]
+    fn a_method_that_reads_records_one_by_one_says_so_in_its_own_name() {
+        let moments = Sample::from_second_moment(DMatrix::identity(4, 4) / 4.0, 100_000, 1.0).unwrap();
+        let mut refusals = 0;
+        for method in all() {
+            let mut rng = ChaCha12Rng::seed_from_u64(1);
+            if let Err(BaselineError::NeedsRecords { method: named }) =
+                method.estimate(&moments, Rank::new(2).unwrap(), &mut rng)
+            {
+                assert_eq!(named, method.name());
+                refusals += 1;
+            }
+        }
+        assert!(refusals > 3, "{refusals}");
+    }
+
+    #[test]
+    fn methods_that_promise_nothing_stand_first_and_the_others_by_trust_from_the_least_to_the_most() {
+        let shape = Shape { records: 100_000, dimension: 10, rank: Rank::new(2).unwrap() };
+        let place = |method: &dyn SubspaceEstimator| match method.trust() {
+            // A refusal is that of a method that would promise something.
+            _ if matches!(method.guarantee(shape), Ok(None)) => 0,
+            Trust::Nobody | Trust::Local => 1,
+            Trust::Providers => 2,
+            Trust::Curator => 3,
+            Trust::Everybody => 4,
+        };
+        let places: Vec<u8> = all().iter().map(|method| place(method.as_ref())).collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+}

@@ -1,0 +1,500 @@
+//! DP-PCA: Oja's algorithm on minibatches with private means that adapt to the gradients' range (Liu, Kong, Jain & Oh
+//! 2022, Algorithms 3 to 5).
+//!
+//! ```text
+//! w_0 uniform on the unit sphere
+//! for t = 1..T, T = floor(n / B):
+//!     Lambda_t = private top eigenvalue of the first half of batch t's gradients A_i w_{t-1}         Algorithm 4
+//!     g_t      = private mean of the second half's, in a range of 2 Lambda_t                         Algorithm 5
+//!     w' = w_{t-1} + eta_t g_t,   w_t = w' / |w'|
+//! return w_T
+//! ```
+//!
+//! Records of any length are taken: nothing here needs the unit ball.
+//!
+//! # Guarantee
+//! *Relation*: one record replaced among n, and n, T and B are public. The paper's Definition 2.3 speaks of one record
+//! more or less; but batches are made of places, and one record less moves every later one into another place or batch.
+//!
+//! *Argument*: the batches, and the halves of each, are disjoint. A replaced record is in one half of one batch (the random
+//! order does not depend on records). That half's answer is (epsilon, delta)-private whatever was answered before, and
+//! every later answer is a function of it and of other records (parallel composition with adaptive choices). So the run is
+//! as private as one call of Algorithm 4 or of Algorithm 5, argued in their files.
+//!
+//! *Printed* ([`Accounting::Printed`]): each gets (epsilon/2, delta/2), and Theorem 5.1 claims the sum, for epsilon < 0.9
+//! (the Gaussian mechanism of Lemma 2.4 at epsilon/4). The halves being disjoint, (epsilon/2, delta/2) is what is proved.
+//!
+//! *Tight* ([`Accounting::Tight`], the default): each gets the whole budget, and Algorithm 5's histograms and mean are
+//! one composed Gaussian answer with the analytic scale, for every epsilon.
+//!
+//! # Too few records
+//! Algorithm 4 needs k = O(log(1 / (delta zeta)) / epsilon) values to show one above its threshold, and Algorithm 5 as many
+//! gradients as its own ask for. With fewer in half a batch, the method would return its start: it refuses, naming Theorem
+//! 6.1 and Lemma 6.2. Where a batch shows nothing all the same (that is an answer of the private histogram), it is skipped
+//! and counted in the diagnostics.
+//!
+//! # Step sizes
+//! Theorem 5.1 lets `eta_t` depend on lambda_1 and the gap. [`StepSizes::Relative`] is `c_1 / (c_2 + t)` in units of
+//! `1 / |g_t|`, which is private already and about `1 / lambda_1` near the end: it needs to know nothing.
+//! [`StepSizes::Search`] is the search that section 5 describes; see its file for what has to be filled in.
+//!
+//! # Rank r
+//! QR: gradients are d × r matrices, read as vectors of d r entries. Deflation: each component has its own part of the
+//! records, and with it the whole budget; its gradients are taken orthogonally to the components before.
+
+mod budget;
+mod histogram;
+mod mean;
+mod scale;
+mod search;
+
+use nalgebra::{DMatrix, DMatrixView};
+use rand::rand_core::CryptoRng;
+
+use self::budget::Calibration;
+use self::mean::{PrivateMean, mean_in_ball, mean_in_box};
+use self::scale::private_eigenvalue;
+use super::oja::{RankExtension, restore};
+use super::orthonormal::uniform_start;
+use super::private_oja::permutation;
+use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::recovery::Rank;
+use ldp_pca::subspace::Subspace;
+
+/// Constants of the noise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accounting {
+    /// The paper's, for epsilon < 0.9.
+    Printed,
+    /// The smallest that are proved here, for every epsilon.
+    #[default]
+    Tight,
+}
+
+/// The set that gradients are cut to before their mean is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Range {
+    /// A cube by coordinates, from the top eigenvalue: Algorithms 4 and 5.
+    #[default]
+    Box,
+    /// A ball, from mean squares: the same idea with less noise, not in the paper. Its accounting is always tight.
+    Ball,
+}
+
+/// K and a of Assumption A.4: how far out gradients lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tail {
+    /// K.
+    pub constant: f64,
+    /// a: 1/2 for gradients with Gaussian tails, 1 for products of Gaussians.
+    pub exponent: f64,
+}
+
+/// `eta_t`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSizes {
+    /// `c_1 / ((c_2 + t) |g_t|)`, the norm of the private gradient being the mean square of its columns'.
+    Relative(f64, f64),
+    /// `c_1 / (c_2 + t)`.
+    Absolute(f64, f64),
+    /// Section 5's search among `c_1 / (c_2 + t)`.
+    Search {
+        /// Rounds at most; round i tries 8 (i - 1) pairs, the first one.
+        rounds: u32,
+        /// The search ends with a round that captures less than this part more than the rounds before it.
+        improvement: f64,
+    },
+}
+
+/// DP-PCA.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DpPca {
+    /// The bound on the privacy loss.
+    pub epsilon: Epsilon,
+    /// What is added to every probability.
+    pub delta: Delta,
+    /// T; `None` for [`DpPca::default_batches`], or fewer if the records do not suffice for so many.
+    pub batches: Option<usize>,
+    /// zeta, the probability with which the private ranges may miss. It has no part in the guarantee.
+    pub failure: f64,
+    /// How far a box reaches.
+    pub tail: Tail,
+    /// How far a ball reaches, in units of the root mean square distance of a gradient from its centre.
+    pub radius: f64,
+    /// The step sizes.
+    pub steps: StepSizes,
+    /// Box or ball.
+    pub range: Range,
+    /// The noise's constants.
+    pub accounting: Accounting,
+    /// How more than one component is found.
+    pub extension: RankExtension,
+}
+
+/// The fewest batches that are worth a run.
+const FEWEST_BATCHES: usize = 2;
+
+impl DpPca {
+    /// Algorithms 3 to 5 with tight accounting.
+    ///
+    /// zeta = 0.01; K = 0.3 and a = 1/2, with which a box reaches about four standard deviations and cuts a few products of
+    /// Gaussians in a thousand. With a K for which nothing is cut, the noise is several times as large.
+    #[must_use]
+    pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
+        Self {
+            epsilon,
+            delta,
+            batches: None,
+            failure: 0.01,
+            tail: Tail { constant: 0.3, exponent: 0.5 },
+            radius: 1.5,
+            steps: StepSizes::Relative(12.0, 0.0),
+            range: Range::Box,
+            accounting: Accounting::Tight,
+            extension: RankExtension::Qr,
+        }
+    }
+
+    /// The same with the paper's constants, K = 4 and a = 1 being those of Gaussian records (Remark 3.4).
+    #[must_use]
+    pub fn printed(epsilon: Epsilon, delta: Delta) -> Self {
+        let tail = Tail { constant: 4.0, exponent: 1.0 };
+        Self { accounting: Accounting::Printed, tail, ..Self::new(epsilon, delta) }
+    }
+
+    /// The same with balls for ranges, which needs less noise and fewer records.
+    #[must_use]
+    pub fn in_balls(epsilon: Epsilon, delta: Delta) -> Self {
+        Self { range: Range::Ball, ..Self::new(epsilon, delta) }
+    }
+
+    /// `ceil(log d) + 3`: few, since each batch has noise of its own. The paper's `T = O(log^2 n)` is above 100.
+    #[must_use]
+    pub fn default_batches(dimension: usize) -> usize {
+        libm::log(dimension as f64).ceil() as usize + 3
+    }
+
+    fn printed_constants(&self) -> bool {
+        self.accounting == Accounting::Printed && self.range == Range::Box
+    }
+
+    fn outside(
+        &self,
+        parameter: &'static str,
+        value: f64,
+        theorem: &'static str,
+        remedy: &'static str,
+    ) -> BaselineError {
+        BaselineError::OutsideTheorem { method: self.name(), parameter, value, theorem, remedy }
+    }
+
+    fn check(&self) -> Result<(), BaselineError> {
+        let definition = "Algorithms 3 to 5 of Liu, Kong, Jain & Oh (2022)";
+        let (first, second) = match self.steps {
+            StepSizes::Relative(first, second) | StepSizes::Absolute(first, second) => (first, second),
+            StepSizes::Search { rounds, improvement } => (f64::from(rounds), improvement),
+        };
+        for (parameter, value) in [
+            ("K of the tail", self.tail.constant),
+            ("the radius", self.radius),
+            ("the step's c_1, or the search's rounds", first),
+        ] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(self.outside(parameter, value, definition, "it must be a finite number above 0"));
+            }
+        }
+        for (parameter, value) in
+            [("a of the tail", self.tail.exponent), ("the step's c_2, or the search's improvement", second)]
+        {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(self.outside(parameter, value, definition, "it must be a finite number of at least 0"));
+            }
+        }
+        if !(self.failure > 0.0 && self.failure < 1.0) {
+            return Err(self.outside("zeta", self.failure, definition, "it must be inside (0, 1)"));
+        }
+        if self.printed_constants() && self.epsilon.value() >= 0.9 {
+            return Err(self.outside(
+                "epsilon",
+                self.epsilon.value(),
+                "Theorem 5.1 of Liu, Kong, Jain & Oh (2022)",
+                "it must be below 0.9 with the printed constants: take those of the tight accounting, which hold for all",
+            ));
+        }
+        Ok(())
+    }
+
+    /// How the records are split, and the noise of each batch, at `budget`.
+    fn plan(&self, shape: Shape, budget: (Epsilon, Delta)) -> Result<Plan, BaselineError> {
+        let (columns, runs) = match self.extension {
+            RankExtension::Qr => (shape.rank.value(), 1),
+            RankExtension::Deflation => (1, shape.rank.value()),
+        };
+        let wanted = self.batches.unwrap_or_else(|| Self::default_batches(shape.dimension));
+        let calibration = Calibration::new(self, budget, (shape.dimension, columns), wanted.max(1))?;
+        let part = shape.records as usize / runs;
+        let affordable = part / calibration.batch;
+        let batches = if self.batches.is_some() { wanted } else { wanted.min(affordable) };
+        if affordable < batches || batches < self.batches.map_or(FEWEST_BATCHES, |_| 1) {
+            return Err(self.outside(
+                "the number of records",
+                shape.records as f64,
+                "Theorem 6.1 and Lemma 6.2 of Liu, Kong, Jain & Oh (2022), which ask for batches of \
+                 O(sqrt(d log(1/delta)) / epsilon) records",
+                "a batch is too small for its private range: give more records, a larger epsilon or fewer batches \
+                 (at least 1), or DP-PCA, in balls, which needs fewest",
+            ));
+        }
+        Ok(Plan { columns, part, batches, size: part / batches, calibration })
+    }
+
+    /// One estimate with the step sizes `step` from all records.
+    fn run(
+        &self,
+        records: DMatrixView<'_, f64>,
+        rank: Rank,
+        plan: &Plan,
+        step: Step,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Run, BaselineError> {
+        let order = permutation(records.ncols(), rng);
+        let mut run = Run { basis: DMatrix::zeros(records.nrows(), 0), ..Run::default() };
+        for part in order.chunks_exact(plan.part).take(rank.value() / plan.columns) {
+            let mut basis = uniform_start(records.nrows(), plan.columns, rng);
+            self.ascend(records, part, plan, step, (&run.basis.clone(), &mut basis), &mut run, rng)?;
+            let place = run.basis.ncols();
+            run.basis = run.basis.insert_columns(place, plan.columns, 0.0);
+            run.basis.columns_mut(place, plan.columns).copy_from(&basis);
+        }
+        Ok(run)
+    }
+
+    /// Algorithm 3 on the records of one part, orthogonally to `found`.
+    #[allow(clippy::too_many_arguments, reason = "a loop's own state")]
+    fn ascend(
+        &self,
+        records: DMatrixView<'_, f64>,
+        part: &[usize],
+        plan: &Plan,
+        step: Step,
+        (found, basis): (&DMatrix<f64>, &mut DMatrix<f64>),
+        run: &mut Run,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), BaselineError> {
+        let failed = |what| BaselineError::Failed { method: self.name(), what };
+        let dependent = || failed("the columns became dependent: ask for a lower rank");
+        if !restore(found, basis) {
+            return Err(dependent());
+        }
+        let mut skipped = 0;
+        for (index, batch) in part.chunks_exact(plan.size).take(plan.batches).enumerate() {
+            let gradients = |indices: &[usize]| gradients(records, indices, found, basis);
+            let Some(mean) = self.private_gradient(batch, gradients, basis, &plan.calibration, rng)? else {
+                skipped += 1;
+                continue;
+            };
+            (run.scale, run.noise, run.unseen) = (mean.scale, mean.noise, run.unseen + mean.unseen);
+            *basis += &mean.value * step.size(index + 1, &mean.value);
+            if !restore(found, basis) {
+                return Err(dependent());
+            }
+        }
+        run.skipped += skipped;
+        if skipped == plan.batches {
+            return Err(failed("no batch showed its range: the gradients' spread differs too much; give more records"));
+        }
+        Ok(())
+    }
+
+    /// Lines 3 and 4 of Algorithm 3; `None` where the private range shows nothing.
+    fn private_gradient(
+        &self,
+        batch: &[usize],
+        gradients: impl Fn(&[usize]) -> DMatrix<f64>,
+        basis: &DMatrix<f64>,
+        calibration: &Calibration,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<PrivateMean>, BaselineError> {
+        match self.range {
+            Range::Box => {
+                let (first, second) = batch.split_at(batch.len() / 2);
+                let scale = private_eigenvalue(&gradients(first), self.accounting, calibration, rng)?;
+                Ok(scale.map(|scale| mean_in_box(gradients(second), basis.ncols(), scale, self, calibration, rng)))
+            }
+            Range::Ball => Ok(mean_in_ball(batch, gradients, basis, self.radius, calibration, rng)),
+        }
+    }
+}
+
+/// How the records are split.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    /// Columns iterated together.
+    columns: usize,
+    /// Records of one run.
+    part: usize,
+    batches: usize,
+    /// B.
+    size: usize,
+    calibration: Calibration,
+}
+
+/// What one estimate leaves: the diagnostics are of the last batch, or sums.
+#[derive(Clone, Debug, Default)]
+struct Run {
+    basis: DMatrix<f64>,
+    scale: f64,
+    noise: f64,
+    skipped: usize,
+    unseen: usize,
+}
+
+/// `c_1 / (c_2 + t)`, in units of the private gradient or not.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    numerator: f64,
+    offset: f64,
+    relative: bool,
+}
+
+impl Step {
+    fn size(self, step: usize, gradient: &DMatrix<f64>) -> f64 {
+        let size = self.numerator / (self.offset + step as f64);
+        let norm = gradient.norm() / (gradient.ncols() as f64).sqrt();
+        if self.relative && norm > 0.0 { size / norm } else { size }
+    }
+}
+
+/// `(I - F F^T) x x^T W` of the records at `indices`, one per column, the columns of each one under the other.
+fn gradients(
+    records: DMatrixView<'_, f64>,
+    indices: &[usize],
+    found: &DMatrix<f64>,
+    basis: &DMatrix<f64>,
+) -> DMatrix<f64> {
+    let (rows, columns) = basis.shape();
+    let mut all = DMatrix::zeros(rows * columns, indices.len());
+    for (mut gradient, &index) in all.column_iter_mut().zip(indices) {
+        let record = records.column(index);
+        let outside = record - found * found.tr_mul(&record);
+        let overlaps = basis.tr_mul(&record);
+        for (place, overlap) in overlaps.iter().enumerate() {
+            gradient.rows_mut(place * rows, rows).axpy(*overlap, &outside, 0.0);
+        }
+        // A record so long that its gradient is no number must not be told by the whole answer's being none.
+        if !gradient.iter().all(|value| value.is_finite()) {
+            gradient.fill(0.0);
+        }
+    }
+    all
+}
+
+impl SubspaceEstimator for DpPca {
+    fn name(&self) -> &'static str {
+        match (self.range, self.accounting) {
+            (Range::Box, Accounting::Tight) => "DP-PCA",
+            (Range::Box, Accounting::Printed) => "DP-PCA, printed constants",
+            (Range::Ball, _) => "DP-PCA, in balls",
+        }
+    }
+
+    fn trust(&self) -> Trust {
+        Trust::Curator
+    }
+
+    fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
+        self.check()?;
+        match self.steps {
+            StepSizes::Search { rounds, .. } => search::check(self, shape, rounds)?,
+            StepSizes::Relative(..) | StepSizes::Absolute(..) => {
+                self.plan(shape, (self.epsilon, self.delta))?;
+            }
+        }
+        let claimed = Budget::approximate(self.epsilon, self.delta);
+        let (proved, argument) = match self.steps {
+            StepSizes::Search { .. } => (
+                claimed,
+                "each candidate's run and its evaluation have shares of the budget that add up to it (basic composition)",
+            ),
+            _ if self.printed_constants() => (
+                Budget::approximate(Epsilon::new(self.epsilon.value() / 2.0)?, Delta::new(self.delta.value() / 2.0)?),
+                "halves of disjoint batches: a record is in one answer of half the budget, where the paper adds up two",
+            ),
+            _ => (
+                claimed,
+                "parts of disjoint batches: a record is in one private histogram, or in one composed Gaussian answer",
+            ),
+        };
+        Ok(Some(MethodGuarantee { claimed, proved: Some(proved), adjacency: Adjacency::ReplaceOne, argument }))
+    }
+
+    fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
+        rank.check(sample.dimension())?;
+        self.check()?;
+        let records = sample.columns(self.name())?;
+        let shape = Shape { records: sample.records(), dimension: sample.dimension(), rank };
+        let (run, batches) = match self.steps {
+            StepSizes::Search { rounds, improvement } => {
+                search::search(self, records, shape, rounds, improvement, rng)?
+            }
+            StepSizes::Relative(numerator, offset) | StepSizes::Absolute(numerator, offset) => {
+                let step = Step { numerator, offset, relative: matches!(self.steps, StepSizes::Relative(..)) };
+                let plan = self.plan(shape, (self.epsilon, self.delta))?;
+                (self.run(records, rank, &plan, step, rng)?, plan.batches)
+            }
+        };
+        let mut outcome = Outcome::new(Subspace::new(&run.basis)?);
+        outcome.diagnostics = vec![
+            ("batches", batches as f64),
+            ("skipped batches", run.skipped as f64),
+            ("private scale", run.scale),
+            ("noise of the private mean", run.noise),
+            ("locations not seen", run.unseen as f64),
+        ];
+        Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn method(range: Range) -> DpPca {
+        let new = DpPca::new(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        DpPca { range, ..new }
+    }
+
+    fn shape(records: u64, rank: usize) -> Shape {
+        Shape { records, dimension: 10, rank: Rank::new(rank).unwrap() }
+    }
+
+    #[test]
+    fn batches_too_small_for_their_range_are_refused_with_the_theorem() {
+        let message = method(Range::Box).guarantee(shape(500, 1)).unwrap_err().to_string();
+        assert!(message.contains("the number of records is 500, outside Theorem 6.1 and Lemma 6.2"), "{message}");
+        let many = DpPca { batches: Some(1000), ..method(Range::Ball) };
+        assert!(many.guarantee(shape(10_000, 1)).is_err());
+        assert!(method(Range::Ball).guarantee(shape(10_000, 1)).is_ok());
+    }
+
+    #[test]
+    fn the_printed_constants_are_for_epsilon_below_0_9_and_give_twice_what_they_claim() {
+        let printed = |epsilon| DpPca::printed(Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap());
+        let message = printed(0.9).guarantee(shape(10_000_000, 1)).unwrap_err().to_string();
+        assert!(message.contains("epsilon is 0.9, outside Theorem 5.1"), "{message}");
+        let guarantee = printed(0.8).guarantee(shape(10_000_000, 1)).unwrap().unwrap();
+        assert_eq!(guarantee.proved.unwrap().epsilon.value(), 0.4);
+        assert_eq!(guarantee.claimed.epsilon.value(), 0.8);
+    }
+
+    #[test]
+    fn gradients_are_the_matrices_times_the_iterate_outside_what_is_found() {
+        let records = DMatrix::from_column_slice(3, 2, &[1.0, 2.0, 3.0, -1.0, 0.5, 2.0]);
+        let basis = DMatrix::from_column_slice(3, 2, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+        let found = DMatrix::from_column_slice(3, 1, &[1.0, 0.0, 0.0]);
+        let all = gradients(records.as_view(), &[1], &found, &basis);
+        // x = (-1, 1/2, 2) without its first entry, times 1/2 and times 2.
+        assert_eq!(all.as_slice(), [0.0, 0.25, 1.0, 0.0, 1.0, 4.0]);
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a method refuses.
+
+use super::sample::SampleError;
+use ldp_pca::error::Error;
+use ldp_pca::privacy::PrivacyError;
+use ldp_pca::recovery::RecoveryError;
+use ldp_pca::subspace::SubspaceError;
+
+/// Why a method of the literature refuses its parameters or its records.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BaselineError {
+    /// The records are not what every method takes.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+    /// A parameter outside the range for which the method's theorem is stated.
+    #[error("{method}: {parameter} is {value}, outside {theorem}: {remedy}")]
+    OutsideTheorem {
+        /// The method.
+        method: &'static str,
+        /// Which parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+        /// The theorem, by author, year and number.
+        theorem: &'static str,
+        /// The range, and what to do.
+        remedy: &'static str,
+    },
+    /// The method reads the records one by one and was given their moments alone.
+    #[error("{method} reads records one by one: give it the records, not only their second moments")]
+    NeedsRecords {
+        /// The method.
+        method: &'static str,
+    },
+    /// The method is for records inside the unit ball.
+    #[error(
+        "{method} is for records of norm at most 1, and the longest has {norm}: bound them first, for instance by \
+         dividing by a public bound of the norm"
+    )]
+    NeedsUnitBall {
+        /// The method.
+        method: &'static str,
+        /// The largest norm.
+        norm: f64,
+    },
+    /// The method is for records inside a ball whose radius is one of its parameters.
+    #[error(
+        "{method} was told that no record has a norm above {bound}, and the longest has {norm}: raise the bound, or let \
+             longer records be scaled to it"
+    )]
+    LongRecord {
+        /// The method.
+        method: &'static str,
+        /// The bound.
+        bound: f64,
+        /// The largest norm.
+        norm: f64,
+    },
+    /// An iteration did not get anywhere.
+    #[error("{method}: {what}")]
+    Failed {
+        /// The method.
+        method: &'static str,
+        /// What happened, and what to do.
+        what: &'static str,
+    },
+    /// A budget that no noise reaches.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// Recovering components.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// The estimate spans no subspace of the rank asked for.
+    #[error(transparent)]
+    Subspace(#[from] SubspaceError),
+    /// A stage of the local pipeline.
+    #[error(transparent)]
+    Pipeline(#[from] Error),
+}

@@ -1,0 +1,128 @@
+//! Whom a method asks to be trusted, and what it promises for that.
+
+use core::fmt;
+
+use serde::Serialize;
+
+use ldp_pca::privacy::{Delta, Epsilon};
+
+/// Who sees records as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trust {
+    /// Nobody but their owners: every report is private before it leaves the device.
+    Local,
+    /// Each provider sees its own people's records; the server and the other providers see noisy messages.
+    Providers,
+    /// One curator sees all records; readers of the result are kept from them.
+    Curator,
+    /// The curator and, through the result, its readers: nothing is promised.
+    Everybody,
+    /// Nobody sees or reads anything: the result does not depend on records.
+    Nobody,
+}
+
+impl Trust {
+    /// Who has to keep their word, in a few words.
+    #[must_use]
+    pub fn who(self) -> &'static str {
+        match self {
+            Self::Local => "nobody",
+            Self::Providers => "each provider, with its own people's records",
+            Self::Curator => "the curator, with every record",
+            Self::Everybody => "the curator and every reader of the result",
+            Self::Nobody => "nobody: no record is read",
+        }
+    }
+
+    /// The same in one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Local | Self::Nobody => "nobody",
+            Self::Providers => "providers",
+            Self::Curator => "curator",
+            Self::Everybody => "everybody",
+        }
+    }
+}
+
+/// Which two sets of records a promise cannot tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adjacency {
+    /// One person's record, whatever it is, in place of any other: the local model.
+    AnyTwoRecords,
+    /// Sets of the same size that differ in one record.
+    ReplaceOne,
+    /// Sets of which one has one record more.
+    AddOrRemoveOne,
+}
+
+impl fmt::Display for Adjacency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AnyTwoRecords => "any two records",
+            Self::ReplaceOne => "one record replaced",
+            Self::AddOrRemoveOne => "one record more or less",
+        })
+    }
+}
+
+/// An epsilon and a delta (`None`: 0).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Budget {
+    /// The bound on the privacy loss.
+    pub epsilon: Epsilon,
+    /// What is added to every probability.
+    pub delta: Option<Delta>,
+}
+
+impl Budget {
+    /// Epsilon with no delta.
+    #[must_use]
+    pub fn pure(epsilon: Epsilon) -> Self {
+        Self { epsilon, delta: None }
+    }
+
+    /// Epsilon and delta.
+    #[must_use]
+    pub fn approximate(epsilon: Epsilon, delta: Delta) -> Self {
+        Self { epsilon, delta: Some(delta) }
+    }
+
+    /// Delta as a number, 0 where there is none.
+    #[must_use]
+    pub fn delta_value(&self) -> f64 {
+        self.delta.map_or(0.0, Delta::value)
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.epsilon, self.delta_value())
+    }
+}
+
+/// A method's promise: what its paper claims, and what of it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MethodGuarantee {
+    /// What the paper claims for these parameters.
+    pub claimed: Budget,
+    /// What is proved in the method's own file, never less than it really is; `None` where nothing is.
+    pub proved: Option<Budget>,
+    /// Which two sets of records are meant.
+    pub adjacency: Adjacency,
+    /// The argument in one sentence, with what it assumes.
+    pub argument: &'static str,
+}
+
+impl MethodGuarantee {
+    /// Whether what is proved is no less than what is claimed.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.proved.is_some_and(|proved| {
+            proved.epsilon <= self.claimed.epsilon && proved.delta_value() <= self.claimed.delta_value()
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Double-cap, this crate's own mechanism, with components found by either method.
+//!
+//! # The guarantee
+//! A report is an index j among J public directions, drawn with weight `floor(2^32 e^epsilon)` if j is among the L
+//! nearest the line of the record (lifted to the sphere) and `2^32` if it is not. L does not depend on the record, so
+//! neither does the normaliser, and the probabilities of a report under any two records differ by at most `e^epsilon`:
+//! pure epsilon under "any two records" (proof in [`mechanism::double_cap`](ldp_pca::mechanism::double_cap)).
+//! Recovery is post-processing.
+//!
+//! The reported direction is drawn from its law, in which scores are exactly normal; real candidates are sums of
+//! entries of a 12-bit table.
+
+use rand::rand_core::CryptoRng;
+
+use super::{Estimate, certified, check};
+use crate::baselines::{
+    Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
+use ldp_pca::error::Error;
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer};
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::{Bounding, Radius};
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};
+use ldp_pca::simulation::directions_mean;
+use ldp_pca::subspace::Subspace;
+
+/// Double-cap reports and their principal components.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DoubleCapPca {
+    /// Epsilon; delta is 0.
+    pub epsilon: Epsilon,
+    /// J, the number of candidates: 2 to 16384.
+    pub candidates: u32,
+    /// L, the number of likelier ones: J / 1024 to J / 2.
+    pub cap: u32,
+}
+
+impl DoubleCapPca {
+    /// With the recommended number of candidates and the best cap.
+    #[must_use]
+    pub fn new(epsilon: Epsilon) -> Self {
+        let candidates = DoubleCap::recommended_candidates(epsilon);
+        Self { epsilon, candidates, cap: DoubleCap::best_cap(candidates, epsilon) }
+    }
+
+    /// The mechanism for records of `dimension` features in the unit ball.
+    fn mechanism(&self, dimension: usize) -> Result<DoubleCap, BaselineError> {
+        let ball = Bounding::Clip { radius: Radius::new(1.0).map_err(Error::from)? };
+        Ok(DoubleCap::new(dimension, ball, self.epsilon, self.candidates, self.cap).map_err(Error::from)?)
+    }
+
+    /// What becomes of the reports of all records, for `method`.
+    pub(super) fn sums(
+        &self,
+        method: &'static str,
+        sample: &Sample,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Estimate, BaselineError> {
+        let mechanism = self.mechanism(sample.dimension())?;
+        let mut matrix = directions_mean(&mechanism, sample.rows(method)?, rng);
+        let gain = mechanism.gain();
+        for index in 0..sample.dimension() {
+            matrix[(index, index)] -= 1.0;
+        }
+        matrix /= gain;
+        Ok(Estimate { matrix, noise: mechanism.entry_deviation() / (sample.records() as f64).sqrt() })
+    }
+}
+
+impl SubspaceEstimator for DoubleCapPca {
+    fn name(&self) -> &'static str {
+        "double-cap + PCA"
+    }
+
+    fn trust(&self) -> Trust {
+        Trust::Local
+    }
+
+    fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
+        self.mechanism(shape.dimension)?;
+        let budget = Budget::pure(self.epsilon);
+        Ok(Some(MethodGuarantee {
+            claimed: budget,
+            proved: Some(budget),
+            adjacency: Adjacency::AnyTwoRecords,
+            argument: "the number of likelier candidates is the same for every record, so the probability of any report \
+                       changes by at most e^epsilon",
+        }))
+    }
+
+    /// Diagnostics: `noise`, the standard deviation of an off-diagonal entry of the estimate.
+    fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
+        check(sample, rank, self.name())?;
+        self.sums(self.name(), sample, rng)?.components(rank)
+    }
+}
+
+/// Double-cap reports and their sparse components: the Fantope problem, solved with a certificate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DoubleCapSparse {
+    /// The reports.
+    pub reports: DoubleCapPca,
+    /// c in the penalty `c noise sqrt(ln d)`.
+    pub penalty_factor: f64,
+}
+
+impl DoubleCapSparse {
+    /// With the recommended number of candidates, the best cap, and [`DEFAULT_PENALTY_FACTOR`].
+    #[must_use]
+    pub fn new(epsilon: Epsilon) -> Self {
+        Self { reports: DoubleCapPca::new(epsilon), penalty_factor: DEFAULT_PENALTY_FACTOR }
+    }
+}
+
+impl SubspaceEstimator for DoubleCapSparse {
+    fn name(&self) -> &'static str {
+        "double-cap + Fantope"
+    }
+
+    fn trust(&self) -> Trust {
+        Trust::Local
+    }
+
+    fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
+        self.reports.guarantee(shape)
+    }
+
+    /// Diagnostics: `noise`, `penalty`, and `gap`, the solver's relative duality gap.
+    fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
+        check(sample, rank, self.name())?;
+        let Estimate { matrix, noise } = self.reports.sums(self.name(), sample, rng)?;
+        let penalty = default_penalty(noise, sample.dimension(), self.penalty_factor)?;
+        let solution = certified(&matrix, rank, penalty)?;
+        Ok(Outcome {
+            subspace: Subspace::new(&solution.components)?,
+            diagnostics: vec![("noise", noise), ("penalty", penalty.value()), ("gap", solution.relative_gap)],
+        })
+    }
+}

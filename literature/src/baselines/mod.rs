@@ -1,0 +1,123 @@
+//! The methods of the literature as comparators: each under its paper's name, behind one trait, with whom it asks to be
+//! trusted and what it promises.
+//!
+//! | method | trust | where |
+//! |---|---|---|
+//! | PCA, a random subspace | nobody is protected; nothing is read | [`mod@reference`] |
+//! | Oja | nobody is protected | [`oja`] |
+//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
+//! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
+//! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
+//! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
+//! | Analyze Gauss | the curator | [`analyze_gauss`] |
+//! | PPCA | the curator | [`ppca`] |
+//! | Amin et al. | the curator | [`amin`] |
+//! | Wishart difference, for d'Orsi & Novikov | the curator | [`wishart_difference`] |
+//! | noisy power method | the curator | [`noisy_power`] |
+//! | Cai, Xia & Zha, and its release with a tested gap | the curator | [`spectral_projector`] |
+//! | Private Oja | the curator | [`private_oja`] |
+//! | DP-PCA | the curator | [`dp_pca`] |
+//!
+//! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
+//!
+//! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
+//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of [`dps_pca`]
+//! are on an exact lattice. The randomizers of [`mechanism`](ldp_pca::mechanism) are the ones to collect with. Central
+//! methods see every record: run them on public or synthetic records, or where their owner may.
+
+pub mod amin;
+pub mod analyze_gauss;
+pub mod catalogue;
+pub mod comparison;
+pub mod dp_pca;
+pub mod dps_pca;
+mod error;
+mod guarantee;
+pub mod local;
+pub mod mod_sulq;
+pub mod noisy_power;
+pub mod oja;
+mod orthonormal;
+mod perturbation;
+pub mod ppca;
+pub mod private_oja;
+pub mod reference;
+mod sample;
+pub mod spectral_projector;
+pub mod sulq;
+pub mod wishart_difference;
+
+pub use amin::Amin;
+pub use analyze_gauss::AnalyzeGauss;
+pub use dp_pca::DpPca;
+pub use error::BaselineError;
+pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
+pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
+pub use mod_sulq::{ModSulq, ModSulqLaplace};
+pub use noisy_power::NoisyPower;
+pub use oja::Oja;
+pub use ppca::Ppca;
+pub use private_oja::PrivateOja;
+pub use reference::{Pca, RandomSubspace};
+pub use sample::{Sample, SampleError};
+pub use spectral_projector::SpectralProjector;
+pub use sulq::Sulq;
+pub use wishart_difference::WishartDifference;
+
+use rand::rand_core::CryptoRng;
+
+use ldp_pca::recovery::Rank;
+use ldp_pca::subspace::Subspace;
+
+/// A way from records to a principal subspace, private or not.
+///
+/// A value holds all parameters of the method; the same value can estimate again from other records.
+pub trait SubspaceEstimator: Sync {
+    /// The method's name in its paper, as `MOD-SULQ`.
+    fn name(&self) -> &'static str;
+
+    /// Who sees records, and so has to be trusted.
+    fn trust(&self) -> Trust;
+
+    /// What the method promises about `records` records of `dimension` features and `rank` components, and what of it
+    /// holds; `None` for a method that promises nothing.
+    ///
+    /// # Errors
+    /// [`BaselineError`] where the parameters are outside the theorem that the promise rests on.
+    fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError>;
+
+    /// Estimates the leading `rank` components of the records' second moments.
+    ///
+    /// # Errors
+    /// [`BaselineError`] where the records or the parameters are outside the method's theorem, or do not fit.
+    fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError>;
+}
+
+/// The numbers that a promise may depend on. None of them is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// n, the number of records.
+    pub records: u64,
+    /// d, the number of features.
+    pub dimension: usize,
+    /// k, the number of components.
+    pub rank: Rank,
+}
+
+/// What a method found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The estimate, k-dimensional.
+    pub subspace: Subspace,
+    /// What a reader of the method's paper would want to see beside it, as the burn-in statistic of a sampler; in the
+    /// order of the method's documentation, not protected by the guarantee.
+    pub diagnostics: Vec<(&'static str, f64)>,
+}
+
+impl Outcome {
+    /// A subspace with nothing to say about it.
+    #[must_use]
+    pub fn new(subspace: Subspace) -> Self {
+        Self { subspace, diagnostics: vec![] }
+    }
+}

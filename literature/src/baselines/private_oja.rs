@@ -1,0 +1,358 @@
+//! Private Oja: Oja's algorithm with clipped gradients, Gaussian noise and amplification by shuffling (Liu, Kong, Jain &
+//! Oh 2022, Algorithm 2).
+//!
+//! ```text
+//! permute the records at random; w_0 uniform on the unit sphere
+//! alpha = C' log(n / delta) / (epsilon sqrt(n)),   beta = C lambda_1 sqrt(d) (K gamma log^a(n d / zeta) + 1)
+//! for t = 1..n:  w' = w_{t-1} + eta_t clip_beta(A_t w_{t-1}) + 2 eta_t beta alpha z_t,   z_t ~ N(0, I_d)
+//!                w_t = w' / |w'|                                        clip_beta(x) = x min(1, beta / |x|)
+//! return w_n
+//! ```
+//!
+//! # Guarantee
+//! *Relation*: one record replaced among n. The paper's Definition 2.3 speaks of one record more or less, but the shuffling
+//! theorem that it uses (Feldman, McMillan & Talwar 2021, Theorem III.1) is about replacing, and so are n steps for n
+//! records.
+//!
+//! *One step*: two clipped gradients are at most 2 beta apart and the noise has standard deviation 2 beta alpha, so step t
+//! is a local randomizer with the privacy of Gaussian noise of standard deviation alpha at sensitivity 1, chosen by the
+//! steps before it. It holds for every record: clipping is what bounds it, not the law of the records.
+//!
+//! *Shuffled* ([`Amplification::Shuffling`]): Theorem III.1 holds for local randomizers that are chosen adaptively, over
+//! a random permutation; approximate ones are covered as argued in [`amplification`](ldp_pca::privacy::amplification).
+//!
+//! - C' and the constant of the range `epsilon = O(sqrt(log(n / delta) / n))` are not given in the paper.
+//!   [`Multiplier::Proved`] takes the smallest alpha for which the crate's accounting proves (epsilon, delta);
+//!   [`Multiplier::Printed`] takes a C' and reports what that proves.
+//! - The range is enforced: epsilon may be at most what Theorem III.1 gives for a local epsilon of 1
+//!   ([`PrivateOja::largest_epsilon`]), about `6 sqrt(log(4 / delta) / n)`. Up to there amplification has the
+//!   square-root form that Lemma 3.1 is about.
+//!
+//! *Not shuffled* ([`Amplification::None`], ours): every record is read in one step alone, so one replaced record changes
+//! one Gaussian answer of sensitivity 2 beta, and all later steps are functions of it and of other records. The analytic
+//! Gaussian scale at sensitivity 1 is then enough for the whole run, and for every epsilon: not `O(log(n/delta)/epsilon)`,
+//! as section 3 of the paper says of a run without shuffling, but `O(sqrt(log(1/delta))/epsilon)`.
+//!
+//! # Rank r
+//! QR: the gradient is the d × r matrix `A_t W`, clipped and perturbed in Frobenius norm. Deflation: each component has
+//! its own part of the permuted records, a replaced record lies in one of the parts, and so each part has the whole
+//! budget; amplification is by the part alone.
+
+use nalgebra::DMatrix;
+use rand::RngExt;
+use rand::rand_core::CryptoRng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::oja::{RankExtension, restore};
+use super::orthonormal::uniform_start;
+use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use ldp_pca::privacy::amplification::{amplify, closed_form_epsilon, keeps};
+use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, gaussian_rho};
+use ldp_pca::privacy::composition::{PrivacyLoss, TotalVariation};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::recovery::Rank;
+use ldp_pca::subspace::Subspace;
+
+const NAME: &str = "Private Oja";
+
+/// The theorem that the range of epsilon comes from.
+const THEOREM: &str = "Lemma 3.1 of Liu, Kong, Jain & Oh (2022; amplification by shuffling, Feldman, McMillan & Talwar 2021, \
+                       Theorem III.1, at a local epsilon of at most 1)";
+
+/// The random permutation, and whether it counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Amplification {
+    /// As printed, with the range of epsilon that amplification allows.
+    #[default]
+    Shuffling,
+    /// Every step is private on its own: any epsilon.
+    None,
+}
+
+/// alpha, the noise in units of twice the clipping threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Multiplier {
+    /// The smallest for which the guarantee is proved.
+    #[default]
+    Proved,
+    /// `C' log(n / delta) / (epsilon sqrt(n))` with this C'; only shuffled.
+    Printed(f64),
+}
+
+/// Private Oja.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrivateOja {
+    /// The bound on the privacy loss.
+    pub epsilon: Epsilon,
+    /// What is added to every probability.
+    pub delta: Delta,
+    /// Where the guarantee comes from.
+    pub amplification: Amplification,
+    /// The noise.
+    pub multiplier: Multiplier,
+    /// beta. 1 clips nothing in the unit ball; [`PrivateOja::printed_threshold`] for a law that is known.
+    pub threshold: f64,
+    /// What the step sizes take for `lambda_r - lambda_{r+1}`, in units of the threshold: a guess, not from the records.
+    pub gap: f64,
+    /// How more than one component is found.
+    pub extension: RankExtension,
+}
+
+impl PrivateOja {
+    /// Algorithm 2 with the smallest noise that is proved, for records in the unit ball with a gap of about 1/4.
+    #[must_use]
+    pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
+        Self {
+            epsilon,
+            delta,
+            amplification: Amplification::Shuffling,
+            multiplier: Multiplier::Proved,
+            threshold: 1.0,
+            gap: 0.25,
+            extension: RankExtension::Qr,
+        }
+    }
+
+    /// The same without amplification, for any epsilon.
+    #[must_use]
+    pub fn unshuffled(epsilon: Epsilon, delta: Delta) -> Self {
+        Self { amplification: Amplification::None, ..Self::new(epsilon, delta) }
+    }
+
+    /// `lambda_1 sqrt(d) (K gamma log^a(n d / zeta) + 1)`: beta of Lemma 3.2 with C = 1.
+    #[must_use]
+    pub fn printed_threshold(shape: Shape, largest: f64, tail: (f64, f64), gamma: f64, failure: f64) -> f64 {
+        let logarithm = libm::log(shape.records as f64 * shape.dimension as f64 / failure);
+        largest * (shape.dimension as f64).sqrt() * (tail.0 * gamma * libm::pow(logarithm, tail.1) + 1.0)
+    }
+
+    /// The largest epsilon within Lemma 3.1's range for `records` records; `None` where there are too few for any.
+    #[must_use]
+    pub fn largest_epsilon(records: u64, delta: Delta) -> Option<Epsilon> {
+        closed_form_epsilon(Epsilon::new(1.0).ok()?, records, delta)
+    }
+
+    /// Records that one component is computed from.
+    fn part(&self, shape: Shape) -> u64 {
+        match self.extension {
+            RankExtension::Qr => shape.records,
+            RankExtension::Deflation => shape.records / shape.rank.value() as u64,
+        }
+    }
+
+    fn outside(parameter: &'static str, value: f64, remedy: &'static str) -> BaselineError {
+        BaselineError::OutsideTheorem { method: NAME, parameter, value, theorem: THEOREM, remedy }
+    }
+
+    fn check(&self, shape: Shape) -> Result<(), BaselineError> {
+        for (parameter, value) in [("the clipping threshold", self.threshold), ("the gap", self.gap)] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(Self::outside(parameter, value, "it must be a finite number above 0"));
+            }
+        }
+        if self.part(shape) == 0 {
+            let remedy = "deflation needs at least one record for each component";
+            return Err(Self::outside("the number of records", shape.records as f64, remedy));
+        }
+        if self.amplification == Amplification::Shuffling {
+            match Self::largest_epsilon(self.part(shape), self.delta) {
+                None => {
+                    return Err(Self::outside(
+                        "the number of records",
+                        shape.records as f64,
+                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private Oja, not \
+                         shuffled",
+                    ));
+                }
+                Some(largest) if self.epsilon > largest => {
+                    return Err(Self::outside(
+                        "epsilon",
+                        self.epsilon.value(),
+                        "it must be O(sqrt(log(n/delta)/n)): lower it, or take DP-PCA, or Private Oja, not shuffled",
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// alpha.
+    ///
+    /// # Errors
+    /// [`BaselineError::OutsideTheorem`] outside the range of epsilon.
+    pub fn noise_multiplier(&self, shape: Shape) -> Result<f64, BaselineError> {
+        self.check(shape)?;
+        let alone = analytic_gaussian_sigma(self.epsilon, self.delta, 1.0)?;
+        if self.amplification == Amplification::None {
+            return Ok(alone);
+        }
+        let part = self.part(shape);
+        if let Multiplier::Printed(constant) = self.multiplier {
+            if !(constant.is_finite() && constant > 0.0) {
+                return Err(Self::outside("C'", constant, "it must be a finite number above 0"));
+            }
+            let n = part as f64;
+            return Ok(constant * libm::log(n / self.delta.value()) / (self.epsilon.value() * n.sqrt()));
+        }
+        let enough =
+            |alpha: f64| -> Result<bool, BaselineError> { Ok(keeps(loss(alpha)?, part, self.epsilon, self.delta)?) };
+        // The scale that needs no amplification is enough; none below a thousandth of it is.
+        let (mut low, mut high) = (1e-3 * alone, alone);
+        for _ in 0..30 {
+            let middle = 0.5 * (low + high);
+            if enough(middle)? {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Ok(high)
+    }
+
+    /// `eta_t = 2 / (gap (xi + t))`: Theorem 2.2 with alpha = 2 for the matrices `A_t + 2 beta alpha G_t` of Theorem 3.3's
+    /// proof, whose `V + 1` is about `1 + d (2 beta alpha / gap)^2`. The theorem's factor `20 / log(1 + zeta / 100)` before
+    /// it is left out, as the part of its proof. xi is an eighth of the records at most, without which a run of few records
+    /// would not leave its start.
+    fn step(&self, multiplier: f64, shape: Shape) -> (f64, f64) {
+        let gap = self.gap * self.threshold;
+        let noise = 2.0 * self.threshold * multiplier / gap;
+        let offset = 4.0 / self.gap + 4.0 * shape.dimension as f64 * noise * noise;
+        (2.0 / gap, offset.min(self.part(shape) as f64 / 8.0))
+    }
+}
+
+fn loss(alpha: f64) -> Result<PrivacyLoss, BaselineError> {
+    Ok(PrivacyLoss::Gaussian { rho: gaussian_rho(alpha, 1.0)?, total_variation: TotalVariation::ZERO })
+}
+
+impl SubspaceEstimator for PrivateOja {
+    fn name(&self) -> &'static str {
+        match self.amplification {
+            Amplification::Shuffling => NAME,
+            Amplification::None => "Private Oja, not shuffled",
+        }
+    }
+
+    fn trust(&self) -> Trust {
+        Trust::Curator
+    }
+
+    fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
+        let claimed = Budget::approximate(self.epsilon, self.delta);
+        let alpha = self.noise_multiplier(shape)?;
+        let (proved, argument) = match (self.amplification, self.multiplier) {
+            (Amplification::None, _) => (
+                Some(claimed),
+                "each record is read in one Gaussian step of clipped sensitivity, and later steps are functions of it",
+            ),
+            (Amplification::Shuffling, Multiplier::Proved) => (
+                Some(claimed),
+                "n clipped Gaussian steps over a random permutation, amplified by shuffling (Feldman, McMillan & Talwar \
+                 2021, Theorem III.1); the noise is the smallest that this proves",
+            ),
+            (Amplification::Shuffling, Multiplier::Printed(_)) => (
+                amplify(loss(alpha)?, self.part(shape), self.delta)
+                    .ok()
+                    .map(|batch| Budget::approximate(batch.epsilon, batch.delta)),
+                "the paper leaves the constant of its noise open; what this one proves by amplification by shuffling is \
+                 computed",
+            ),
+        };
+        Ok(Some(MethodGuarantee { claimed, proved, adjacency: Adjacency::ReplaceOne, argument }))
+    }
+
+    fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
+        let dimension = sample.dimension();
+        rank.check(dimension)?;
+        let records = sample.columns(self.name())?;
+        let shape = Shape { records: sample.records(), dimension, rank };
+        let multiplier = self.noise_multiplier(shape)?;
+        let order = permutation(records.ncols(), rng);
+        let run = Run {
+            threshold: self.threshold,
+            noise: 2.0 * self.threshold * multiplier,
+            step: self.step(multiplier, shape),
+        };
+        let none = DMatrix::zeros(dimension, 0);
+        let mut clipped = 0;
+        let basis = match self.extension {
+            RankExtension::Qr => {
+                let mut basis = uniform_start(dimension, rank.value(), rng);
+                clipped += run.pass(order.iter().map(|&index| records.column(index)), &none, &mut basis, rng)?;
+                basis
+            }
+            RankExtension::Deflation => {
+                let mut found = none;
+                for part in order.chunks_exact(self.part(shape) as usize).take(rank.value()) {
+                    let mut direction = uniform_start(dimension, 1, rng);
+                    clipped +=
+                        run.pass(part.iter().map(|&index| records.column(index)), &found, &mut direction, rng)?;
+                    let place = found.ncols();
+                    found = found.insert_column(place, 0.0);
+                    found.set_column(place, &direction.column(0));
+                }
+                found
+            }
+        };
+        let mut outcome = Outcome::new(Subspace::new(&basis)?);
+        outcome.diagnostics.push(("noise multiplier", multiplier));
+        outcome.diagnostics.push(("clipped records", f64::from(clipped)));
+        Ok(outcome)
+    }
+}
+
+/// A uniformly random order of `count` records (Fisher & Yates).
+pub(super) fn permutation(count: usize, rng: &mut dyn CryptoRng) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, rng.random_range(0..=last));
+    }
+    order
+}
+
+/// What all steps of one run have in common.
+struct Run {
+    threshold: f64,
+    /// Standard deviation of the noise on a gradient's entries.
+    noise: f64,
+    /// c_1 and c_2 of `eta_t = c_1 / (c_2 + t)`.
+    step: (f64, f64),
+}
+
+impl Run {
+    /// One pass over `records`, orthogonally to `found`; the number of clipped gradients.
+    fn pass<'a>(
+        &self,
+        records: impl Iterator<Item = nalgebra::DVectorView<'a, f64>>,
+        found: &DMatrix<f64>,
+        basis: &mut DMatrix<f64>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<u32, BaselineError> {
+        let lost = BaselineError::Failed { method: NAME, what: "the columns became dependent: ask for a lower rank" };
+        if !restore(found, basis) {
+            return Err(lost);
+        }
+        let mut clipped = 0;
+        for (step, record) in records.enumerate() {
+            let size = self.step.0 / (self.step.1 + (step + 1) as f64);
+            let overlaps = basis.tr_mul(&record);
+            // |x (x^T W)|_F = |x| |x^T W|.
+            let norm = record.norm() * overlaps.norm();
+            let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
+            clipped += u32::from(factor < 1.0);
+            for (mut column, overlap) in basis.column_iter_mut().zip(overlaps.iter()) {
+                // A gradient too long for a number counts as none: it must not be told by the answer's being none.
+                let weight = if norm.is_finite() { factor * overlap } else { 0.0 };
+                for (entry, x) in column.iter_mut().zip(record.iter()) {
+                    let noise: f64 = StandardNormal.sample(rng);
+                    *entry += size * (weight * x + self.noise * noise);
+                }
+            }
+            if !restore(found, basis) {
+                return Err(lost);
+            }
+        }
+        Ok(clipped)
+    }
+}

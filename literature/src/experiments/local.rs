@@ -1,0 +1,32 @@
+//! What is to be expected of double-cap on records in the unit ball: whether a setting of a paper can be recovered by a
+//! local method at all.
+
+use super::ExperimentError;
+use ldp_pca::error::Error;
+use ldp_pca::mechanism::DoubleCap;
+use ldp_pca::noise::NoiseLaw;
+use ldp_pca::prediction::{Prediction, Spectrum, predict};
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::{Bounding, Radius};
+use ldp_pca::recovery::Rank;
+
+/// The law of the noise with the recommended number of candidates and the best cap.
+fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
+    let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(Error::from)? };
+    Ok(NoiseLaw::new(&DoubleCap::recommended(epsilon).build(dimension, bounding)?, bounding, records)?)
+}
+
+/// The error of the leading `rank` components, and the eigenvalue above which one is recovered.
+pub(super) fn double_cap_prediction(
+    spectrum: &Spectrum,
+    rank: Rank,
+    records: u64,
+    epsilon: Epsilon,
+) -> Result<Prediction, ExperimentError> {
+    Ok(predict(spectrum, rank, &law(spectrum.dimension(), records, epsilon)?)?)
+}
+
+/// "above" or "below".
+pub(super) fn side(eigenvalue: f64, threshold: f64) -> &'static str {
+    if eigenvalue > threshold { "above" } else { "below" }
+}

@@ -1,0 +1,469 @@
+//! The tables and figures of the literature, run again: what the paper says, what we measure, and why they differ.
+//!
+//! An [`Experiment`] is cut into [`Cell`]s, independent units of work with a random stream of their own, so that they can
+//! run side by side, in any order, and be kept one by one. Each yields rows of one [`Table`]; figures, tables and findings
+//! are made from the whole of it, so that no number in a report is older than its rows.
+//!
+//! Nothing here opens a file or reads a clock: data sets ([`Data`]) and time ([`Clock`]) come from whoever runs the cells.
+//! The command line does (`ldp-pca experiment`, docs/experiments.md).
+//!
+//! ```
+//! use ldp_pca_literature::experiments::{Cell, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here};
+//!
+//! /// A fair coin, thrown again.
+//! struct Coin;
+//!
+//! impl Experiment for Coin {
+//!     fn name(&self) -> &'static str {
+//!         "coin"
+//!     }
+//!     fn paper(&self) -> Paper {
+//!         Paper::WangXu
+//!     }
+//!     fn title(&self) -> &'static str {
+//!         "Heads"
+//!     }
+//!     fn paper_says(&self) -> &'static str {
+//!         "Half of all throws."
+//!     }
+//!     fn columns(&self) -> &'static [&'static str] {
+//!         &["throw", "heads"]
+//!     }
+//!     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
+//!         vec![("throws", scale.choose(100, 10).to_string())]
+//!     }
+//!     fn cells(&self, scale: Scale) -> Vec<Cell> {
+//!         let cell = |throw: u32| {
+//!             Cell::new(format!("throw-{throw}"), move |run: &mut Run<'_>| {
+//!                 use rand::RngExt;
+//!                 Ok(vec![vec![Value::from(throw), Value::from(f64::from(run.rng.random_bool(0.5)))]])
+//!             })
+//!         };
+//!         (0..scale.choose(100, 10)).map(cell).collect()
+//!     }
+//!     fn findings(&self, _: Scale, table: &Table) -> Findings {
+//!         let heads: f64 = table.rows().map(|row| row.number("heads")).sum();
+//!         let measured = vec![format!("{heads} of {} throws.", table.len())];
+//!         Findings { measured, ..Findings::default() }
+//!     }
+//! }
+//!
+//! let table = run_here(&Coin, Scale::Quick, 1, &NoData)?;
+//! assert_eq!(table.len(), 10);
+//! assert_eq!(table, run_here(&Coin, Scale::Quick, 1, &NoData)?);
+//! # Ok::<(), ldp_pca_literature::experiments::ExperimentError>(())
+//! ```
+
+mod chaudhuri;
+pub mod data;
+mod figure;
+mod ge;
+mod liu;
+mod local;
+mod norms;
+pub mod svm;
+mod table;
+mod text;
+mod wang_xu;
+
+pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
+pub use table::{Row, Summary, Table, Value};
+pub use text::grouped;
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::Arc;
+
+use chacha20::ChaCha12Rng;
+use rand::SeedableRng;
+use sha2::{Digest, Sha256};
+
+use self::data::{Connections, DataError, DataSet};
+use crate::baselines::{BaselineError, SampleError};
+use ldp_pca::error::Error;
+use ldp_pca::mechanism::MechanismError;
+use ldp_pca::noise::NoiseError;
+use ldp_pca::prediction::PredictionError;
+use ldp_pca::privacy::PrivacyError;
+use ldp_pca::recovery::RecoveryError;
+use ldp_pca::simulation::SimulationError;
+use ldp_pca::subspace::SubspaceError;
+
+/// Every experiment, paper by paper.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Experiment>> {
+    let papers = [wang_xu::experiments(), chaudhuri::experiments(), ge::experiments(), liu::experiments()];
+    papers.into_iter().flatten().collect()
+}
+
+/// A table or a figure of a paper, to be run again.
+pub trait Experiment: Sync {
+    /// Its name on the command line and of its files, in lower case with hyphens.
+    fn name(&self) -> &'static str;
+
+    /// Where it stands.
+    fn paper(&self) -> Paper;
+
+    /// What it is about, in a line.
+    fn title(&self) -> &'static str;
+
+    /// What the paper says of it, numbers included. Paragraphs are separated by empty lines.
+    fn paper_says(&self) -> &'static str;
+
+    /// The names of the values of a row.
+    fn columns(&self) -> &'static [&'static str];
+
+    /// Every parameter with its value, and what we chose where the paper does not say. A change of one of them makes what
+    /// was run before worthless.
+    fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)>;
+
+    /// The work, in the order in which its rows stand in the table. Keys are unique and do not depend on the order.
+    fn cells(&self, scale: Scale) -> Vec<Cell>;
+
+    /// What the rows show. A table may lack the cells whose data are not there, but is not empty.
+    fn findings(&self, scale: Scale, table: &Table) -> Findings;
+}
+
+/// The papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Paper {
+    /// Wang & Xu (2019, 2020).
+    WangXu,
+    /// Ge, Wang, Wang & Liu (2018).
+    Ge,
+    /// Chaudhuri, Sarwate & Sinha (2013).
+    Chaudhuri,
+    /// Liu, Kong, Jain & Oh (2022).
+    Liu,
+}
+
+impl Paper {
+    /// The paper as a list of references has it.
+    #[must_use]
+    pub fn citation(self) -> &'static str {
+        match self {
+            Self::WangXu => {
+                "Wang & Xu, Principal Component Analysis in the Local Differential Privacy Model, IJCAI 2019; \
+                 Theoretical Computer Science 2020"
+            }
+            Self::Ge => {
+                "Ge, Wang, Wang & Liu, Minimax-Optimal Privacy-Preserving Sparse PCA in Distributed Systems, AISTATS 2018"
+            }
+            Self::Chaudhuri => {
+                "Chaudhuri, Sarwate & Sinha, A Near-Optimal Algorithm for Differentially-Private Principal Components, \
+                 JMLR 2013"
+            }
+            Self::Liu => {
+                "Liu, Kong, Jain & Oh, DP-PCA: Statistically Optimal and Differentially Private PCA, NeurIPS 2022"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Paper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WangXu => "Wang & Xu",
+            Self::Ge => "Ge et al.",
+            Self::Chaudhuri => "Chaudhuri et al.",
+            Self::Liu => "Liu et al.",
+        })
+    }
+}
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scale {
+    /// The paper's parameters and repetitions.
+    Full,
+    /// The paper's parameters at fewer points and with fewer repetitions: minutes for everything together.
+    Quick,
+}
+
+impl Scale {
+    /// One or the other.
+    #[must_use]
+    pub fn choose<T>(self, full: T, quick: T) -> T {
+        match self {
+            Self::Full => full,
+            Self::Quick => quick,
+        }
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.choose("full", "quick"))
+    }
+}
+
+/// What a cell does.
+type Work = Box<dyn Fn(&mut Run<'_>) -> Result<Vec<Vec<Value>>, ExperimentError> + Send + Sync>;
+
+/// A part of an experiment that needs nothing of the others.
+pub struct Cell {
+    key: String,
+    data: Option<&'static DataSet>,
+    alone: bool,
+    work: Work,
+}
+
+impl Cell {
+    /// A cell with a name of its own in its experiment. Its work yields rows, each as long as the experiment's columns.
+    pub fn new(
+        key: impl Into<String>,
+        work: impl Fn(&mut Run<'_>) -> Result<Vec<Vec<Value>>, ExperimentError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { key: key.into(), data: None, alone: false, work: Box::new(work) }
+    }
+
+    /// Of a data set: left out where it is not there.
+    #[must_use]
+    pub fn with_data(self, set: &'static DataSet) -> Self {
+        Self { data: Some(set), ..self }
+    }
+
+    /// Without others beside it: it measures time.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The data set that it needs.
+    #[must_use]
+    pub fn data(&self) -> Option<&'static DataSet> {
+        self.data
+    }
+
+    /// Whether nothing may run beside it.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Does the work, with a random stream that depends on the experiment's name, the key and `seed` alone.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the work.
+    ///
+    /// # Panics
+    /// If a row has not a value for each of the experiment's columns.
+    pub fn run(
+        &self,
+        experiment: &dyn Experiment,
+        seed: u64,
+        data: &dyn Data,
+        clock: &dyn Clock,
+    ) -> Result<Vec<Vec<Value>>, ExperimentError> {
+        let mut hash = Sha256::new();
+        for part in [experiment.name().as_bytes(), self.key.as_bytes(), &seed.to_le_bytes()] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let rng = ChaCha12Rng::from_seed(hash.finalize().into());
+        let rows = (self.work)(&mut Run { rng, data, clock })?;
+        let columns = experiment.columns().len();
+        assert!(rows.iter().all(|row| row.len() == columns), "{} {}: {columns} columns", experiment.name(), self.key);
+        Ok(rows)
+    }
+}
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cell").field("key", &self.key).field("data", &self.data).finish_non_exhaustive()
+    }
+}
+
+/// What a cell has while it runs.
+pub struct Run<'a> {
+    /// Its random stream.
+    pub rng: ChaCha12Rng,
+    /// The data sets.
+    pub data: &'a dyn Data,
+    /// The time.
+    pub clock: &'a dyn Clock,
+}
+
+impl Run<'_> {
+    /// What `work` gives, and how many seconds it took.
+    pub fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, f64) {
+        let start = self.clock.now();
+        let result = work(self);
+        (result, (self.clock.now() - start).as_secs_f64())
+    }
+}
+
+/// Where data sets come from. They are read once, whoever asks.
+pub trait Data: Sync {
+    /// A data set that is a matrix.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Missing`] when it is not there, [`ExperimentError::Unreadable`] when it is something else.
+    fn matrix(&self, set: &'static DataSet) -> Result<Arc<Matrix>, ExperimentError>;
+
+    /// KDD Cup 99.
+    ///
+    /// # Errors
+    /// As [`Data::matrix`].
+    fn connections(&self) -> Result<Arc<Connections>, ExperimentError>;
+}
+
+/// Numbers as a file has them: a record per row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// d.
+    pub columns: usize,
+    /// Row after row.
+    pub values: Vec<f64>,
+}
+
+/// No data set at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoData;
+
+impl Data for NoData {
+    fn matrix(&self, set: &'static DataSet) -> Result<Arc<Matrix>, ExperimentError> {
+        Err(ExperimentError::Missing(set))
+    }
+
+    fn connections(&self) -> Result<Arc<Connections>, ExperimentError> {
+        Err(DataSet::named("kddcup99").map_or(DataError::Empty.into(), ExperimentError::Missing))
+    }
+}
+
+/// A clock that only runs forward.
+pub trait Clock: Sync {
+    /// The time since some moment.
+    fn now(&self) -> Duration;
+}
+
+/// A clock that stands still: cells take no time.
+#[derive(Clone, Copy, Debug)]
+pub struct StandingClock;
+
+impl Clock for StandingClock {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// What the rows of an experiment show.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// Pictures.
+    pub figures: Vec<Figure>,
+    /// Tables, the paper's numbers beside ours where it prints some.
+    pub grids: Vec<Grid>,
+    /// What we measure: sentences with numbers of the rows.
+    pub measured: Vec<String>,
+    /// Why that is not what the paper has, or why it is.
+    pub differences: Vec<String>,
+}
+
+/// Runs all cells one after the other, without a clock, and leaves out those whose data are not there.
+///
+/// # Errors
+/// [`ExperimentError`] of the first cell that fails.
+pub fn run_here(
+    experiment: &dyn Experiment,
+    scale: Scale,
+    seed: u64,
+    data: &dyn Data,
+) -> Result<Table, ExperimentError> {
+    let mut table = Table::new(experiment.columns());
+    for cell in experiment.cells(scale) {
+        match cell.run(experiment, seed, data, &StandingClock) {
+            Err(ExperimentError::Missing(_)) => {}
+            rows => table.extend(rows?),
+        }
+    }
+    Ok(table)
+}
+
+/// Why an experiment has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// A data set is not there.
+    #[error("{0}")]
+    Missing(&'static DataSet),
+    /// A file is not what it should be.
+    #[error("{set}: {problem}", set = set.name)]
+    Unreadable {
+        /// The data set.
+        set: &'static DataSet,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Its content.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A method refused.
+    #[error(transparent)]
+    Method(#[from] BaselineError),
+    /// A stage of the pipeline.
+    #[error(transparent)]
+    Pipeline(#[from] Error),
+}
+
+/// Every stage's error is one of a method's or of the pipeline's.
+macro_rules! from_stage {
+    ($($error:path => $variant:ident),* $(,)?) => {
+        $(impl From<$error> for ExperimentError {
+            fn from(error: $error) -> Self {
+                Self::$variant(error.into())
+            }
+        })*
+    };
+}
+
+from_stage!(
+    SampleError => Method,
+    SubspaceError => Method,
+    MechanismError => Pipeline,
+    NoiseError => Pipeline,
+    PredictionError => Pipeline,
+    PrivacyError => Pipeline,
+    RecoveryError => Pipeline,
+    SimulationError => Pipeline,
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of the cells with these keys, at the quick scale, and what they show.
+    pub(super) fn some_cells(experiment: &dyn Experiment, keys: &[&str]) -> (Table, Findings) {
+        let mut table = Table::new(experiment.columns());
+        let cells = experiment.cells(Scale::Quick);
+        for key in keys {
+            let cell = cells.iter().find(|cell| cell.key() == *key).unwrap();
+            table.extend(cell.run(experiment, 1, &NoData, &StandingClock).unwrap());
+        }
+        let findings = experiment.findings(Scale::Quick, &table);
+        for grid in &findings.grids {
+            assert!(grid.rows.iter().all(|row| row.len() == grid.heads.len()), "{}", grid.title);
+        }
+        assert!(!findings.measured.is_empty() && !findings.differences.is_empty());
+        (table, findings)
+    }
+
+    #[test]
+    fn experiments_and_their_cells_have_names_of_their_own() {
+        let all = all();
+        let names: std::collections::BTreeSet<&str> = all.iter().map(|experiment| experiment.name()).collect();
+        assert_eq!(names.len(), all.len());
+        for (experiment, scale) in all.iter().flat_map(|one| [(one, Scale::Full), (one, Scale::Quick)]) {
+            let cells = experiment.cells(scale);
+            let keys: std::collections::BTreeSet<&str> = cells.iter().map(Cell::key).collect();
+            assert_eq!(keys.len(), cells.len(), "{}", experiment.name());
+            assert!(!cells.is_empty() && !experiment.parameters(scale).is_empty());
+        }
+    }
+}

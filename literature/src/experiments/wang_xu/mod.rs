@@ -1,0 +1,133 @@
+//! Wang & Xu (2019, 2020): Figures 1 to 4, Tables 1 and 2.
+//!
+//! Errors are the paper's, `||V V^T - W W^T||_F`: 0 for the same subspace, `sqrt(2 k)` for an orthogonal one, and the root of
+//! `2 k (1 - k/p)` in the mean square for a random one.
+
+mod population;
+mod real;
+mod reference;
+mod synthetic;
+mod tables;
+
+use rand::rand_core::CryptoRng;
+
+use super::{Experiment, ExperimentError, Figure, Level, Series, Style, Table, Value};
+use crate::baselines::{
+    AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, Pca, RandomSubspace, Sample, SubspaceEstimator, WangXuPca,
+    WangXuSparse,
+};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::recovery::Rank;
+use ldp_pca::subspace::{Subspace, projection_distance};
+
+/// All of them, in the order of the paper.
+pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
+    vec![
+        Box::new(real::RealData),
+        Box::new(synthetic::FIGURE_3),
+        Box::new(synthetic::FIGURE_3_ABOVE),
+        Box::new(synthetic::FIGURE_4),
+        Box::new(tables::TABLE_1),
+        Box::new(tables::TABLE_2),
+    ]
+}
+
+/// The paper states it for Figure 3 alone.
+const DELTA: f64 = 1e-4;
+
+/// Lemma 15's condition on the penalty as to the noise: no entry of it exceeds `2 noise sqrt(ln p)`, nearly.
+const LEMMA_15_FACTOR: f64 = 2.0;
+
+/// The name of the method that reads nothing: a line in pictures.
+const RANDOM: &str = "random subspace";
+
+/// A method with the colours of its owner.
+struct Contender {
+    name: String,
+    style: Style,
+    method: Box<dyn SubspaceEstimator>,
+}
+
+impl Contender {
+    fn new(style: Style, method: impl SubspaceEstimator + 'static) -> Self {
+        Self { name: method.name().to_owned(), style, method: Box::new(method) }
+    }
+
+    fn named(name: &str, style: Style, method: impl SubspaceEstimator + 'static) -> Self {
+        Self { name: name.to_owned(), style, method: Box::new(method) }
+    }
+
+    /// The rows of one collection: each method's name and error.
+    fn errors(
+        contenders: &[Self],
+        sample: &Sample,
+        truth: &Subspace,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<(String, f64)>, ExperimentError> {
+        let rank = Rank::new(truth.rank())?;
+        let error = |contender: &Self| {
+            let found = contender.method.estimate(sample, rank, rng)?.subspace;
+            Ok((contender.name.clone(), projection_distance(&found, truth)?))
+        };
+        contenders.iter().map(error).collect()
+    }
+}
+
+/// Algorithm 1 and what stands beside it.
+fn dense_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(DELTA)?);
+    Ok(vec![
+        Contender::new(Style::Method, WangXuPca::new(epsilon, delta)),
+        Contender::new(Style::Method, AnalyticGaussianPca::new(epsilon, delta)),
+        Contender::new(Style::Ours, DoubleCapPca::new(epsilon)),
+        Contender::new(Style::NonPrivate, Pca),
+        Contender::new(Style::Method, RandomSubspace),
+    ])
+}
+
+/// Algorithm 2, with the penalty of Lemma 15 and with the one that is best in simulations, and what stands beside it.
+fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(DELTA)?);
+    let printed = WangXuSparse::new(epsilon, delta);
+    let lemma = WangXuSparse { penalty_factor: LEMMA_15_FACTOR, ..printed };
+    Ok(vec![
+        Contender::named("Wang & Xu, Algorithm 2 (Lemma 15)", Style::Method, lemma),
+        Contender::new(Style::Method, printed),
+        Contender::new(Style::Ours, DoubleCapSparse::new(epsilon)),
+        Contender::new(Style::NonPrivate, Pca),
+        Contender::new(Style::Method, RandomSubspace),
+    ])
+}
+
+/// `sqrt(2 k (1 - k/p))`: the root mean square of what a random subspace has.
+fn random_level(rank: usize, dimension: usize) -> f64 {
+    let (k, p) = (rank as f64, dimension as f64);
+    (2.0 * k * (1.0 - k / p)).sqrt()
+}
+
+/// The series of each contender over `x` in the rows with these values.
+fn series(
+    contenders: &[Contender],
+    table: &Table,
+    x: &'static str,
+    conditions: &[(&'static str, Value)],
+) -> Vec<Series> {
+    let of = |contender: &Contender| {
+        let mut conditions = conditions.to_vec();
+        conditions.push(("method", contender.name.as_str().into()));
+        Series::means(contender.name.clone(), contender.style, table, (x, "error"), &conditions)
+    };
+    // The random subspace is a line across the picture.
+    contenders.iter().filter(|contender| contender.name != RANDOM).map(of).collect()
+}
+
+/// A picture with the line of a random subspace of this level.
+fn figure(title: String, x: super::Axis, series: Vec<Series>, random: Option<f64>) -> Figure {
+    let levels = random.map(|y| Level { name: "a random subspace".into(), y }).into_iter().collect();
+    Figure { title, x, y: super::Axis::linear("||VVᵀ − WWᵀ||_F"), series, levels }
+}
+
+/// "1.23".
+fn two(number: f64) -> String {
+    format!("{number:.2}")
+}

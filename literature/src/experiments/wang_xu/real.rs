@@ -1,0 +1,243 @@
+//! Figures 1 and 2: principal components of real records in low dimension.
+
+use std::sync::Arc;
+
+use rand::seq::index;
+
+use super::super::data::{Connections, DataSet, Scaling};
+use super::super::text::{grouped, listed};
+use super::super::{Axis, Cell, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value};
+use super::population::{DOUBLE_CAP, printed_noise};
+use super::tables::of_unit_norm;
+use super::{Contender, RANDOM, dense_contenders, figure, random_level, series, two};
+use crate::baselines::{Pca, Sample, SubspaceEstimator};
+use ldp_pca::prediction::{Planner, Spectrum};
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::{Rank, principal_components};
+
+/// Figures 1 (over n) and 2 (over epsilon).
+pub(in crate::experiments) struct RealData;
+
+/// k, which the paper does not print for these figures.
+const RANK: usize = 5;
+/// Epsilon of Figure 1.
+const EPSILON: f64 = 0.5;
+/// Parts of the records in Figure 1.
+const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
+/// Epsilons of Figure 2.
+const EPSILONS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+impl RealData {
+    /// The paper's three, and KDD Cup 99, which stands in where they are not there.
+    fn data() -> impl Iterator<Item = &'static DataSet> {
+        ["covertype", "buzz", "year", "kddcup99"].into_iter().filter_map(DataSet::named)
+    }
+
+    fn settings(scale: Scale) -> Vec<(&'static str, f64, f64)> {
+        let shares = scale.choose(&SHARES[..], &SHARES[2..]).iter().step_by(scale.choose(1, 2));
+        let epsilons = scale.choose(&EPSILONS[..], &EPSILONS[1..]).iter().step_by(scale.choose(1, 3));
+        let first = shares.map(|&share| ("n", share, EPSILON));
+        first.chain(epsilons.map(|&epsilon| ("epsilon", 1.0, epsilon))).collect()
+    }
+}
+
+/// Records of unit norm, whichever file they are from.
+enum Records {
+    Matrix(Sample),
+    Connections(Arc<Connections>),
+}
+
+impl Records {
+    fn load(run: &Run<'_>, set: &'static DataSet) -> Result<Self, ExperimentError> {
+        if set.name == "kddcup99" {
+            return Ok(Self::Connections(run.data.connections()?));
+        }
+        Ok(Self::Matrix(of_unit_norm(&*run.data.matrix(set)?)?))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Matrix(sample) => sample.records() as usize,
+            Self::Connections(connections) => connections.records(),
+        }
+    }
+
+    /// The records of these indices.
+    fn sample(&self, indices: &[usize]) -> Result<Sample, ExperimentError> {
+        match self {
+            Self::Matrix(sample) => {
+                let rows: Vec<&[f64]> = sample.rows("a part of the records")?.collect();
+                let values = indices.iter().flat_map(|&index| rows[index].iter().copied()).collect();
+                Ok(Sample::new(sample.dimension(), values)?)
+            }
+            Self::Connections(connections) => Ok(connections.sample(indices, Scaling::UnitNorm)?),
+        }
+    }
+}
+
+impl Experiment for RealData {
+    fn name(&self) -> &'static str {
+        "wang-xu-figures-1-2"
+    }
+
+    fn paper(&self) -> Paper {
+        Paper::WangXu
+    }
+
+    fn title(&self) -> &'static str {
+        "Low dimension, real records: error against n and epsilon"
+    }
+
+    fn paper_says(&self) -> &'static str {
+        "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has the sample size on its \
+         axis, Figure 2 ε; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. No numbers are printed, nor k.\n\n\
+         “The error decreases as the sample size increases or ε increases.”"
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        &["data", "panel", "n", "p", "k", "epsilon", "first", "last", "next", "trial", "method", "error"]
+    }
+
+    fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
+        vec![
+            ("k", format!("not printed: {RANK}")),
+            ("n of Figure 1", format!("not printed: these parts of all records: {}", listed(&SHARES))),
+            ("ε of Figure 1", format!("not printed: {EPSILON}, as in Figure 3")),
+            ("ε of Figure 2", format!("not printed: {}", listed(&EPSILONS))),
+            ("δ", format!("not printed: {}, as in Figure 3", super::DELTA)),
+            ("the truth", "the components of all records without privacy".into()),
+            ("stand-in", "KDD Cup 99 (116 features, unit norm), which is not in the paper".into()),
+            ("points", scale.to_string()),
+            ("repetitions", scale.choose(20, 2).to_string()),
+        ]
+    }
+
+    fn cells(&self, scale: Scale) -> Vec<Cell> {
+        let trials: u32 = scale.choose(20, 2);
+        let mut cells = vec![];
+        for set in Self::data() {
+            for (panel, share, epsilon) in Self::settings(scale) {
+                let key = format!("{}-{panel}-share{share}-epsilon{epsilon}", set.name);
+                let work = move |run: &mut Run<'_>| cell_rows(run, set, (panel, share, epsilon), trials);
+                cells.push(Cell::new(key, work).with_data(set));
+            }
+        }
+        cells
+    }
+
+    fn findings(&self, _: Scale, table: &Table) -> Findings {
+        let mut findings = Findings::default();
+        for set in table.distinct("data", &[]) {
+            let here = [("data", set.clone())];
+            let p = table.numbers("p", &here).first().copied().unwrap_or(0.0) as usize;
+            for (panel, label, which) in [("n", "records, n", "Figure 1"), ("epsilon", "ε", "Figure 2")] {
+                findings.figures.push(Self::figure(table, &set, (panel, label, which), p));
+            }
+            findings.measured.extend(Self::sentence(table, &set, p));
+        }
+        findings.differences = vec![
+            "A component is found once its variance is above the threshold. Those of real records differ by orders of \
+             magnitude, so the error falls in steps as n or ε lets one after the other out of the noise."
+                .into(),
+        ];
+        findings
+    }
+}
+
+impl RealData {
+    fn figure(
+        table: &Table,
+        set: &Value,
+        (panel, label, which): (&'static str, &str, &str),
+        dimension: usize,
+    ) -> Figure {
+        let conditions = [("data", set.clone()), ("panel", panel.into())];
+        let contenders = dense_contenders(EPSILON).unwrap_or_default();
+        let series = series(&contenders, table, panel, &conditions);
+        figure(format!("{which}: {set}"), Axis::logarithmic(label), series, Some(random_level(RANK, dimension)))
+    }
+
+    fn sentence(table: &Table, set: &Value, dimension: usize) -> Option<String> {
+        let largest = table.numbers("n", &[("data", set.clone())]).into_iter().fold(0.0, f64::max);
+        let here = [("data", set.clone()), ("n", largest.into()), ("epsilon", EPSILON.into())];
+        let mut parts = vec![];
+        for method in table.distinct("method", &here).into_iter().filter(|method| *method != RANDOM.into()) {
+            let mut here = here.to_vec();
+            here.push(("method", method.clone()));
+            parts.push(format!("{method} {}", two(table.summary("error", &here)?.mean)));
+        }
+        let row = table.matching(&here).next()?;
+        let variances = [row.number("first"), row.number("last"), row.number("next")];
+        let needed = thresholds(dimension, variances, largest as u64).ok()?;
+        Some(format!(
+            "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {}. Components 1, {RANK} and {} \
+             have variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} with \
+             double-cap.",
+            grouped(largest as u64),
+            parts.join(", "),
+            two(random_level(RANK, dimension)),
+            RANK + 1,
+            variances[0],
+            variances[1],
+            variances[2],
+            needed[0],
+            needed[1],
+        ))
+    }
+}
+
+/// The variance above which a component is recoverable, with the printed noise and with double-cap.
+fn thresholds(dimension: usize, variances: [f64; 3], records: u64) -> Result<[f64; 2], ExperimentError> {
+    let [first, last, next] = variances;
+    // All that is not in the first component, spread over the others: the bulk is no larger.
+    let bulk = next.min((1.0 - first) / dimension as f64).max(0.0);
+    let spectrum = Spectrum::new(dimension, vec![first, last.max(bulk)], bulk)?;
+    let of = |family| -> Result<f64, ExperimentError> {
+        let planner = Planner::new(spectrum.clone(), Rank::new(2)?, family, Bounding::UnitNorm)?;
+        Ok(planner.predict(Epsilon::new(EPSILON)?, records)?.threshold)
+    };
+    Ok([of(printed_noise()?)?, of(DOUBLE_CAP)?])
+}
+
+fn cell_rows(
+    run: &mut Run<'_>,
+    set: &'static DataSet,
+    (panel, share, epsilon): (&'static str, f64, f64),
+    trials: u32,
+) -> Result<Vec<Vec<Value>>, ExperimentError> {
+    let records = Records::load(run, set)?;
+    let all: Vec<usize> = (0..records.len()).collect();
+    let everything = records.sample(&all)?;
+    let truth = Pca.estimate(&everything, Rank::new(RANK)?, &mut run.rng)?.subspace;
+    let variances = principal_components(everything.second_moment(), Rank::new(RANK + 1)?)?.values;
+    let count = ((share * records.len() as f64).round() as usize).max(1);
+    let contenders = dense_contenders(epsilon)?;
+    let mut rows = vec![];
+    for trial in 0..trials {
+        let part;
+        let sample = if count == records.len() {
+            &everything
+        } else {
+            part = records.sample(&index::sample(&mut run.rng, records.len(), count).into_vec())?;
+            &part
+        };
+        for (method, error) in Contender::errors(&contenders, sample, &truth, &mut run.rng)? {
+            rows.push(vec![
+                set.name.into(),
+                panel.into(),
+                count.into(),
+                sample.dimension().into(),
+                RANK.into(),
+                epsilon.into(),
+                variances[0].into(),
+                variances[RANK - 1].into(),
+                variances[RANK].into(),
+                trial.into(),
+                method.into(),
+                error.into(),
+            ]);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,419 @@
+//! Figures 3 and 4: synthetic records, with n, p and epsilon swept.
+
+use super::super::text::{grouped, listed};
+use super::super::{
+    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Summary, Table, Value,
+};
+use super::population::{DOUBLE_CAP, Population, printed_noise};
+use super::{Contender, DELTA, RANDOM, dense_contenders, figure, random_level, series, sparse_contenders, two};
+use crate::baselines::Trust;
+use ldp_pca::privacy::calibration::paper_sigma;
+use ldp_pca::privacy::{Delta, Epsilon};
+
+/// A figure of three panels: over n, over p, and over epsilon.
+pub(in crate::experiments) struct Synthetic {
+    name: &'static str,
+    title: &'static str,
+    says: &'static str,
+    /// The letter of the numbers of which each has a picture: k, or s where the subspace is sparse.
+    group: &'static str,
+    groups: &'static [usize],
+    base: Base,
+    records: (&'static [usize], &'static [usize]),
+    dimensions: (&'static [usize], &'static [usize]),
+    epsilons: (&'static [f64], &'static [f64]),
+    trials: (u32, u32),
+    chosen: &'static [(&'static str, &'static str)],
+    differences: &'static [&'static str],
+}
+
+/// What stays while something else is swept.
+#[derive(Clone, Copy)]
+struct Base {
+    records: usize,
+    dimension: usize,
+    /// k where the groups are not.
+    rank: usize,
+    epsilon: f64,
+    signal: f64,
+    sparse: bool,
+    unit_norm: bool,
+}
+
+/// One point of one panel.
+#[derive(Clone, Copy)]
+struct Setting {
+    panel: &'static str,
+    population: Population,
+    records: usize,
+    epsilon: f64,
+}
+
+/// Figure 3: the paper's setting.
+pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
+    name: "wang-xu-figure-3",
+    title: "Low dimension, synthetic records: error against n, p and epsilon",
+    says: "Records from N(0, Σ), Σ = λ/(5p(λ+1)) VVᵀ + 1/(5p(λ+1)) I with λ = 1; n = 10⁵, p = 40, k = 5, 10, 15, 20, ε = 0.5, \
+           δ = 10⁻⁴; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. The left panel has n on its axis (ε = 0.5, p = 40), the \
+           middle one p (n = 10⁵, ε = 0.5), the right one ε (n = 10⁵, p = 40).\n\n\
+           “The error decreases as the sample size increases or ε increases; the error increases as the dimensionality p \
+           increases or the dimensionality k of the target subspace increases.” No numbers are printed.",
+    group: "k",
+    groups: &[5, 10, 15, 20],
+    base: Base { records: 100_000, dimension: 40, rank: 5, epsilon: 0.5, signal: 1.0, sparse: false, unit_norm: false },
+    records: (&[10_000, 20_000, 40_000, 60_000, 80_000, 100_000], &[10_000, 100_000]),
+    dimensions: (&[20, 40, 60, 80, 100], &[20, 40, 80]),
+    epsilons: (&[0.1, 0.25, 0.5, 0.75, 1.0, 2.0, 4.0], &[0.5, 1.0, 4.0]),
+    trials: (20, 3),
+    chosen: &[
+        ("on the axes", "not printed: the values below"),
+        ("k of the middle panel", "not printed: 5"),
+        ("records longer than 1", "divided by their norm (none was)"),
+    ],
+    differences: &[
+        "The paper's records are short: eigenvalues of 1/(5p) put a whole record's energy at about a tenth of the unit ball \
+         that the noise has to cover. Nothing depends on the data then, and the trends that the paper reports cannot be \
+         those of the mechanism it prints at the parameters it prints; the error grows with k and p all the same, since \
+         that of a random subspace does.",
+    ],
+};
+
+/// The same where something can be recovered.
+pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
+    name: "wang-xu-figure-3-above-threshold",
+    title: "Low dimension, synthetic records of unit norm: where there is something to recover",
+    says: "Theorem 2: the squared error is at most of the order of λ₁² k p log(1/δ) / ((λ_k − λ_{k+1})² n ε²). The paper's \
+           figure is meant to show it; its own setting lies below the threshold of recovery.",
+    group: "k",
+    groups: &[5, 10, 15, 20],
+    base: Base { records: 100_000, dimension: 40, rank: 5, epsilon: 2.0, signal: 20.0, sparse: false, unit_norm: true },
+    records: FIGURE_3.records,
+    dimensions: FIGURE_3.dimensions,
+    epsilons: (&[0.5, 1.0, 2.0, 4.0, 8.0], &[0.5, 2.0, 8.0]),
+    trials: (20, 3),
+    chosen: &[
+        ("not the paper's", "records of unit norm, as its real ones are; λ = 20; ε = 2 where it is not swept"),
+        ("k of the middle panel", "5"),
+    ],
+    differences: &[
+        "Theorem 2 has the error at no more than a multiple of √(kp/n)/ε. Close to the threshold it falls faster than \
+                    that, since components come out of the noise one after the other; far above it, at that rate.",
+    ],
+};
+
+/// Figure 4: sparse subspaces.
+pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
+    name: "wang-xu-figure-4",
+    title: "High dimension, sparse synthetic subspaces: error against n, p and epsilon",
+    says: "The distributions of Figure 3 with V orthonormal on s random rows; k = 10, n = 2000, p = 400, s = 15, 20, 40, 80, \
+           ε = 1. The left panel has n on its axis (ε = 1, p = 400), the middle one p (n = 2000, ε = 1), the right one ε \
+           (n = 2000, p = 400).\n\n\
+           “As the term k/n increases, the error increases; the error slightly increases when p increases, since the bound \
+           of Theorem 4 depends only logarithmically on p; the error decreases when ε increases.” No numbers are printed.",
+    group: "s",
+    groups: &[15, 20, 40, 80],
+    base: Base { records: 2000, dimension: 400, rank: 10, epsilon: 1.0, signal: 1.0, sparse: true, unit_norm: false },
+    records: (&[500, 1000, 2000, 4000, 8000], &[2000]),
+    dimensions: (&[100, 200, 400, 800], &[100]),
+    epsilons: (&[0.25, 0.5, 1.0, 2.0], &[2.0]),
+    trials: (20, 1),
+    chosen: &[
+        ("δ", "not printed: 10⁻⁴, as in Figure 3"),
+        ("λ of the distribution", "not printed: 1, as in Figure 3"),
+        ("the penalty", "not printed: 2 τ √(ln p) (Lemma 15), and 0.5 τ √(ln p), the best in simulations"),
+        ("ρ and the number of steps", "not printed: constant ρ, to a relative gap of 10⁻⁴ or 300 steps"),
+        ("on the axes", "not printed: the values below; s = 15 in the middle panel"),
+    ],
+    differences: &[
+        "Below the threshold even for somebody who is told which rows matter, no penalty and no solver finds them: Theorem 4's \
+         bound is far above the largest error there is, √(2k).",
+    ],
+};
+
+impl Synthetic {
+    fn settings(&self, scale: Scale) -> Vec<Setting> {
+        let Base { records, dimension, rank, epsilon, signal, sparse, unit_norm } = self.base;
+        let setting = |panel, group: usize, records, dimension, epsilon| {
+            let (rank, sparsity) = if sparse { (rank, Some(group)) } else { (group, None) };
+            let population = Population { dimension, rank, signal, sparsity, unit_norm };
+            Setting { panel, population, records, epsilon }
+        };
+        let mut settings = vec![];
+        for &group in self.groups {
+            for &records in scale.choose(self.records.0, self.records.1) {
+                settings.push(setting("n", group, records, dimension, epsilon));
+            }
+        }
+        for &dimension in scale.choose(self.dimensions.0, self.dimensions.1) {
+            settings.push(setting("p", self.groups[0], records, dimension, epsilon));
+        }
+        for &group in self.groups {
+            for &epsilon in scale.choose(self.epsilons.0, self.epsilons.1) {
+                settings.push(setting("epsilon", group, records, dimension, epsilon));
+            }
+        }
+        settings
+    }
+
+    fn contenders(&self, epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
+        if self.base.sparse { sparse_contenders(epsilon) } else { dense_contenders(epsilon) }
+    }
+
+    /// The setting that the paper states, with the first group.
+    fn stated(&self) -> Setting {
+        let Base { records, dimension, rank, epsilon, signal, sparse, unit_norm } = self.base;
+        let (rank, sparsity) = if sparse { (rank, Some(self.groups[0])) } else { (self.groups[0], None) };
+        Setting {
+            panel: "n",
+            population: Population { dimension, rank, signal, sparsity, unit_norm },
+            records,
+            epsilon,
+        }
+    }
+
+    fn figures(&self, table: &Table) -> Vec<Figure> {
+        let Ok(contenders) = self.contenders(self.base.epsilon) else { return vec![] };
+        let mut figures = vec![];
+        let panels = [("n", "records, n", true), ("p", "features, p", false), ("epsilon", "ε", true)];
+        for (panel, label, logarithmic) in panels {
+            for group in table.distinct(self.group, &[("panel", panel.into())]) {
+                let conditions = [("panel", panel.into()), (self.group, group.clone())];
+                let series = series(&contenders, table, panel, &conditions);
+                let axis = if logarithmic { Axis::logarithmic(label) } else { Axis::linear(label) };
+                // A random subspace's error depends on p.
+                let rank = if self.base.sparse { self.base.rank } else { Self::whole(&group) };
+                let level = (panel != "p").then(|| random_level(rank, self.base.dimension));
+                figures.push(figure(format!("{} = {group}", self.group), axis, series, level));
+            }
+        }
+        figures
+    }
+
+    fn whole(value: &Value) -> usize {
+        if let Value::Number(number) = value { *number as usize } else { 0 }
+    }
+
+    /// Where the threshold lies at the ends of what is swept.
+    fn thresholds(&self, scale: Scale) -> Result<Grid, ExperimentError> {
+        let sparse = self.base.sparse;
+        let mut settings = self.settings(scale);
+        settings.retain(|setting| setting.panel != "n" || setting.records == self.base.records);
+        let mut rows = vec![];
+        for Setting { population, records, epsilon, .. } in settings {
+            let (signal, bulk) = population.eigenvalues()?;
+            let mut row = vec![
+                grouped(records as u64),
+                population.dimension.to_string(),
+                population.rank.to_string(),
+                population.sparsity.map_or("all".to_owned(), |rows| rows.to_string()),
+                epsilon.to_string(),
+                format!("{:.5}", signal - bulk),
+            ];
+            for family in [printed_noise()?, DOUBLE_CAP] {
+                let threshold = population.threshold(family, epsilon, records as u64, sparse)?;
+                row.push(format!("{:.5}", threshold.eigenvalue - bulk));
+                row.push(threshold.records.map_or("none".to_owned(), grouped));
+            }
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        let known = if sparse { ", for somebody who is told the rows that matter" } else { "" };
+        Ok(Grid {
+            title: format!("What can be recovered (computed from the law of the noise){known}"),
+            heads: [
+                "n",
+                "p",
+                "k",
+                "rows",
+                "ε",
+                "gap there is",
+                "gap needed, as printed",
+                "records needed, as printed",
+                "gap needed, double-cap",
+                "records needed, double-cap",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            rows,
+        })
+    }
+
+    /// By how much errors fall along an axis, from its first to its last value, in the first group.
+    fn trends(&self, table: &Table) -> Result<Vec<String>, ExperimentError> {
+        let mut sentences = vec![];
+        for (axis, name, power) in [("n", "n", 0.5), ("epsilon", "ε", 1.0)] {
+            let mut parts = vec![];
+            let mut ends = None;
+            for contender in self.contenders(self.base.epsilon)? {
+                if matches!(contender.method.trust(), Trust::Local) {
+                    let conditions = [
+                        ("panel", axis.into()),
+                        (self.group, self.groups[0].into()),
+                        ("method", contender.name.as_str().into()),
+                    ];
+                    let series = Series::means("", contender.style, table, (axis, "error"), &conditions);
+                    if let [first, .., last] = series.points[..] {
+                        ends = Some((first.x, last.x));
+                        parts.push(format!("{} {} to {}", contender.name, two(first.y), two(last.y)));
+                    }
+                }
+            }
+            if let Some((first, last)) = ends {
+                let rate: f64 = (last / first).powf(power);
+                sentences.push(format!(
+                    "From {name} = {first} to {last}, {} = {}: {}. The rate of the theorems is a factor of {}.",
+                    self.group,
+                    self.groups[0],
+                    parts.join(", "),
+                    two(rate)
+                ));
+            }
+        }
+        Ok(sentences)
+    }
+
+    /// What noise of the central model, n times smaller than a report's instead of the root of n, would allow.
+    fn central(&self) -> Result<String, ExperimentError> {
+        let Setting { population, records, epsilon, .. } = self.stated();
+        let (signal, bulk) = population.eigenvalues()?;
+        let noise = paper_sigma(Epsilon::new(epsilon)?, Delta::new(DELTA)?) / records as f64;
+        let rows = population.sparsity.unwrap_or(population.dimension);
+        // The largest eigenvalue of the noise is twice this; a component as large as this shows.
+        let needed = noise * ((rows - population.rank) as f64).sqrt();
+        let (gap, verdict) =
+            (signal - bulk, if signal - bulk > needed { "would show" } else { "would not show either" });
+        Ok(format!(
+            "Had noise of the printed scale been added once to the mean (deviation σ/n, which is the central model) instead of to \
+             every report (σ/√n), a gap of {needed:.5} would be needed and the one of {gap:.5} {verdict}. What was run is \
+             not published."
+        ))
+    }
+
+    fn measured(&self, table: &Table) -> Result<Vec<String>, ExperimentError> {
+        let setting = self.stated();
+        let Population { dimension, rank, .. } = setting.population;
+        let here = [("panel", "n".into()), (self.group, self.groups[0].into()), ("n", setting.records.into())];
+        let mut parts = vec![];
+        for contender in self.contenders(setting.epsilon)? {
+            if contender.name == RANDOM {
+                continue;
+            }
+            let mut conditions = here.to_vec();
+            conditions.push(("method", contender.name.as_str().into()));
+            if let Some(Summary { mean, .. }) = table.summary("error", &conditions) {
+                parts.push(format!("{} {}", contender.name, two(mean)));
+            }
+        }
+        let random = random_level(rank, dimension);
+        let (signal, bulk) = setting.population.eigenvalues()?;
+        let records = setting.records as u64;
+        let mut sentences = vec![format!(
+            "At n = {}, p = {dimension}, k = {rank}, ε = {}: {}; a random subspace has {} and the largest error is {}.",
+            grouped(records),
+            setting.epsilon,
+            parts.join(", "),
+            two(random),
+            two((2.0 * rank as f64).sqrt()),
+        )];
+        for (name, family) in [("the printed noise", printed_noise()?), ("double-cap", DOUBLE_CAP)] {
+            let threshold = setting.population.threshold(family, setting.epsilon, records, self.base.sparse)?;
+            let (gap, needed) = (signal - bulk, threshold.eigenvalue - bulk);
+            let side = if gap > needed { "above" } else { "below" };
+            let known = if self.base.sparse { " even with the rows that matter known beforehand" } else { "" };
+            let records = threshold.records.map_or("no number of records would do".to_owned(), |records| {
+                format!("it takes {} records to reach it", grouped(records))
+            });
+            sentences.push(format!(
+                "That is {side} the threshold of recovery with {name}{known}: the gap is {gap:.5} and {needed:.5} is needed; \
+                 {records}."
+            ));
+        }
+        sentences.extend(self.trends(table)?);
+        Ok(sentences)
+    }
+}
+
+impl Experiment for Synthetic {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn paper(&self) -> Paper {
+        Paper::WangXu
+    }
+
+    fn title(&self) -> &'static str {
+        self.title
+    }
+
+    fn paper_says(&self) -> &'static str {
+        self.says
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        &["panel", "n", "p", "k", "s", "epsilon", "trial", "method", "error"]
+    }
+
+    fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
+        let Base { records, dimension, rank, epsilon, signal, .. } = self.base;
+        let epsilons = scale.choose(self.epsilons.0, self.epsilons.1);
+        let mut parameters = vec![
+            ("n", format!("{records}; swept: {}", listed(scale.choose(self.records.0, self.records.1)))),
+            ("p", format!("{dimension}; swept: {}", listed(scale.choose(self.dimensions.0, self.dimensions.1)))),
+            ("ε", format!("{epsilon}; swept: {}", listed(epsilons))),
+            (self.group, listed(self.groups)),
+            ("λ", signal.to_string()),
+            ("repetitions", scale.choose(self.trials.0, self.trials.1).to_string()),
+        ];
+        if self.base.sparse {
+            parameters.push(("k", rank.to_string()));
+        }
+        parameters.extend(self.chosen.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        parameters
+    }
+
+    fn cells(&self, scale: Scale) -> Vec<Cell> {
+        let trials = scale.choose(self.trials.0, self.trials.1);
+        let cell = |setting: Setting| {
+            let Setting { panel, population, records, epsilon } = setting;
+            let Population { dimension, rank, sparsity, .. } = population;
+            let rows = sparsity.unwrap_or(dimension);
+            let key = format!("{panel}-n{records}-p{dimension}-k{rank}-s{rows}-epsilon{epsilon}");
+            let sparse = self.base.sparse;
+            Cell::new(key, move |run: &mut Run<'_>| {
+                let contenders = if sparse { sparse_contenders(epsilon)? } else { dense_contenders(epsilon)? };
+                let mut found = vec![];
+                for trial in 0..trials {
+                    let (sample, truth) = population.draw(records, &mut run.rng)?;
+                    for (method, error) in Contender::errors(&contenders, &sample, &truth, &mut run.rng)? {
+                        found.push(vec![
+                            panel.into(),
+                            records.into(),
+                            dimension.into(),
+                            rank.into(),
+                            rows.into(),
+                            epsilon.into(),
+                            trial.into(),
+                            method.into(),
+                            error.into(),
+                        ]);
+                    }
+                }
+                Ok(found)
+            })
+        };
+        self.settings(scale).into_iter().map(cell).collect()
+    }
+
+    fn findings(&self, scale: Scale, table: &Table) -> Findings {
+        // The parameters are constants that all have a law.
+        let grids = self.thresholds(scale).into_iter().collect();
+        let measured = self.measured(table).unwrap_or_else(|error| vec![error.to_string()]);
+        let mut differences: Vec<String> = self.differences.iter().map(|text| (*text).to_owned()).collect();
+        if !self.base.unit_norm {
+            differences.extend(self.central());
+        }
+        Findings { figures: self.figures(table), grids, measured, differences }
+    }
+}
