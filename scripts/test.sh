@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
 # What has tests and pages of documentation in Rust.
-CRATES=(--package ldp-pca --package ldp-pca-literature --package ldp-pca-server --package ldp-pca-cli)
+CRATES=(--package ldp-pca --package ldp-pca-dps --package ldp-pca-literature --package ldp-pca-server --package ldp-pca-cli)
 
 main() {
     local group all="native wasm browser consumers python spark"

@@ -1,7 +1,7 @@
 //! Any bytes are the answers of a provider or an error: whole lines, each the message of the next round.
 #![no_main]
 
-use ldp_pca_literature::baselines::dps_pca::Message;
+use ldp_pca_dps::Message;
 use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 

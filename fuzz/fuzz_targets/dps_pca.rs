@@ -2,7 +2,7 @@
 //! accepted leaves the session at a round of it, with orthonormal columns that a provider takes and answers.
 #![no_main]
 
-use ldp_pca_literature::baselines::dps_pca::{Message, NoiseSource, Provider, Session, State};
+use ldp_pca_dps::{Message, NoiseSource, Provider, Session, State};
 use ldp_pca_server::read_session;
 use libfuzzer_sys::fuzz_target;
 

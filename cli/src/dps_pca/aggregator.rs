@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ldp_pca_literature::baselines::dps_pca::{Session, SessionId, State};
+use ldp_pca_dps::{Session, SessionId, State};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::http::Request;

@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use ldp_pca_literature::baselines::dps_pca::{Message, SessionId};
+use ldp_pca_dps::{Message, SessionId};
 
 use crate::error::{CliError, Result};
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 use ldp_pca::schema::positional_name;
-use ldp_pca_literature::baselines::dps_pca::{Session, State};
+use ldp_pca_dps::{Session, State};
 
 use super::error::{CliError, Result};
 use super::files;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
-use ldp_pca_literature::baselines::dps_pca::{Message, NoiseSource, Provider, Session, SessionId, State};
-use ldp_pca_literature::baselines::{BaselineError, Budget};
+use ldp_pca_dps::{DpsPcaError, SessionGuarantee};
+use ldp_pca_dps::{Message, NoiseSource, Provider, Session, SessionId, State};
 use serde::Serialize;
 
 use super::aggregator::{Aggregator, Sent};
@@ -66,7 +66,7 @@ struct Summary {
     records: u64,
     /// Records that were longer than the session's bound, and were scaled to it.
     scaled: u64,
-    guarantee: Budget,
+    guarantee: SessionGuarantee,
     private: bool,
     components: Vec<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,9 +124,9 @@ impl Provide {
     }
 
     /// What the session reveals, if that is no more than allowed.
-    fn check_budget(&self, session: &Session) -> Result<Budget> {
+    fn check_budget(&self, session: &Session) -> Result<SessionGuarantee> {
         let found = session.guarantee().map_err(|error| CliError::Failed(error.to_string()))?;
-        let within = found.epsilon.value() <= self.epsilon.value() && found.delta_value() <= self.delta.value();
+        let within = found.epsilon.value() <= self.epsilon.value() && found.delta <= self.delta;
         if within {
             return Ok(found);
         }
@@ -192,7 +192,7 @@ impl Provide {
             }
             None => provider.answer(&basis, session.scale(), &mut system_rng()?),
         };
-        let cells = answer.map_err(|error: BaselineError| refused(&error))?;
+        let cells = answer.map_err(|error: DpsPcaError| refused(&error))?;
         Ok(Message { round: state.round, cells })
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ldp_pca_literature::baselines::dps_pca::SessionId;
+use ldp_pca_dps::SessionId;
 use serde::Serialize;
 
 use super::aggregator::Aggregator;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
-use ldp_pca_literature::baselines::Budget;
-use ldp_pca_literature::baselines::dps_pca::{Accounting, Parameters, Session};
+use ldp_pca_dps::SessionGuarantee;
+use ldp_pca_dps::{Accounting, Parameters, Session};
 use rand::Rng as _;
 use serde::Serialize;
 
@@ -77,7 +77,7 @@ enum Formula {
 #[derive(Serialize)]
 struct Summary {
     session: String,
-    guarantee: Budget,
+    guarantee: SessionGuarantee,
     sigma: f64,
     tokens: Vec<PathBuf>,
 }

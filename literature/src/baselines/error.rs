@@ -5,6 +5,7 @@ use ldp_pca::error::Error;
 use ldp_pca::privacy::PrivacyError;
 use ldp_pca::recovery::RecoveryError;
 use ldp_pca::subspace::SubspaceError;
+use ldp_pca_dps::DpsPcaError;
 
 /// Why a method of the literature refuses its parameters or its records.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -65,6 +66,9 @@ pub enum BaselineError {
         /// What happened, and what to do.
         what: &'static str,
     },
+    /// A step of DPS-PCA.
+    #[error(transparent)]
+    DpsPca(#[from] DpsPcaError),
     /// A budget that no noise reaches.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),

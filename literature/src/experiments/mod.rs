@@ -88,6 +88,7 @@ use ldp_pca::privacy::PrivacyError;
 use ldp_pca::recovery::RecoveryError;
 use ldp_pca::simulation::SimulationError;
 use ldp_pca::subspace::SubspaceError;
+use ldp_pca_dps::DpsPcaError;
 
 /// Every experiment, paper by paper.
 #[must_use]
@@ -424,6 +425,7 @@ macro_rules! from_stage {
 }
 
 from_stage!(
+    DpsPcaError => Method,
     SampleError => Method,
     SubspaceError => Method,
     MechanismError => Pipeline,

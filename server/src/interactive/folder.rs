@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::running::{Kept, Running};
 use crate::ServerError;
 use crate::problem::{Kind, Problem};
-use ldp_pca_literature::baselines::dps_pca::{Session, SessionId, State};
+use ldp_pca_dps::{Session, SessionId, State};
 
 /// Sessions at the same time. Each holds a few messages in memory.
 const MOST_SESSIONS: usize = 256;

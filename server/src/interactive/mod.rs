@@ -2,7 +2,7 @@
 //!
 //! An admin creates a session and hands each provider its token. Providers ask for the state until a round begins, send their
 //! message, and ask again; when the messages of all have come, the next round begins. The mathematics are those of
-//! [`baselines::dps_pca`](ldp_pca_literature::baselines::dps_pca).
+//! [`ldp_pca_dps`].
 
 mod folder;
 mod running;
@@ -27,7 +27,7 @@ use super::tasks::read_json;
 use super::tokens::{Role, presented};
 pub(super) use folder::Sessions;
 pub use folder::read_session;
-use ldp_pca_literature::baselines::dps_pca::{Message, Parameters, Session, SessionError, SessionId};
+use ldp_pca_dps::{Message, Parameters, Session, SessionError, SessionId};
 use running::Running;
 
 /// The longest that a request waits for a round to begin: proxies and clients give up at thirty seconds.

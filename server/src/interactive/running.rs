@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use super::folder;
 use crate::object;
 use crate::problem::{Kind, Problem};
-use ldp_pca_literature::baselines::BaselineError;
-use ldp_pca_literature::baselines::dps_pca::{Coordinator, Session, State};
+use ldp_pca_dps::DpsPcaError;
+use ldp_pca_dps::{Coordinator, Session, State};
 
 /// A session and what has come in.
 pub(super) struct Running {
@@ -31,7 +31,7 @@ struct Progress {
     /// Digests of all messages, by round and provider: a retry is recognized after its round too.
     accepted: HashMap<(u32, u32), [u8; 32]>,
     /// Why the last round has no successor, though it is not the last of the session.
-    failed: Option<BaselineError>,
+    failed: Option<DpsPcaError>,
 }
 
 /// A message as it is kept.
@@ -45,7 +45,7 @@ pub(super) struct Kept {
 
 impl Running {
     /// A session in `folder` before its first message.
-    pub(super) fn new(session: Session, folder: PathBuf) -> Result<Self, BaselineError> {
+    pub(super) fn new(session: Session, folder: PathBuf) -> Result<Self, DpsPcaError> {
         let progress = Progress {
             coordinator: session.coordinator()?,
             messages: BTreeMap::new(),

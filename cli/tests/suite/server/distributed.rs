@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
-use ldp_pca_literature::baselines::dps_pca::{NoiseSource, Provider, Session, run};
+use ldp_pca_dps::{NoiseSource, Provider, Session, run};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};

@@ -2,7 +2,6 @@
 
 use super::model::{self, Model};
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, is, trajectory};
-use crate::baselines::dps_pca::scale::{self, Messages};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
@@ -15,6 +14,7 @@ use crate::experiments::{
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::sin_theta_squared;
+use ldp_pca_dps::scale::{self, Messages};
 
 pub(super) struct Accuracy;
 

@@ -3,7 +3,6 @@
 use super::model::Model;
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, is, trajectory};
 use crate::baselines::SubspaceEstimator as _;
-use crate::baselines::dps_pca::scale::{self, Messages};
 use crate::baselines::reference::Pca;
 use crate::experiments::local::side;
 use crate::experiments::{
@@ -13,6 +12,7 @@ use crate::experiments::{
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::sin_theta_squared;
+use ldp_pca_dps::scale::{self, Messages};
 
 pub(super) struct Convergence;
 

@@ -13,10 +13,10 @@ use self::model::Model;
 use super::local::double_cap_prediction;
 use super::{Experiment, ExperimentError, Run, Value};
 use crate::baselines::Sample;
-use crate::baselines::dps_pca::{Coordinator, NoiseSource, Provider, Scale as Sigma, random_start, run};
 use ldp_pca::prediction::{Prediction, Spectrum};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca_dps::{Coordinator, NoiseSource, Provider, Scale as Sigma, random_start, run};
 
 /// The experiments, in the order of the paper.
 pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {

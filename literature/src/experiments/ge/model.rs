@@ -5,12 +5,12 @@ use rand::RngExt as _;
 use rand::rand_core::CryptoRng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
-use crate::baselines::dps_pca::random_start;
 use crate::baselines::{Sample, SampleError};
 use crate::experiments::ExperimentError;
 use crate::experiments::norms::gaussian_norm_bound;
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::{Subspace, SubspaceError};
+use ldp_pca_dps::random_start;
 
 /// The k leading eigenvalues.
 pub(super) const TOP: f64 = 100.0;

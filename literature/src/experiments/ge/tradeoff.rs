@@ -1,12 +1,12 @@
 //! Figure 2: the error that privacy adds, in theory.
 
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, is, model};
-use crate::baselines::dps_pca::scale;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
     Axis, Cell, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca_dps::scale;
 
 pub(super) struct Tradeoff;
 

@@ -3,7 +3,8 @@
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
-use ldp_pca_literature::baselines::dps_pca::{Bound, DpsPca, Noise, NoiseSource, Provider, scale};
+use ldp_pca_dps::{NoiseSource, Provider, scale};
+use ldp_pca_literature::baselines::dps_pca::{Bound, DpsPca, Noise};
 use ldp_pca_literature::baselines::{BaselineError, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;

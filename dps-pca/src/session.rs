@@ -8,9 +8,9 @@ use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::scale::{self, Messages};
-use super::{Coordinator, LARGEST_CELL, Scale, random_start};
-use crate::baselines::{BaselineError, Budget};
+use crate::error::DpsPcaError;
+use crate::scale::{self, Messages};
+use crate::{Coordinator, LARGEST_CELL, Scale, random_start};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::task::TaskDigest;
@@ -63,13 +63,13 @@ pub struct Parameters {
 /// Parameters that make sense, and what follows from them.
 ///
 /// ```
-/// use ldp_pca_literature::baselines::dps_pca::Session;
+/// use ldp_pca_dps::Session;
 /// let text = r#"{"version":1,"dimension":20,"rank":2,"kept_rows":8,"rounds":5,"providers":3,
 ///     "epsilon":1.0,"delta":1e-6,"accounting":"corrected","norm_bound":1.0,"start":7}"#;
 /// let session = Session::from_json(text)?;
 /// assert_eq!(Session::from_json(&session.to_json())?, session);
 /// assert!(Session::from_json(&text.replace("\"kept_rows\":8", "\"kept_rows\":1")).is_err());
-/// # Ok::<(), ldp_pca_literature::baselines::dps_pca::SessionError>(())
+/// # Ok::<(), ldp_pca_dps::SessionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
@@ -77,6 +77,21 @@ pub struct Session {
     rank: Rank,
     scale: Scale,
     id: SessionId,
+}
+
+/// What a provider's messages prove together: the relation is one of its records replaced by another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SessionGuarantee {
+    /// The bound on the privacy loss.
+    pub epsilon: Epsilon,
+    /// What is added to every probability.
+    pub delta: Delta,
+}
+
+impl fmt::Display for SessionGuarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.epsilon, self.delta.value())
+    }
 }
 
 /// The SHA-256 of a session's canonical JSON.
@@ -121,8 +136,8 @@ impl Session {
         check(start <= LARGEST_START, "start", start as f64, "it must be at most 2^53")?;
         let sane = norm_bound.is_finite() && norm_bound > 0.0;
         check(sane, "norm_bound", norm_bound, "it must be a finite number greater than 0")?;
-        let rank = Rank::new(parameters.rank).map_err(BaselineError::from)?;
-        rank.check(dimension).map_err(BaselineError::from)?;
+        let rank = Rank::new(parameters.rank).map_err(DpsPcaError::from)?;
+        rank.check(dimension).map_err(DpsPcaError::from)?;
         let sigma = match parameters.accounting {
             Accounting::Corrected => {
                 scale::corrected(epsilon, delta, Messages { dimension, rank, rounds }, norm_bound)?
@@ -186,8 +201,8 @@ impl Session {
     /// The server before the first round.
     ///
     /// # Errors
-    /// [`BaselineError`] when no run can begin with these parameters.
-    pub fn coordinator(&self) -> Result<Coordinator, BaselineError> {
+    /// [`DpsPcaError`] when no run can begin with these parameters.
+    pub fn coordinator(&self) -> Result<Coordinator, DpsPcaError> {
         let Parameters { dimension, kept_rows, rounds, start, .. } = self.parameters;
         let start = random_start(dimension, self.rank, &mut ChaCha20Rng::seed_from_u64(start));
         Coordinator::dense(&start, Some(kept_rows), rounds)
@@ -197,7 +212,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError`] where nothing is proved.
-    pub fn guarantee(&self) -> Result<Budget, SessionError> {
+    pub fn guarantee(&self) -> Result<SessionGuarantee, SessionError> {
         let Parameters { dimension, rounds, epsilon, delta, norm_bound, .. } = self.parameters;
         let proved = match self.parameters.accounting {
             Accounting::Corrected => Some(epsilon),
@@ -207,7 +222,7 @@ impl Session {
         };
         let remedy = "nothing is proved at this delta: raise it, or use the corrected accounting";
         let epsilon = proved.ok_or(SessionError::Parameter { name: "delta", value: delta.value(), remedy })?;
-        Ok(Budget::approximate(epsilon, delta))
+        Ok(SessionGuarantee { epsilon, delta })
     }
 
     /// Q(t) from its columns, as a provider must check it before it answers: finite and orthonormal to 1e-9.
@@ -264,7 +279,7 @@ pub enum SessionError {
     },
     /// A parameter of the method.
     #[error(transparent)]
-    Method(#[from] BaselineError),
+    Method(#[from] DpsPcaError),
     /// Q(t).
     #[error("the server's matrix is refused: {0}")]
     Basis(&'static str),

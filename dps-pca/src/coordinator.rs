@@ -4,8 +4,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::NAME;
-use crate::baselines::BaselineError;
+use crate::error::DpsPcaError;
 use ldp_pca::recovery::Rank;
 
 /// The state of the server between rounds.
@@ -21,8 +20,8 @@ impl Coordinator {
     /// Line 1, from `start` = Q(0): all but `kept_rows` of its rows are zeroed. All rows are kept when that is none.
     ///
     /// # Errors
-    /// [`BaselineError`] when fewer rows than columns are kept, or `start` has not full rank on those that are.
-    pub fn new(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, BaselineError> {
+    /// [`DpsPcaError`] when fewer rows than columns are kept, or `start` has not full rank on those that are.
+    pub fn new(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, DpsPcaError> {
         let kept_rows = checked(kept_rows, start)?;
         let basis = sparse_qr(start.clone(), kept_rows)?;
         Ok(Self { basis, kept_rows, rounds, round: 1 })
@@ -32,7 +31,7 @@ impl Coordinator {
     ///
     /// # Errors
     /// As [`Coordinator::new`].
-    pub fn dense(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, BaselineError> {
+    pub fn dense(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, DpsPcaError> {
         let kept_rows = checked(kept_rows, start)?;
         Ok(Self { basis: thin_qr(start.clone())?, kept_rows, rounds, round: 1 })
     }
@@ -58,10 +57,10 @@ impl Coordinator {
     /// Lines 6 to 8, from the sum of `n_i H_i`, or any positive multiple of it.
     ///
     /// # Errors
-    /// [`BaselineError::Failed`] when the sum has not full rank, and after the last round; nothing has changed then.
-    pub fn advance(&mut self, sum: &DMatrix<f64>) -> Result<(), BaselineError> {
+    /// [`DpsPcaError::Failed`] when the sum has not full rank, and after the last round; nothing has changed then.
+    pub fn advance(&mut self, sum: &DMatrix<f64>) -> Result<(), DpsPcaError> {
         if self.finished() || sum.shape() != self.basis.shape() {
-            return Err(BaselineError::Failed { method: NAME, what: "there is no such round" });
+            return Err(DpsPcaError::Failed("there is no such round"));
         }
         self.basis = sparse_qr(thin_qr(sum.clone())?, self.kept_rows)?;
         self.round += 1;
@@ -70,14 +69,13 @@ impl Coordinator {
 }
 
 /// The number of kept rows: at least one for every column.
-fn checked(kept_rows: Option<usize>, start: &DMatrix<f64>) -> Result<usize, BaselineError> {
+fn checked(kept_rows: Option<usize>, start: &DMatrix<f64>) -> Result<usize, DpsPcaError> {
     let (dimension, rank) = start.shape();
     let kept_rows = kept_rows.unwrap_or(dimension);
     if (rank..=dimension).contains(&kept_rows) {
         return Ok(kept_rows);
     }
-    Err(BaselineError::OutsideTheorem {
-        method: NAME,
+    Err(DpsPcaError::OutsideTheorem {
         parameter: "the number of kept rows",
         value: kept_rows as f64,
         theorem: "Ge, Wang, Wang & Liu (2018), Algorithm 1",
@@ -108,8 +106,8 @@ pub fn threshold(mut matrix: DMatrix<f64>, kept: usize) -> DMatrix<f64> {
 /// Algorithm 3: the Q of `matrix` = Q R, where R has a positive diagonal.
 ///
 /// # Errors
-/// [`BaselineError::Failed`] when the columns depend on each other.
-pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, BaselineError> {
+/// [`DpsPcaError::Failed`] when the columns depend on each other.
+pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, DpsPcaError> {
     let lengths: Vec<f64> = matrix.column_iter().map(|column| column.norm()).collect();
     let (mut basis, triangle) = matrix.qr().unpack();
     for ((mut column, diagonal), length) in basis.column_iter_mut().zip(triangle.diagonal().iter()).zip(lengths) {
@@ -126,7 +124,7 @@ pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, BaselineError> {
 
 /// Algorithms 2 and 3, one after the other: rows that were zeroed are zero, which the factorization alone keeps only up to
 /// rounding.
-fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, BaselineError> {
+fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, DpsPcaError> {
     let sparse = threshold(matrix, kept);
     let zeroed: Vec<bool> = sparse.row_iter().map(|row| row.iter().all(|entry| *entry == 0.0)).collect();
     let mut basis = thin_qr(sparse)?;
@@ -139,7 +137,7 @@ fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, Baseline
 /// Sine of the angle between a column and those before it below which it is taken for theirs.
 const DEPENDENT: f64 = 1e-13;
 
-pub(super) fn collapsed() -> BaselineError {
+fn collapsed() -> DpsPcaError {
     let what = "the iteration lost a dimension: keep more rows, ask for fewer components, or start elsewhere";
-    BaselineError::Failed { method: NAME, what }
+    DpsPcaError::Failed(what)
 }

@@ -2,9 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::NAME;
-use crate::baselines::BaselineError;
-use ldp_pca::error::Error;
+use crate::error::DpsPcaError;
 use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, gaussian_rho};
 use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss, TotalVariation};
 use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
@@ -37,11 +35,11 @@ pub fn sensitivity(rank: Rank, norm: f64) -> f64 {
 /// The standard deviation of Algorithm 1, with its logarithm: `2 T sqrt(2 ln(2 T / delta)) / epsilon`.
 ///
 /// # Errors
-/// [`BaselineError::OutsideTheorem`] unless epsilon is in (0, 1), delta in (0, 1/2), and there is a round.
-pub fn printed(epsilon: Epsilon, delta: Delta, rounds: u32) -> Result<f64, BaselineError> {
+/// [`DpsPcaError::OutsideTheorem`] unless epsilon is in (0, 1), delta in (0, 1/2), and there is a round.
+pub fn printed(epsilon: Epsilon, delta: Delta, rounds: u32) -> Result<f64, DpsPcaError> {
     let outside = |parameter, value, remedy| {
         let theorem = "Ge, Wang, Wang & Liu (2018), Theorem 4.1";
-        Err(BaselineError::OutsideTheorem { method: NAME, parameter, value, theorem, remedy })
+        Err(DpsPcaError::OutsideTheorem { parameter, value, theorem, remedy })
     };
     if epsilon.value() >= 1.0 {
         return outside("epsilon", epsilon.value(), "it must be below 1; the corrected accounting takes every epsilon");
@@ -64,15 +62,14 @@ pub fn formula(epsilon: Epsilon, delta: Delta, rounds: u32) -> f64 {
 /// of norm at most `norm`.
 ///
 /// # Errors
-/// [`BaselineError`] for no rounds, a norm that is none, and a delta below what the sampler's law is known to.
-pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) -> Result<f64, BaselineError> {
+/// [`DpsPcaError`] for no rounds, a norm that is none, and a delta below what the sampler's law is known to.
+pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) -> Result<f64, DpsPcaError> {
     check_rounds(messages.rounds)?;
     check_norm(norm)?;
     // Booked as in mechanism::gaussian: (1 + e^epsilon) times the distance of all deviates together.
     let slack = (1.0 + libm::exp(epsilon.value())) * distance(messages) * f64::from(messages.rounds) * 1.000_001;
     if slack > 0.5 * delta.value() {
-        return Err(BaselineError::OutsideTheorem {
-            method: NAME,
+        return Err(DpsPcaError::OutsideTheorem {
             parameter: "delta",
             value: delta.value(),
             theorem: "the accuracy to which the noise is drawn",
@@ -87,8 +84,8 @@ pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) 
 /// The least epsilon that is proved at `delta` for all messages together, rounded up: none where there is no finite one.
 ///
 /// # Errors
-/// [`BaselineError`] for no rounds and for a norm that is none.
-pub fn epsilon(scale: Scale, delta: Delta, messages: Messages, norm: f64) -> Result<Option<Epsilon>, BaselineError> {
+/// [`DpsPcaError`] for no rounds and for a norm that is none.
+pub fn epsilon(scale: Scale, delta: Delta, messages: Messages, norm: f64) -> Result<Option<Epsilon>, DpsPcaError> {
     check_rounds(messages.rounds)?;
     check_norm(norm)?;
     let rho = gaussian_rho(scale.sigma(), sensitivity(messages.rank, norm)).map_err(refused)?;
@@ -103,12 +100,11 @@ fn distance(messages: Messages) -> f64 {
     (messages.dimension * messages.rank.value()) as f64 * TOTAL_VARIATION
 }
 
-fn check_rounds(rounds: u32) -> Result<(), BaselineError> {
+fn check_rounds(rounds: u32) -> Result<(), DpsPcaError> {
     if rounds > 0 {
         return Ok(());
     }
-    Err(BaselineError::OutsideTheorem {
-        method: NAME,
+    Err(DpsPcaError::OutsideTheorem {
         parameter: "the number of rounds",
         value: 0.0,
         theorem: "Ge, Wang, Wang & Liu (2018), Algorithm 1",
@@ -117,13 +113,16 @@ fn check_rounds(rounds: u32) -> Result<(), BaselineError> {
 }
 
 /// A bound of a norm must be a positive number.
-pub(super) fn check_norm(norm: f64) -> Result<(), BaselineError> {
+///
+/// # Errors
+/// [`DpsPcaError::Privacy`] otherwise.
+pub fn check_norm(norm: f64) -> Result<(), DpsPcaError> {
     let name = "the bound of the records' norm";
     if norm.is_finite() && norm > 0.0 { Ok(()) } else { Err(refused(PrivacyError::Scale { name, value: norm })) }
 }
 
-fn refused(error: PrivacyError) -> BaselineError {
-    BaselineError::Pipeline(Error::from(error))
+fn refused(error: PrivacyError) -> DpsPcaError {
+    DpsPcaError::Privacy(error)
 }
 
 /// A standard deviation, and the lattice on which messages are.
@@ -136,8 +135,8 @@ impl Scale {
     /// Noise of standard deviation `sigma`.
     ///
     /// # Errors
-    /// [`BaselineError`] unless it is a positive number, and large enough for a lattice of a sixteenth of it.
-    pub fn new(sigma: f64) -> Result<Self, BaselineError> {
+    /// [`DpsPcaError`] unless it is a positive number, and large enough for a lattice of a sixteenth of it.
+    pub fn new(sigma: f64) -> Result<Self, DpsPcaError> {
         let step = sigma / f64::from(STEPS_PER_SIGMA);
         if step.is_normal() && step > 0.0 {
             Ok(Self { sigma })

@@ -5,9 +5,8 @@ use nalgebra::{DMatrix, DMatrixView};
 use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
 
-use super::NAME;
-use super::scale::{ROUNDING_SLACK, Scale};
-use crate::baselines::BaselineError;
+use crate::error::DpsPcaError;
+use crate::scale::{ROUNDING_SLACK, Scale};
 use ldp_pca::sampling::bits::Bits;
 use ldp_pca::sampling::gaussian::{WORDS_PER_DEVIATE, deviate};
 
@@ -35,13 +34,13 @@ impl Provider {
     /// Records of `dimension` finite numbers each; those longer than `norm_bound` are scaled to it.
     ///
     /// # Errors
-    /// [`BaselineError::Failed`] when there are so many that the rounding of their products is no longer covered by
+    /// [`DpsPcaError::Failed`] when there are so many that the rounding of their products is no longer covered by
     /// [`ROUNDING_SLACK`]: from some 4e7.
     pub fn new(
         dimension: usize,
         records: &mut dyn Iterator<Item = &[f64]>,
         norm_bound: Option<f64>,
-    ) -> Result<Self, BaselineError> {
+    ) -> Result<Self, DpsPcaError> {
         let mut values = Vec::new();
         let mut moments: Option<DMatrix<f64>> = None;
         let mut count = 0_u64;
@@ -72,7 +71,7 @@ impl Provider {
     ///
     /// # Errors
     /// As [`Provider::new`].
-    pub fn from_second_moment(second_moment: &DMatrix<f64>, records: u64) -> Result<Self, BaselineError> {
+    pub fn from_second_moment(second_moment: &DMatrix<f64>, records: u64) -> Result<Self, DpsPcaError> {
         check_rounding(records, second_moment.nrows())?;
         Ok(Self { local: Local::Moments(second_moment * records as f64) })
     }
@@ -100,13 +99,8 @@ impl Provider {
     /// `n_i H_i` with noise, in steps of the lattice, column after column: `floor(n_i Sigma_i Q / step + noise)`.
     ///
     /// # Errors
-    /// [`BaselineError`] when a number would be beyond [`LARGEST_CELL`], and when the randomness fails.
-    pub fn answer(
-        &self,
-        basis: &DMatrix<f64>,
-        scale: Scale,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<i64>, BaselineError> {
+    /// [`DpsPcaError`] when a number would be beyond [`LARGEST_CELL`], and when the randomness fails.
+    pub fn answer(&self, basis: &DMatrix<f64>, scale: Scale, rng: &mut dyn CryptoRng) -> Result<Vec<i64>, DpsPcaError> {
         let product = self.product(basis);
         let mut bits = Bits::new(rng, WORDS_PER_DEVIATE * product.len());
         product
@@ -116,13 +110,12 @@ impl Provider {
                 // Room for the noise, which is below 2^8 steps.
                 if steps.is_nan() || steps.abs() >= (LARGEST_CELL - 256) as f64 {
                     let what = "the noise is too small for sums as large as these: lower epsilon, or scale the records";
-                    return Err(BaselineError::Failed { method: NAME, what });
+                    return Err(DpsPcaError::Failed(what));
                 }
                 let whole = steps.floor();
                 // Exact but for what lies below 2^-64 steps.
                 let part = ((steps - whole) * 2f64.powi(64)) as u64;
-                let drawn = deviate(&mut bits)
-                    .map_err(|_| BaselineError::Failed { method: NAME, what: "the source of randomness failed" })?;
+                let drawn = deviate(&mut bits).map_err(|_| DpsPcaError::Failed("the source of randomness failed"))?;
                 Ok(drawn.add_and_floor(whole as i64, part))
             })
             .collect()
@@ -152,17 +145,16 @@ fn shrinking(record: &[f64], bound: f64) -> f64 {
 ///
 /// in Frobenius norm (Higham 2002, section 3.5, with room to spare), once for each of the two neighbours; half of the
 /// slack is kept for the norm of a scaled record and of the basis, which need far less.
-fn check_rounding(records: u64, dimension: usize) -> Result<(), BaselineError> {
+fn check_rounding(records: u64, dimension: usize) -> Result<(), DpsPcaError> {
     let (n, d, batch) = (records as f64, dimension as f64, BATCH as f64);
     let error = 2.0 * 0.5 * f64::EPSILON * (batch + n / batch + 2.0 * d * d.sqrt()) * n;
     if error <= 0.5 * ROUNDING_SLACK {
         return Ok(());
     }
-    Err(BaselineError::Failed {
-        method: NAME,
-        what: "so many records, of so many features, that rounding could tell more of one than the noise accounts for: \
+    Err(DpsPcaError::Failed(
+        "so many records, of so many features, that rounding could tell more of one than the noise accounts for: \
                deal them out to several providers",
-    })
+    ))
 }
 
 /// Where a provider's noise comes from in a run that can be repeated. Whoever knows it can subtract the noise.

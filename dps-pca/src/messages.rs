@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::SessionError;
+use crate::SessionError;
 
 /// A provider's answer to a round. Whether it is one of a session, [`Session::check_cells`](super::Session::check_cells)
 /// tells.
