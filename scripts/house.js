@@ -1,0 +1,231 @@
+// Keeps the house in order. Fails where a crate depends upwards, where modules depend on each other in a circle, where the
+// library has more features than it needs, and where a line is longer than .editorconfig allows.
+//
+// usage: node scripts/house.js
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** The crates, from the bottom up. A crate may depend on those of lower floors alone. */
+const FLOORS = [
+  ["ldp-pca"],
+  ["ldp-pca-dps", "ldp-pca-python"],
+  ["ldp-pca-literature", "ldp-pca-server"],
+  ["ldp-pca-lab", "ldp-pca-cli", "ldp-pca-studies"],
+];
+
+/** The library's features. One more is one more way to build it, which somebody has to test. */
+const FEATURES = ["client", "default", "js"];
+
+/** Generated, or lists of texts. */
+const LONG_LINES = /^(tests\/vectors\/|mutants\/|server\/src\/openapi\.json|package-lock\.json|fuzz\/Cargo\.lock)/;
+const TEXTS = /\.(rs|md|js|ts|py|pyi|sh|css|html)$|^Makefile$/;
+
+const run = (command, ...rest) =>
+  execFileSync(command, rest, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
+
+function dependencies(packages) {
+  const floor = new Map(FLOORS.flatMap((names, floor) => names.map((name) => [name, floor])));
+  const found = packages.filter(({ name }) => !floor.has(name)).map(({ name }) => `${name}: no floor is given for it here`);
+  for (const { name, dependencies } of packages) {
+    for (const { name: other, kind } of dependencies) {
+      if (kind === "dev" || !floor.has(other) || floor.get(other) < floor.get(name)) continue;
+      found.push(`${name} depends on ${other}, which is not below it`);
+    }
+  }
+  return found;
+}
+
+function features(packages) {
+  const { features } = packages.find(({ name }) => name === "ldp-pca");
+  const more = Object.keys(features).filter((name) => !FEATURES.includes(name));
+  const found = more.map((name) => `ldp-pca has the feature ${name}: can the code be without it?`);
+  if (features.default?.length) found.push(`ldp-pca has default features: ${features.default}`);
+  return found;
+}
+
+/** The modules of a crate by path (`["store", "folder"]` as `store::folder`), each with its file and its code but for tests. */
+function modulesOf(entry) {
+  const modules = new Map();
+  const visit = (path, file) => {
+    const text = production(readFileSync(file, "utf8"));
+    modules.set(path.join("::"), { path, file, text });
+    const folder = /(^|\/)(lib|main|mod)\.rs$/.test(file) ? dirname(file) : file.replace(/\.rs$/, "");
+    for (const [, name] of text.matchAll(/^\s*(?:pub(?:\([a-z ]+\))? )?mod ([a-z_0-9]+);/gm)) {
+      const places = [join(folder, `${name}.rs`), join(folder, name, "mod.rs")];
+      const child = places.find((place) => existsSync(place));
+      if (child) visit([...path, name], child);
+    }
+  };
+  visit([], entry);
+  return modules;
+}
+
+/** Without comments, texts and tests, which are the end of a file or a module of their own. */
+function production(text) {
+  const code = text
+    .replace(/\/\/.*$/gm, "")
+    .replace(/"(?:[^"\\]|\\.)*"/gs, '""')
+    .replace(/#\[cfg\((?:all\()?test[^\n]*\]\s*(?:pub(?:\([a-z]+\))? )?mod \w+;/g, "");
+  const tests = code.search(/#\[cfg\(test\)\]\s*(?:pub(?:\([a-z]+\))? )?mod \w+ \{/);
+  return tests < 0 ? code : code.slice(0, tests);
+}
+
+/** The paths that a `use` tree stands for: `a::{b, c::d}` is `a::b` and `a::c::d`. */
+function pathsOf(tree) {
+  const open = tree.indexOf("{");
+  if (open < 0) return [tree.replace(/\s+as\s+\w+\s*$/, "").trim()];
+  const before = tree.slice(0, open).trim();
+  const parts = [];
+  let depth = 0;
+  let part = "";
+  for (const letter of tree.slice(open + 1, tree.lastIndexOf("}"))) {
+    if (letter === "," && depth === 0) {
+      parts.push(part);
+      part = "";
+      continue;
+    }
+    depth += { "{": 1, "}": -1 }[letter] ?? 0;
+    part += letter;
+  }
+  return [...parts, part].filter((part) => part.trim()).flatMap((part) => pathsOf(before + part.trim()));
+}
+
+/** Which module each module takes names from: module -> module -> names. Through what is exported again, to its origin. */
+function arrowsOf(modules) {
+  const absolute = (from, path) => {
+    const parts = path.split("::").map((part) => part.trim());
+    const here = [...from.path];
+    if (parts[0] === "crate") return parts.slice(1);
+    if (parts[0] === "self") return [...here, ...parts.slice(1)];
+    if (parts[0] === "super") {
+      while (parts[0] === "super") {
+        parts.shift();
+        here.pop();
+      }
+      return [...here, ...parts];
+    }
+    return modules.has([...here, parts[0]].join("::")) ? [...here, ...parts] : undefined;
+  };
+  const again = new Map();
+  for (const [name, module] of modules) {
+    const names = new Map();
+    for (const [, tree] of module.text.matchAll(/\bpub(?:\([a-z ]+\))? use ([^;]+);/g)) {
+      for (const path of pathsOf(tree)) {
+        const target = absolute(module, path);
+        if (target) names.set(target.at(-1), target);
+      }
+    }
+    again.set(name, names);
+  }
+  const origin = (target, seen = 0) => {
+    for (let length = target.length; length >= 0; length--) {
+      const name = target.slice(0, length).join("::");
+      if (!modules.has(name)) continue;
+      const further = again.get(name).get(target[length]);
+      const next = further && [...further, ...target.slice(length + 1)];
+      return next && seen < 9 ? origin(next, seen + 1) : [name, target[length] ?? "*"];
+    }
+    return undefined;
+  };
+  const arrows = new Map();
+  for (const [name, module] of modules) {
+    const to = new Map();
+    const uses = [...module.text.matchAll(/(pub(?:\([a-z ]+\))? )?\buse ([^;]+);/g)].filter(([, isPublic]) => !isPublic);
+    const inline = module.text.replace(/\buse [^;]+;/g, "").matchAll(/\b((?:crate|super)(?:::\w+)+)/g);
+    for (const path of [...uses.flatMap(([, , tree]) => pathsOf(tree)), ...[...inline].map(([, path]) => path)]) {
+      const target = absolute(module, path);
+      const [found, item] = (target && origin(target)) ?? [];
+      if (found === undefined || found === name || related(name, found)) continue;
+      to.set(found, (to.get(found) ?? new Set()).add(item));
+    }
+    arrows.set(name, to);
+  }
+  return arrows;
+}
+
+/** A module and the ones inside it are one: they may know each other. */
+const related = (left, right) =>
+  left === "" || right === "" || left.startsWith(`${right}::`) || right.startsWith(`${left}::`);
+
+/** Groups of modules that reach each other (Tarjan's strongly connected components). */
+function circlesOf(arrows) {
+  const index = new Map();
+  const low = new Map();
+  const stack = [];
+  const circles = [];
+  const visit = (name) => {
+    index.set(name, index.size);
+    low.set(name, index.get(name));
+    stack.push(name);
+    for (const next of arrows.get(name)?.keys() ?? []) {
+      if (!index.has(next)) visit(next);
+      if (stack.includes(next)) low.set(name, Math.min(low.get(name), low.get(next)));
+    }
+    if (low.get(name) !== index.get(name)) return;
+    const circle = stack.splice(stack.indexOf(name));
+    if (circle.length > 1) circles.push(circle.sort());
+  };
+  for (const name of arrows.keys()) if (!index.has(name)) visit(name);
+  return circles;
+}
+
+function circles(packages) {
+  const found = [];
+  for (const { targets } of packages) {
+    for (const { kind, src_path: entry } of targets) {
+      if (!["lib", "cdylib", "bin"].some((one) => kind.includes(one))) continue;
+      const modules = modulesOf(entry);
+      const arrows = arrowsOf(modules);
+      const file = (name) => relative(ROOT, modules.get(name).file);
+      for (const circle of circlesOf(arrows)) {
+        const lines = circle.flatMap((from) =>
+          [...arrows.get(from)]
+            .filter(([to]) => circle.includes(to))
+            .map(([to, items]) => `    ${file(from)} -> ${file(to)}: ${[...items].sort().join(", ")}`),
+        );
+        found.push(`modules that depend on each other:\n${lines.sort().join("\n")}`);
+      }
+    }
+  }
+  return found;
+}
+
+function longLines() {
+  const limit = Number(/max_line_length = (\d+)/.exec(readFileSync(join(ROOT, ".editorconfig"), "utf8"))[1]);
+  const files = run("git", "ls-files").split("\n").filter((file) => TEXTS.test(file) && !LONG_LINES.test(file));
+  const found = [];
+  for (const file of files) {
+    readFileSync(join(ROOT, file), "utf8").split("\n").forEach((line, at) => {
+      // A row of a table, in Markdown or in documentation, cannot be broken.
+      const table = /^\s*(\/\/[/!]|#|\*)? ?\|/.test(line);
+      // One word, as a link, has no place to be broken at.
+      const word = !/\S\s+\S/.test(line.trim().replace(/^(\/\/[/!]?|#|[-*]|\[[^\]]*\]:) /, ""));
+      if ([...line].length > limit && !table && !word) {
+        found.push(`${file}:${at + 1}: ${[...line].length} characters, and ${limit} are the most`);
+      }
+    });
+  }
+  return found;
+}
+
+function main(rest) {
+  if (rest.length > 0) {
+    console.error("usage: node scripts/house.js");
+    return 2;
+  }
+  const { packages } = JSON.parse(run("cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"));
+  const faults = [dependencies, features, circles, longLines].flatMap((check) => check(packages));
+  if (faults.length > 0) {
+    console.error(faults.join("\n"));
+    return 1;
+  }
+  console.log("the house is in order: no crate depends upwards, no modules in a circle, no feature or line too many");
+  return 0;
+}
+
+process.exitCode = main(process.argv.slice(2));
