@@ -126,7 +126,7 @@ npm_packages() {
 
 wasm_tools() {
     local bindgen_version
-    bindgen_version=$(cargo_toml_value '^wasm-bindgen = .*version = "=([0-9.]+)".*')
+    bindgen_version=$(cargo_toml_value '^wasm-bindgen = "=([0-9.]+)"')
     if ! is_version "$WASM_PACK_VERSION" wasm-pack; then
         run "building wasm-pack $WASM_PACK_VERSION into .tools (some minutes)" \
             cargo install wasm-pack --version "=$WASM_PACK_VERSION" --locked --root .tools --force
