@@ -16,7 +16,7 @@ fuzz_target!(|text: &str| {
     let again = Session::from_json(&session.to_json()).expect("what was written is read again");
     assert_eq!((again.id(), &again), (session.id(), &session));
     if let Ok(budget) = session.guarantee() {
-        assert!(budget.epsilon.value() > 0.0 && budget.delta_value() < 1.0);
+        assert!(budget.epsilon.value() > 0.0 && budget.delta.value() < 1.0);
     }
     for state in lines.iter().filter_map(|line| serde_json::from_str::<State>(line).ok()) {
         takes(&session, &state);
