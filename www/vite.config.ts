@@ -70,7 +70,7 @@ const sharedWorker: Plugin = {
 
 /** In the names of files that no visitor loads who does not ask for them: scripts/page-sizes.js knows them by it. */
 const ON_DEMAND = "on-demand";
-const LATER = ["trust/every.ts", "charts/file.ts"];
+const ON_DEMAND_MODULES = ["trust/all-methods.ts", "charts/file.ts"];
 
 /** The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it. */
 const earlyModule: Plugin = {
@@ -112,7 +112,7 @@ export default defineConfig({
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`
             : "assets/[name]-[hash][extname]",
         chunkFileNames: ({ facadeModuleId }) =>
-          LATER.some((module) => facadeModuleId?.endsWith(module))
+          ON_DEMAND_MODULES.some((module) => facadeModuleId?.endsWith(module))
             ? `assets/${ON_DEMAND}-[name]-[hash].js`
             : "assets/[name]-[hash].js",
       },

@@ -25,29 +25,29 @@ export interface Listener {
   recovery(recovery: Recovery): void;
   problem(problem: Problem): void;
   /** The aggregator went away. It is asked again and again, and what comes then is told as ever. */
-  away(): void;
+  unreachable(): void;
 }
 
 /** The aggregator does not answer. */
-export class Away extends Error {}
+export class Unreachable extends Error {}
 
 /** Whoever serves this page is no aggregator. */
 export class NoAggregator extends Error {}
 
 /** The longest wait for an answer. */
-export const PATIENCE_MS = 15_000;
+export const TIMEOUT_MS = 15_000;
 /** How long after a refusal the collection is asked for again; lost connections come back by themselves, and sooner. */
-const REOPEN_MS = 3000;
+const RECONNECT_MS = 3000;
 
-/** The digests of the collections. Throws {@link Away} or {@link NoAggregator}. */
+/** The digests of the collections. Throws {@link Unreachable} or {@link NoAggregator}. */
 export async function listTasks(): Promise<string[]> {
   let response: Response;
   try {
-    response = await fetch("tasks", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
+    response = await fetch("tasks", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch {
-    throw new Away("there is no answer");
+    throw new Unreachable("there is no answer");
   }
-  if (response.status >= 500) throw new Away(`the answer is ${response.status} ${response.statusText}`);
+  if (response.status >= 500) throw new Unreachable(`the answer is ${response.status} ${response.statusText}`);
   // A host of files may well answer with a page.
   const { tasks }: { tasks?: unknown } = Object(await response.json().catch(() => undefined));
   if (!response.ok || !Array.isArray(tasks)) throw new NoAggregator("there is no list of collections at this address");
@@ -60,7 +60,7 @@ export async function listTasks(): Promise<string[]> {
  */
 export function follow(id: string, rank: number, listener: Listener): () => void {
   let source: EventSource | undefined;
-  let reopening: ReturnType<typeof setTimeout> | undefined;
+  let reconnecting: ReturnType<typeof setTimeout> | undefined;
 
   function open(): void {
     close();
@@ -71,14 +71,14 @@ export function follow(id: string, rank: number, listener: Listener): () => void
       opened.addEventListener(kind, ({ data }: MessageEvent<string>) => listener[kind](JSON.parse(data)));
     }
     opened.addEventListener("error", () => {
-      listener.away();
+      listener.unreachable();
       // Refusals close it, lost connections do not.
-      if (opened.readyState === EventSource.CLOSED) reopening = setTimeout(open, REOPEN_MS);
+      if (opened.readyState === EventSource.CLOSED) reconnecting = setTimeout(open, RECONNECT_MS);
     });
   }
 
   function close(): void {
-    clearTimeout(reopening);
+    clearTimeout(reconnecting);
     source?.close();
     source = undefined;
   }

@@ -11,7 +11,7 @@ export interface Context {
   /** Tells those who hear the page instead of seeing it. Not for what a live region of the section says already. */
   announce(text: string): void;
   /** The lab on this thread, for what takes microseconds: tasks, records, reports. The module is the workers' own. */
-  lab(): Promise<typeof import("./engine/lab-here.js")>;
+  lab(): Promise<typeof import("./engine/main-thread-lab.js")>;
 }
 
 /** How a section begins its work; its markup is in the page already. */

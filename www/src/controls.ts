@@ -1,7 +1,7 @@
 // Controls and the values that they stand for: each input whose name is a field's holds it. What cannot be explains
 // itself beside its input, and the last good values stay.
 
-import { type Fields, Refused, type Values } from "./fields.js";
+import { type Fields, InvalidValue, type Values } from "./fields.js";
 import type { Problem, SectionState } from "./state.js";
 
 type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
@@ -29,7 +29,7 @@ export function bindControls<F extends Fields>(
     for (const name of Object.keys(section.fields)) {
       write(inputs(name), section.fields[name]!.write(section.values[name]));
     }
-    explain(section.refused);
+    explain(section.problems);
   }
 
   function take(): void {
@@ -42,7 +42,7 @@ export function bindControls<F extends Fields>(
       try {
         values[name] = section.fields[name]!.read(read(own));
       } catch (error) {
-        if (!(error instanceof Refused)) throw error;
+        if (!(error instanceof InvalidValue)) throw error;
         problems.push({ name, message: error.message });
       }
     }

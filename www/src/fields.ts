@@ -1,12 +1,12 @@
 // The kinds of values that controls hold: how each is read from text, checked, and written back.
 
 /** A value that there cannot be. The message tells a person what to give instead. */
-export class Refused extends Error {}
+export class InvalidValue extends Error {}
 
 export interface Field<T> {
   /** What it is until somebody says otherwise. */
-  readonly fallback: T;
-  /** Throws {@link Refused}. `read(write(value))` is `value`. */
+  readonly initial: T;
+  /** Throws {@link InvalidValue}. `read(write(value))` is `value`. */
   read(text: string): T;
   write(value: T): string;
 }
@@ -17,18 +17,18 @@ export type Fields = Readonly<Record<string, Field<any>>>;
 export type Values<F extends Fields> = { readonly [N in keyof F]: F[N] extends Field<infer T> ? T : never };
 
 export interface Range {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** A whole number. */
-export function whole(fallback: number, { least, most }: Range): Field<number> {
+export function integer(initial: number, { min, max }: Range): Field<number> {
   return {
-    fallback,
+    initial,
     read: (text) => {
-      const value = parsed(text);
-      if (!Number.isSafeInteger(value) || value < least || value > most) {
-        throw new Refused(`Give a whole number from ${shown(least)} to ${shown(most)}.`);
+      const value = parseNumber(text);
+      if (!Number.isSafeInteger(value) || value < min || value > max) {
+        throw new InvalidValue(`Give a whole number from ${shown(min)} to ${shown(max)}.`);
       }
       return value;
     },
@@ -37,13 +37,13 @@ export function whole(fallback: number, { least, most }: Range): Field<number> {
 }
 
 /** A number. */
-export function real(fallback: number, { least, most }: Range): Field<number> {
+export function decimal(initial: number, { min, max }: Range): Field<number> {
   return {
-    fallback,
+    initial,
     read: (text) => {
-      const value = parsed(text);
-      if (!(value >= least && value <= most)) {
-        throw new Refused(`Give a number from ${shown(least)} to ${shown(most)}.`);
+      const value = parseNumber(text);
+      if (!(value >= min && value <= max)) {
+        throw new InvalidValue(`Give a number from ${shown(min)} to ${shown(max)}.`);
       }
       return value;
     },
@@ -54,38 +54,38 @@ export function real(fallback: number, { least, most }: Range): Field<number> {
 /** A value that may be left out: nothing, or blanks. */
 export function optional<T>(field: Field<T>): Field<T | undefined> {
   return {
-    fallback: undefined,
+    initial: undefined,
     read: (text) => (text.trim() === "" ? undefined : field.read(text)),
     write: (value) => (value === undefined ? "" : field.write(value)),
   };
 }
 
 /** One of some words. */
-export function choice<T extends string>(fallback: T, options: readonly T[]): Field<T> {
+export function choice<T extends string>(initial: T, options: readonly T[]): Field<T> {
   return {
-    fallback,
+    initial,
     read: (text) => {
       const found = options.find((option) => option === text);
-      if (found === undefined) throw new Refused(`Choose one of ${options.join(", ")}.`);
+      if (found === undefined) throw new InvalidValue(`Choose one of ${options.join(", ")}.`);
       return found;
     },
     write: (value) => value,
   };
 }
 
-/** Some of some words, in the order of `options`, and at least `least` of them. */
+/** Some of some words, in the order of `options`, and at least `min` of them. */
 export function subset<T extends string>(
-  fallback: readonly T[],
+  initial: readonly T[],
   options: readonly T[],
-  least = 1,
+  min = 1,
 ): Field<readonly T[]> {
   return {
-    fallback,
+    initial,
     read: (text) => {
       const words = text.split(/[\s,]+/).filter((word) => word !== "");
       const unknown = words.find((word) => !options.some((option) => option === word));
-      if (unknown !== undefined) throw new Refused(`Choose among ${options.join(", ")}: “${unknown}” is none of them.`);
-      if (words.length < least) throw new Refused(`Choose at least ${least === 1 ? "one" : least}.`);
+      if (unknown !== undefined) throw new InvalidValue(`Choose among ${options.join(", ")}: “${unknown}” is none of them.`);
+      if (words.length < min) throw new InvalidValue(`Choose at least ${min === 1 ? "one" : min}.`);
       return options.filter((option) => words.includes(option));
     },
     write: (values) => values.join(","),
@@ -93,18 +93,18 @@ export function subset<T extends string>(
 }
 
 /** A list of numbers, as pasted from wherever: between commas, semicolons, blanks or lines, and within brackets. */
-export function list(
-  fallback: readonly number[],
+export function numberList(
+  initial: readonly number[],
   check: (values: readonly number[]) => void,
 ): Field<readonly number[]> {
   return {
-    fallback,
+    initial,
     read: (text) => {
       const words = text.split(/[\s,;[\]]+/).filter((word) => word !== "");
       const values = words.map((word) => {
         const value = Number(word);
         if (!Number.isFinite(value))
-          throw new Refused(`“${word}” is not a number: give numbers like 0.3, with commas between.`);
+          throw new InvalidValue(`“${word}” is not a number: give numbers like 0.3, with commas between.`);
         return value;
       });
       check(values);
@@ -115,7 +115,7 @@ export function list(
 }
 
 /** A number as people write it: 1e5, 100000, 100,000 or 100 000; NaN for what is none. */
-export function parsed(text: string): number {
+function parseNumber(text: string): number {
   const plain = text.trim().replace(/(?<=\d)[, _\u00a0\u202f](?=\d{3}(\D|$))/g, "");
   return plain === "" ? NaN : Number(plain);
 }

@@ -3,7 +3,7 @@
 
 import { onColorChange, readColor, type Rgb } from "./colors.js";
 import { number } from "./format.js";
-import { inFrame } from "./turns.js";
+import { inOwnFrame } from "./scheduling.js";
 
 const NAMED_ROWS = 16;
 /** Up to so many rows the table has the whole matrix, above only the largest entries. */
@@ -112,7 +112,7 @@ export class HeatMap {
   #repaint(): void {
     if (this.#stale) return;
     this.#stale = true;
-    inFrame(() => {
+    inOwnFrame(() => {
       this.#stale = false;
       this.#paint();
     });

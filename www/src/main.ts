@@ -11,7 +11,7 @@ import { start as startSparse } from "./sections/sparse.js";
 import { start as startTakePart } from "./sections/take-part.js";
 import { start as startTrust } from "./sections/trust.js";
 import { State } from "./state.js";
-import { painted, parsed, turn } from "./turns.js";
+import { afterPaint, domReady, yieldToMain } from "./scheduling.js";
 
 const SECTIONS: Readonly<Record<string, Start>> = {
   "one-report": startOneReport,
@@ -23,11 +23,11 @@ const SECTIONS: Readonly<Record<string, Start>> = {
 };
 
 async function main(): Promise<void> {
-  await parsed();
+  await domReady();
   const state = new State();
   navigate(state);
   // What there is to read comes first: compiling and the work of the sections would take the processors from it.
-  await painted();
+  await afterPaint();
   const module = compile();
   const context = makeContext(module, state);
   module
@@ -42,7 +42,7 @@ async function beginAll(context: Context): Promise<void> {
   // Where it does not load, the sections with charts say so.
   await loadPlots().catch(() => undefined);
   for (const [id, start] of Object.entries(SECTIONS)) {
-    await turn();
+    await yieldToMain();
     void begin(id, start, context);
   }
   // What has begun may have moved the section that was asked for.

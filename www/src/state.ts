@@ -1,7 +1,7 @@
 // The state of the page, in its address after `#`: the section in view and what the controls hold, as in
-// `#error&error.dimension=60`. A link shows what its sender saw. What holds its fallback is left out.
+// `#error&error.dimension=60`. A link shows what its sender saw. What holds its initial value is left out.
 
-import { type Fields, Refused, type Values } from "./fields.js";
+import { type Fields, InvalidValue, type Values } from "./fields.js";
 
 /** What is wrong with a value, and with which. */
 export interface Problem<F extends Fields> {
@@ -78,23 +78,23 @@ export class SectionState<F extends Fields> {
   readonly #onLoad: (() => void)[] = [];
   readonly #onChange: (() => void)[] = [];
   #values: Values<F>;
-  #refused: Problem<F>[] = [];
+  #problems: Problem<F>[] = [];
 
   constructor(name: string, fields: F, check: Check<F>, changed: () => void) {
     this.fields = fields;
     this.#name = name;
     this.#check = check;
     this.#changed = changed;
-    this.#values = this.#fallbacks();
+    this.#values = this.#initialValues();
   }
 
   get values(): Values<F> {
     return this.#values;
   }
 
-  /** What the address asked for and cannot be; these controls have their fallbacks instead. */
-  get refused(): readonly Problem<F>[] {
-    return this.#refused;
+  /** What the address asked for and cannot be; these controls have their initial values instead. */
+  get problems(): readonly Problem<F>[] {
+    return this.#problems;
   }
 
   /** Takes new values, unless they are impossible: then says why, and keeps the ones before. */
@@ -103,7 +103,7 @@ export class SectionState<F extends Fields> {
     const problems = this.#check(values);
     if (problems.length > 0) return problems;
     this.#values = values;
-    this.#refused = [];
+    this.#problems = [];
     this.#changed();
     for (const listener of this.#onChange) listener();
     return [];
@@ -120,7 +120,7 @@ export class SectionState<F extends Fields> {
   }
 
   load(text: URLSearchParams): void {
-    const values: Record<string, unknown> = this.#fallbacks();
+    const values: Record<string, unknown> = this.#initialValues();
     const problems: Problem<F>[] = [];
     for (const name of Object.keys(this.fields)) {
       const given = text.get(`${this.#name}.${name}`);
@@ -128,30 +128,30 @@ export class SectionState<F extends Fields> {
       try {
         values[name] = this.fields[name]!.read(given);
       } catch (error) {
-        if (!(error instanceof Refused)) throw error;
+        if (!(error instanceof InvalidValue)) throw error;
         problems.push({ name, message: `The link has “${given}” here. ${error.message}` });
       }
     }
     // Of values that do not go together those give way that the section names, and then all.
     for (const { name, message } of this.#check(values as Values<F>)) {
       problems.push({ name, message: `The link has “${this.fields[name]!.write(values[name])}” here. ${message}` });
-      values[name] = this.fields[name]!.fallback;
+      values[name] = this.fields[name]!.initial;
     }
     const possible = this.#check(values as Values<F>).length === 0;
-    this.#values = possible ? (values as Values<F>) : this.#fallbacks();
-    this.#refused = problems;
+    this.#values = possible ? (values as Values<F>) : this.#initialValues();
+    this.#problems = problems;
     for (const listener of [...this.#onLoad, ...this.#onChange]) listener();
   }
 
   save(text: URLSearchParams): void {
     for (const [name, field] of Object.entries(this.fields)) {
       const written = field.write(this.#values[name]);
-      if (written !== field.write(field.fallback)) text.set(`${this.#name}.${name}`, written);
+      if (written !== field.write(field.initial)) text.set(`${this.#name}.${name}`, written);
     }
   }
 
-  #fallbacks(): Values<F> {
-    return Object.fromEntries(Object.entries(this.fields).map(([name, { fallback }]) => [name, fallback])) as Values<F>;
+  #initialValues(): Values<F> {
+    return Object.fromEntries(Object.entries(this.fields).map(([name, { initial }]) => [name, initial])) as Values<F>;
   }
 }
 

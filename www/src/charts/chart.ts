@@ -5,11 +5,11 @@ import "./chart.css";
 import { describe, valuesAt } from "./describe.js";
 import type { Format } from "./file.js";
 import { legend } from "./legend.js";
-import { type ChartData, places } from "./model.js";
+import { type ChartData, xValues } from "./model.js";
 import { Screen } from "./screen.js";
 import { chartTable } from "./table.js";
 import { number } from "../format.js";
-import { inFrame } from "../turns.js";
+import { inOwnFrame } from "../scheduling.js";
 
 const DRAW_MS = 100;
 /** Texts that many changes in a row would have read aloud are renewed this often. */
@@ -68,7 +68,7 @@ export class Chart {
     if (mark !== undefined) this.#marks.push(mark);
     const wait = Math.max(0, this.#drawn + DRAW_MS - performance.now());
     this.#drawing ??= setTimeout(() => {
-      inFrame(() => {
+      inOwnFrame(() => {
         this.#drawing = undefined;
         this.#drawn = performance.now();
         this.#draw();
@@ -100,7 +100,7 @@ export class Chart {
       if (!this.#data) return;
       const value = this.#screen.value(event.clientX - stage.getBoundingClientRect().left);
       const distance = (x: number) => Math.abs(this.#data!.x.log ? Math.log(x / value) : x - value);
-      const all = this.#places();
+      const all = this.#xValues();
       this.#point(all.reduce((best, x) => (distance(x) < distance(best) ? x : best), all[0]!));
     };
     stage.addEventListener("pointermove", nearest);
@@ -110,12 +110,12 @@ export class Chart {
       if (event.pointerType === "mouse" && document.activeElement !== stage) this.#point(undefined);
     });
     stage.addEventListener("keydown", (event) => this.#key(event));
-    stage.addEventListener("focus", () => this.#point(this.#at ?? this.#places()[0]));
+    stage.addEventListener("focus", () => this.#point(this.#at ?? this.#xValues()[0]));
     stage.addEventListener("blur", () => this.#point(undefined));
   }
 
   #key(event: KeyboardEvent): void {
-    const all = this.#places();
+    const all = this.#xValues();
     const here = all.indexOf(this.#at ?? NaN);
     const to = {
       ArrowRight: here + 1,
@@ -135,7 +135,7 @@ export class Chart {
     this.#at = x;
     const data = this.#data;
     this.#cursor.hidden = x === undefined;
-    const all = this.#places();
+    const all = this.#xValues();
     this.#stage.setAttribute("aria-label", data ? `${data.title}: move along the ${data.x.label}` : this.#heading);
     this.#stage.setAttribute("aria-valuemax", String(Math.max(0, all.length - 1)));
     if (!data || x === undefined) {
@@ -159,10 +159,10 @@ export class Chart {
   }
 
   /** Where the cursor can be: where something was measured, or else predicted. */
-  #places(): number[] {
+  #xValues(): number[] {
     if (!this.#data) return [];
-    const measured = places(this.#data);
-    return measured.length > 0 ? measured : places(this.#data, false);
+    const measured = xValues(this.#data);
+    return measured.length > 0 ? measured : xValues(this.#data, false);
   }
 
   #tabulate(): void {

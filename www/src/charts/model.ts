@@ -60,7 +60,7 @@ export interface ChartData {
 }
 
 /** All the places of points on the x-axis, ascending. */
-export function places(data: ChartData, measured = true): number[] {
+export function xValues(data: ChartData, measured = true): number[] {
   const found = data.series.flatMap((series) => (measured ? series.measured : series.predicted).map(({ x }) => x));
   return [...new Set(found)].sort((a, b) => a - b);
 }

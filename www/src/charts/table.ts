@@ -1,14 +1,14 @@
 // The numbers of a chart as a table.
 
 import { fillTable } from "../tables.js";
-import { type ChartData, places } from "./model.js";
+import { type ChartData, xValues } from "./model.js";
 import { number } from "../format.js";
 
 /** One row for each place and series. */
 export function chartTable(table: HTMLElement, data: ChartData): void {
   const simulated = data.series.some(({ measured }) => measured.length > 0);
   const heads = [data.x.label, "series", ...(simulated ? ["median", "quartiles", "trials"] : []), "predicted"];
-  const rows = places(data, simulated).flatMap((x) =>
+  const rows = xValues(data, simulated).flatMap((x) =>
     data.series.map(({ name, measured, predicted }) => {
       const point = measured.find((point) => point.x === x);
       const curve = predicted.find((point) => point.x === x);

@@ -2,7 +2,7 @@
 
 import moduleUrl from "ldp-pca/ldp_pca_lab_bg.wasm?url";
 
-import { turn } from "../turns.js";
+import { yieldToMain } from "../scheduling.js";
 
 /** Compiles away from the main thread while the module arrives. Rejects with a reason to show. */
 export async function compile(url = moduleUrl): Promise<WebAssembly.Module> {
@@ -14,9 +14,9 @@ export async function compile(url = moduleUrl): Promise<WebAssembly.Module> {
 }
 
 /** The lab on this thread, for what takes microseconds. */
-export async function start(module: Promise<WebAssembly.Module>): Promise<typeof import("./lab-here.js")> {
-  const lab = await import("./lab-here.js");
+export async function start(module: Promise<WebAssembly.Module>): Promise<typeof import("./main-thread-lab.js")> {
+  const lab = await import("./main-thread-lab.js");
   await lab.init(await module);
-  await turn();
+  await yieldToMain();
   return lab;
 }

@@ -1,10 +1,10 @@
-// The workers that compute for the page: jobs wait in line, and each worker does one at a time.
+// The workers that compute for the page: jobs wait in a queue, and each worker does one at a time.
 
 import {
+  type Instance,
   type JobName,
   type JobOptions,
   type JobResult,
-  type Made,
   type ObjectName,
   type ObjectOptions,
 } from "./protocol.js";
@@ -15,10 +15,10 @@ export { JobError } from "./protocol.js";
 /** How long a worker may go on with a job that nobody waits for any more, before another takes its place. */
 const GRACE_MS = 150;
 /** More than this many workers gain little, and each has a memory of its own. */
-const MOST_THREADS = 6;
+const MAX_THREADS = 6;
 
 export interface RunOptions {
-  /** Takes the job out of the line, or its worker from it; the promise rejects with the signal's reason at once. */
+  /** Takes the job out of the queue, or its worker from it; the promise rejects with the signal's reason at once. */
   readonly signal?: AbortSignal | undefined;
   /** Goes before the jobs that wait. For what answers a hand on a control. */
   readonly urgent?: boolean;
@@ -45,9 +45,9 @@ export interface Remote<M> {
 
 export class Pool {
   /** How many jobs are done at a time. */
-  readonly size = Math.max(1, Math.min(MOST_THREADS, navigator.hardwareConcurrency || 2));
+  readonly size = Math.max(1, Math.min(MAX_THREADS, navigator.hardwareConcurrency || 2));
   readonly #module: Promise<WebAssembly.Module>;
-  readonly #line: Job[] = [];
+  readonly #queue: Job[] = [];
   readonly #idle: Thread[] = [];
   #threads = 0;
 
@@ -65,9 +65,9 @@ export class Pool {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const job: Job = { name, options, signal, resolve: resolve as Job["resolve"], reject };
-      signal?.addEventListener("abort", () => this.#withdraw(job), { once: true });
-      if (urgent) this.#line.unshift(job);
-      else this.#line.push(job);
+      signal?.addEventListener("abort", () => this.#cancel(job), { once: true });
+      if (urgent) this.#queue.unshift(job);
+      else this.#queue.push(job);
       void this.#assign();
     });
   }
@@ -77,21 +77,21 @@ export class Pool {
     name: N,
     options: ObjectOptions<N>,
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<Remote<Made<N>>> {
+  ): Promise<Remote<Instance<N>>> {
     const module = await this.#module;
     signal?.throwIfAborted();
     const thread = new Thread(module);
-    signal?.addEventListener("abort", () => thread.end(), { once: true });
+    signal?.addEventListener("abort", () => thread.terminate(), { once: true });
     try {
-      await thread.ask({ make: name }, options);
+      await thread.request({ make: name }, options);
     } catch (error) {
-      thread.end();
+      thread.terminate();
       signal?.throwIfAborted();
       throw error;
     }
     return {
-      call: (method, options) => thread.ask({ method }, options) as never,
-      close: () => thread.end(),
+      call: (method, options) => thread.request({ method }, options) as never,
+      close: () => thread.terminate(),
     };
   }
 
@@ -100,18 +100,18 @@ export class Pool {
     try {
       module = await this.#module;
     } catch (error) {
-      for (const { reject } of this.#line.splice(0)) reject(error);
+      for (const { reject } of this.#queue.splice(0)) reject(error);
       return;
     }
-    while (this.#line.length > 0) {
-      const thread = this.#rested() ?? this.#spawn(module);
+    while (this.#queue.length > 0) {
+      const thread = this.#idleThread() ?? this.#spawn(module);
       if (!thread) return;
-      void this.#perform(thread, this.#line.shift()!);
+      void this.#perform(thread, this.#queue.shift()!);
     }
   }
 
   /** One that has nothing to do. Those that broke meanwhile are let go: what is asked of them fails. */
-  #rested(): Thread | undefined {
+  #idleThread(): Thread | undefined {
     let thread;
     while ((thread = this.#idle.pop())?.broken) this.#threads -= 1;
     return thread;
@@ -126,23 +126,23 @@ export class Pool {
   async #perform(thread: Thread, { name, options, signal, resolve, reject }: Job): Promise<void> {
     // A job that nobody waits for is given a moment, so that short ones do not cost a worker each.
     let grace: ReturnType<typeof setTimeout> | undefined;
-    const withdrawn = () => (grace = setTimeout(() => thread.end(), GRACE_MS));
-    signal?.addEventListener("abort", withdrawn, { once: true });
+    const terminateSoon = () => (grace = setTimeout(() => thread.terminate(), GRACE_MS));
+    signal?.addEventListener("abort", terminateSoon, { once: true });
     try {
-      resolve(await thread.ask({ job: name }, options));
+      resolve(await thread.request({ job: name }, options));
     } catch (error) {
       reject(error);
     }
     clearTimeout(grace);
-    signal?.removeEventListener("abort", withdrawn);
+    signal?.removeEventListener("abort", terminateSoon);
     if (thread.broken) this.#threads -= 1;
     else this.#idle.push(thread);
     void this.#assign();
   }
 
-  #withdraw(job: Job): void {
-    const place = this.#line.indexOf(job);
-    if (place >= 0) this.#line.splice(place, 1);
+  #cancel(job: Job): void {
+    const place = this.#queue.indexOf(job);
+    if (place >= 0) this.#queue.splice(place, 1);
     job.reject(job.signal?.reason);
   }
 }

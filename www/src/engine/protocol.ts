@@ -10,7 +10,7 @@ export interface Jobs {
   plan: (options: lab.PopulationInput & lab.PlanOptions) => lab.Plan;
   compare: (options: Compared) => lab.MethodsComparison;
   /** By the second module, which comes with every job and is started by the first. */
-  compareEvery: (options: Compared & { readonly module: WebAssembly.Module }) => Promise<lab.MethodsComparison>;
+  compareAllMethods: (options: Compared & { readonly module: WebAssembly.Module }) => Promise<lab.MethodsComparison>;
 }
 
 type Compared = lab.CompareMethodsOptions & lab.ComparedPopulation;
@@ -29,7 +29,7 @@ export type Collection = Pick<lab.SimulatedCollection, "compare" | "path">;
 
 export type ObjectName = keyof Objects;
 export type ObjectOptions<N extends ObjectName> = Objects[N] extends (options: infer O) => unknown ? O : never;
-export type Made<N extends ObjectName> = Objects[N] extends (options: never) => infer M ? M : never;
+export type Instance<N extends ObjectName> = Objects[N] extends (options: never) => infer M ? M : never;
 
 /** From the page. The first message to a worker has the compiled module, every other one a job. */
 export type Request =

@@ -4,7 +4,7 @@ import workerUrl from "worker-url";
 
 import { type Failure, JobError, type JobName, type ObjectName, type Request, type Response } from "./protocol.js";
 
-interface Waiting {
+interface PendingRequest {
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -12,12 +12,12 @@ interface Waiting {
 /** A worker with the lab in it. Its requests are answered in order. */
 export class Thread {
   readonly #worker = new Worker(workerUrl, { type: "module" });
-  readonly #waiting = new Map<number, Waiting>();
-  #next = 0;
+  readonly #pending = new Map<number, PendingRequest>();
+  #nextId = 0;
   #broken: Failure | undefined;
 
   constructor(module: WebAssembly.Module) {
-    this.#worker.addEventListener("message", ({ data }: MessageEvent<Response>) => this.#answered(data));
+    this.#worker.addEventListener("message", ({ data }: MessageEvent<Response>) => this.#settle(data));
     const broke = (message: string) => this.#break({ name: "WorkerError", code: "worker", message });
     this.#worker.addEventListener("error", ({ message }) => broke(message || "the worker did not load"));
     this.#worker.addEventListener("messageerror", () => broke("the worker's answer could not be read"));
@@ -30,32 +30,32 @@ export class Thread {
   }
 
   /** What the worker answers to `request`; rejects with a {@link JobError}. */
-  ask(request: { job: JobName } | { make: ObjectName } | { method: string }, options: unknown): Promise<unknown> {
+  request(request: { job: JobName } | { make: ObjectName } | { method: string }, options: unknown): Promise<unknown> {
     if (this.#broken) return Promise.reject(new JobError(this.#broken));
-    const id = this.#next;
-    this.#next += 1;
+    const id = this.#nextId;
+    this.#nextId += 1;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject });
       this.#worker.postMessage({ id, ...request, options } satisfies Request);
     });
   }
 
   /** Ends the worker in the middle of whatever it does. What was asked of it is rejected. */
-  end(): void {
+  terminate(): void {
     this.#break({ name: "WorkerError", code: "worker", message: "the worker was ended" });
   }
 
-  #answered(response: Response): void {
-    const waiting = this.#waiting.get(response.id);
-    this.#waiting.delete(response.id);
-    if ("error" in response) waiting?.reject(new JobError(response.error));
-    else waiting?.resolve(response.result);
+  #settle(response: Response): void {
+    const pending = this.#pending.get(response.id);
+    this.#pending.delete(response.id);
+    if ("error" in response) pending?.reject(new JobError(response.error));
+    else pending?.resolve(response.result);
   }
 
   #break(failure: Failure): void {
     this.#broken = failure;
     this.#worker.terminate();
-    for (const { reject } of this.#waiting.values()) reject(new JobError(failure));
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(new JobError(failure));
+    this.#pending.clear();
   }
 }

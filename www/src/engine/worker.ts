@@ -9,26 +9,26 @@ type Call = (options: never) => unknown;
 
 const functions: Record<JobName | ObjectName, Call> = {
   compare,
-  compareEvery,
+  compareAllMethods,
   drawCollection,
   plan,
   population,
   predict,
   simulate,
 };
-let started: Promise<void> | undefined;
+let ready: Promise<void> | undefined;
 /** The object that this worker was asked to make, if any. */
-let made: Record<string, Call> | undefined;
+let instance: Record<string, Call> | undefined;
 
 addEventListener("message", ({ data }: MessageEvent<Request>) => {
-  if ("module" in data) started = init(data.module);
+  if ("module" in data) ready = init(data.module);
   else void answer(data);
 });
 
 async function answer(request: Exclude<Request, { module: unknown }>): Promise<void> {
   const { id } = request;
   try {
-    await started;
+    await ready;
     reply({ id, result: await perform(request) });
   } catch (error) {
     reply({ id, error: failure(error) });
@@ -38,12 +38,12 @@ async function answer(request: Exclude<Request, { module: unknown }>): Promise<v
 async function perform(request: Exclude<Request, { module: unknown }>): Promise<unknown> {
   const options = request.options as never;
   if ("job" in request) return functions[request.job](options);
-  if ("method" in request) return made![request.method]!(options);
-  made = (await functions[request.make](options)) as Record<string, Call>;
+  if ("method" in request) return instance![request.method]!(options);
+  instance = (await functions[request.make](options)) as Record<string, Call>;
   return undefined;
 }
 
-async function compareEvery({ module, ...options }: JobOptions<"compareEvery">): Promise<unknown> {
+async function compareAllMethods({ module, ...options }: JobOptions<"compareAllMethods">): Promise<unknown> {
   await loadMethods(module);
   return compare(options);
 }

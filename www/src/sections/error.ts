@@ -7,10 +7,10 @@ import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import { plain } from "../fields.js";
 import { NAMES, STYLES } from "../mechanisms.js";
-import { type Axis, Results } from "./error/plan.js";
 import { type Curves, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
-import { check, EPSILONS, FIELDS, population, RECORDS, type Settings } from "./error/settings.js";
+import { check, describePopulation, EPSILONS, FIELDS, RECORDS, type Settings } from "./error/settings.js";
+import { type Axis, TrialErrors } from "./error/trials.js";
 
 const AXES = ["epsilon", "records"] as const;
 const NOT_PRIVATE = "Not private";
@@ -35,7 +35,7 @@ export function start(_root: HTMLElement, context: Context): void {
     const own = new AbortController();
     current = own;
     const settings = section.values;
-    const results = new Results();
+    const results = new TrialErrors();
     const curves: Partial<Record<Axis, Curves>> = {};
     const draw = (axis: Axis, mark?: string) => {
       charts[axis].show(chartData(axis, settings, results, curves[axis]), mark);
@@ -100,7 +100,7 @@ export function start(_root: HTMLElement, context: Context): void {
   void restart();
 }
 
-function chartData(axis: Axis, settings: Settings, results: Results, curves: Curves | undefined): ChartData {
+function chartData(axis: Axis, settings: Settings, results: TrialErrors, curves: Curves | undefined): ChartData {
   const series: Series[] = settings.mechanisms.map((name) => ({
     name: NAMES[name],
     style: STYLES[name],
@@ -134,5 +134,5 @@ function chartData(axis: Axis, settings: Settings, results: Results, curves: Cur
 function caption(axis: Axis, settings: Settings): string {
   const { records, epsilon, delta, seed } = settings;
   const fixed = axis === "epsilon" ? counted(records, "user") : `ε = ${number(epsilon)}`;
-  return `${population(settings)}; ${fixed}; δ = ${plain(delta)} for Gaussian noise; seed ${seed}.`;
+  return `${describePopulation(settings)}; ${fixed}; δ = ${plain(delta)} for Gaussian noise; seed ${seed}.`;
 }

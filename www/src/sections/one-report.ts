@@ -2,29 +2,29 @@
 
 import type { Aggregate, Randomizer, Report, Task } from "ldp-pca/lab";
 
-import { showBytes } from "../bytes.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
-import { choice, real, type Values } from "../fields.js";
+import { choice, decimal, type Values } from "../fields.js";
 import { counted } from "../format.js";
+import { describeGuarantee } from "../guarantee.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
-import { turn } from "../turns.js";
-import { guaranteeInWords } from "../words.js";
+import { showBytes } from "../report-bytes.js";
+import { yieldToMain } from "../scheduling.js";
 
 type Lab = Awaited<ReturnType<Context["lab"]>>;
 
 const ACTIVITIES = ["running", "cycling", "gaming", "streaming", "reading"] as const;
-const LIKING = { least: -5, most: 5 };
+const LIKING = { min: -5, max: 5 };
 const FIELDS = {
-  running: real(4, LIKING),
-  cycling: real(5, LIKING),
-  gaming: real(-3, LIKING),
-  streaming: real(-1, LIKING),
-  reading: real(1.5, LIKING),
+  running: decimal(4, LIKING),
+  cycling: decimal(5, LIKING),
+  gaming: decimal(-3, LIKING),
+  streaming: decimal(-1, LIKING),
+  reading: decimal(1.5, LIKING),
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
-  epsilon: real(2, { least: 0.25, most: 8 }),
+  epsilon: decimal(2, { min: 0.25, max: 8 }),
 };
-type Choice = Values<typeof FIELDS>;
+type Settings = Values<typeof FIELDS>;
 
 const NOTES = {
   "double-cap":
@@ -63,9 +63,9 @@ export async function start(_root: HTMLElement, { lab: loaded, state }: Context)
   show();
   // Functions of the lab are compiled when they are first called: some now, and the others in turns of their own.
   taskOf(lab, section.values);
-  await turn();
+  await yieldToMain();
   view.take(lab, section.values);
-  await turn();
+  await yieldToMain();
   view.randomize(false);
 }
 
@@ -78,7 +78,7 @@ class View {
     (name) => new ColorScale(document.querySelector<HTMLElement>(`#one-report-${name} .scale`)!),
   );
   #lab: Lab | undefined;
-  #values: Choice | undefined;
+  #values: Settings | undefined;
   #task: Task | undefined;
   #randomizer: Randomizer | undefined;
   /** Changes with every record, so that a run of reports of an earlier one ends. */
@@ -89,7 +89,7 @@ class View {
   }
 
   /** Shows another record or mechanism, of which there is no report yet. */
-  take(lab: Lab, values: Choice): void {
+  take(lab: Lab, values: Settings): void {
     this.stop();
     this.#lab = lab;
     this.#values = values;
@@ -106,7 +106,7 @@ class View {
         "depend on.",
     );
     this.#scales[0]!.show({ largest: largestSize(contribution) });
-    element("one-report-guarantee").replaceChildren(...guaranteeInWords(lab.consent(this.#task)));
+    element("one-report-guarantee").replaceChildren(...describeGuarantee(lab.consent(this.#task)));
   }
 
   randomize(asked: boolean): void {
@@ -169,17 +169,17 @@ class View {
 }
 
 /** The public parameters of a collection of these answers. */
-function taskOf(lab: Lab, { mechanism, epsilon }: Choice): Parameters<Lab["Task"]["parse"]>[0] {
+function taskOf(lab: Lab, { mechanism, epsilon }: Settings): Parameters<Lab["Task"]["parse"]>[0] {
   return JSON.stringify({
     version: 2,
-    schema: { columns: ACTIVITIES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING.most })) },
+    schema: { columns: ACTIVITIES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING.max })) },
     bounding: { type: "unit-norm" },
     mechanism: lab.recommendedMechanism({ type: mechanism, epsilon }),
     folds: 1,
   });
 }
 
-function recordOf(values: Choice): number[] {
+function recordOf(values: Settings): number[] {
   return ACTIVITIES.map((name) => values[name]);
 }
 
@@ -191,7 +191,7 @@ function slider(name: string): HTMLElement {
   const output = document.createElement("output");
   label.htmlFor = input.id = `one-report-${name}`;
   label.textContent = name;
-  Object.assign(input, { name, type: "range", min: LIKING.least, max: LIKING.most, step: 0.5 });
+  Object.assign(input, { name, type: "range", min: LIKING.min, max: LIKING.max, step: 0.5 });
   output.htmlFor.add(input.id);
   row.append(label, input, output);
   return row;

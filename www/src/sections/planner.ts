@@ -7,15 +7,15 @@ import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.j
 import { about } from "../charts/ticks.js";
 import { number } from "../format.js";
 import { type Context, element } from "../context.js";
+import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
 import { plain } from "../fields.js";
 import { mechanism, NAMES, STYLES } from "../mechanisms.js";
-import { near } from "../near.js";
-import { newest } from "../newest.js";
 import { fillTable } from "../tables.js";
+import { nearViewport } from "../viewport.js";
 import { check as checkCharts, FIELDS as CHART_FIELDS } from "./error/settings.js";
 import { BOUND_HEADS, boundRows, COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
-import { ofCharts, own, type Population } from "./planner/population.js";
+import { ownPopulation, type Population, populationOfCharts } from "./planner/population.js";
 import { check, FIELDS, type Settings } from "./planner/settings.js";
 
 const POINTS = 49;
@@ -25,7 +25,7 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
   const charts = state.section("error", CHART_FIELDS, checkCharts);
   const chart = new Chart(element("planner-chart"), "planned-users");
   const answer = element("planner-answer");
-  const ask = newest(element("planner-failure"), (signal) => answerAll(section.values, signal));
+  const ask = restartable(element("planner-failure"), (signal) => answerAll(section.values, signal));
   let seen = false;
 
   async function renew(): Promise<void> {
@@ -35,7 +35,7 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
 
   async function answerAll(settings: Settings, signal: AbortSignal): Promise<void> {
     const options = { signal, urgent: true };
-    const population = settings.source === "own" ? own(settings) : await ofCharts(pool, charts.values, options);
+    const population = settings.source === "own" ? ownPopulation(settings) : await populationOfCharts(pool, charts.values, options);
     const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
     const { target, records, delta } = settings;
     const plan = await pool.run("plan", { ...asked, target, records, shuffled: { delta } }, options);
@@ -61,7 +61,7 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
   bindControls(element<HTMLFormElement>("planner-form"), section, () => void renew());
   charts.onChange(() => section.values.source === "charts" && void renew());
   await renew();
-  await near(root);
+  await nearViewport(root);
   seen = true;
   await renew();
 }

@@ -2,30 +2,30 @@
 
 import type { ComparedComponents, Comparison } from "ldp-pca/lab";
 
+import { keepLatest } from "../concurrency.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import type { Remote } from "../engine/pool.js";
 import type { Collection } from "../engine/protocol.js";
-import { choice, optional, real, type Values, whole } from "../fields.js";
+import { choice, decimal, integer, optional, type Values } from "../fields.js";
 import { counted, number } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
-import { latest } from "../latest.js";
-import { near } from "../near.js";
 import type { Problem } from "../state.js";
+import { nearViewport } from "../viewport.js";
 
 const FIELDS = {
-  dimension: whole(40, { least: 2, most: 150 }),
-  rank: whole(2, { least: 1, most: 10 }),
-  sparsity: whole(8, { least: 1, most: 150 }),
-  signal: real(20, { least: 0.01, most: 10_000 }),
-  records: whole(3000, { least: 100, most: 1_000_000 }),
+  dimension: integer(40, { min: 2, max: 150 }),
+  rank: integer(2, { min: 1, max: 10 }),
+  sparsity: integer(8, { min: 1, max: 150 }),
+  signal: decimal(20, { min: 0.01, max: 10_000 }),
+  records: integer(3000, { min: 100, max: 1_000_000 }),
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
-  epsilon: real(2, { least: 0.05, most: 16 }),
-  seed: whole(1, { least: 0, most: 2 ** 32 - 1 }),
+  epsilon: decimal(2, { min: 0.05, max: 16 }),
+  seed: integer(1, { min: 0, max: 2 ** 32 - 1 }),
   /** Nothing for the automatic one. */
-  penalty: optional(real(0.01, { least: 0, most: 10 })),
+  penalty: optional(decimal(0.01, { min: 0, max: 10 })),
 };
-type Choice = Values<typeof FIELDS>;
+type Settings = Values<typeof FIELDS>;
 
 const METHODS = ["truth", "pca", "softThreshold", "fantope"] as const;
 const TITLES = {
@@ -47,7 +47,7 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
   let penalties: readonly number[] = [];
 
   /** Draws the records and their reports, compares the methods, and then finds the penalties worth trying. */
-  async function draw(choice: Choice): Promise<void> {
+  async function draw(choice: Settings): Promise<void> {
     running?.abort();
     const controller = new AbortController();
     running = controller;
@@ -75,7 +75,7 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
     if (running === controller) running = undefined;
   }
 
-  const compare = latest(async (penalty: number | undefined) => {
+  const compare = keepLatest(async (penalty: number | undefined) => {
     const asked = collection;
     try {
       const compared = await asked?.call("compare", { penalty });
@@ -101,7 +101,7 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
     view.end("Cancelled. What you see is from before.");
   });
   bindControls(element<HTMLFormElement>("sparse-form"), section, (values) => void draw(values));
-  void near(root).then(() => draw(section.values));
+  void nearViewport(root).then(() => draw(section.values));
 }
 
 /** What the Fantope keeps at a penalty. */
@@ -132,7 +132,7 @@ class View {
     this.#scale.show(undefined);
   }
 
-  begin({ records }: Choice): void {
+  begin({ records }: Settings): void {
     element("sparse-failure").hidden = true;
     element("sparse-cancel").hidden = false;
     this.#slider.disabled = true;
@@ -227,7 +227,7 @@ class View {
   }
 }
 
-function check({ dimension, rank, sparsity }: Choice): Problem<typeof FIELDS>[] {
+function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
   if (rank >= dimension) {
     const most = `With ${dimension} features there can be at most ${dimension - 1} components to tell from the rest`;
     return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];
@@ -246,7 +246,7 @@ function check({ dimension, rank, sparsity }: Choice): Problem<typeof FIELDS>[] 
   return [];
 }
 
-function optionsOf({ mechanism, epsilon, penalty: _, ...population }: Choice) {
+function optionsOf({ mechanism, epsilon, penalty: _, ...population }: Settings) {
   return { ...population, mechanism: { type: mechanism, epsilon } };
 }
 

@@ -2,20 +2,20 @@
 
 import type { Randomizer, Report, Task } from "ldp-pca/lab";
 
-import { Away, follow, type Listener, listTasks, NoAggregator, PATIENCE_MS, type Recovery } from "../aggregator.js";
-import { showBytes } from "../bytes.js";
+import { follow, type Listener, listTasks, NoAggregator, type Recovery, TIMEOUT_MS, Unreachable } from "../aggregator.js";
 import { componentLists } from "../components.js";
 import { type Context, element } from "../context.js";
-import { NoNumber, RecordForm } from "../form.js";
 import { counted, number } from "../format.js";
+import { describeGuarantee } from "../guarantee.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
-import { guaranteeInWords } from "../words.js";
+import { NotANumber, RecordForm } from "../record-form.js";
+import { showBytes } from "../report-bytes.js";
 
 type Lab = Awaited<ReturnType<Context["lab"]>>;
 
-const LOOK_AGAIN_MS = 3000;
-const LARGEST_RANK = 5;
-const FIRST_RANK = 3;
+const RETRY_MS = 3000;
+const MAX_RANK = 5;
+const INITIAL_RANK = 3;
 
 /** An element of this section. */
 function part<E extends HTMLElement>(name: string): E {
@@ -72,7 +72,7 @@ class TakePart implements Listener {
     this.#say("status", "Looking for an aggregator…", "connection");
     try {
       const ids = await listTasks();
-      if (ids.length === 0) throw new Away("it has no collection yet");
+      if (ids.length === 0) throw new Unreachable("it has no collection yet");
       part("task").replaceChildren(...ids.map((id) => new Option(`${id.slice(0, 12)}…`, id)));
       part("choice").hidden = ids.length === 1;
       await this.#open(ids[0]!);
@@ -81,8 +81,8 @@ class TakePart implements Listener {
         part("none").hidden = false;
         this.#say("status", "No aggregator here.", "connection");
       } else {
-        this.#notThere((error as Error).message);
-        setTimeout(() => void this.look(), LOOK_AGAIN_MS);
+        this.#showUnreachable((error as Error).message);
+        setTimeout(() => void this.look(), RETRY_MS);
       }
     }
   }
@@ -107,14 +107,14 @@ class TakePart implements Listener {
     this.#say("summary", `Not yet: ${detail}.`);
   }
 
-  away(): void {
-    this.#notThere("the connection is lost");
+  unreachable(): void {
+    this.#showUnreachable("the connection is lost");
   }
 
   /** Shows the collection `id`. Throws when it does not come. */
   async #open(id: string): Promise<void> {
     const { consent, Randomizer, Task } = this.#lab;
-    const task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(PATIENCE_MS) });
+    const task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(TIMEOUT_MS) });
     this.#shown?.randomizer.free();
     this.#shown?.task.free();
     const form = new RecordForm(
@@ -126,10 +126,10 @@ class TakePart implements Listener {
     // Whatever a task asks for is shown here before anything is sent; a page of your own sets a limit.
     const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
     this.#shown = { task, randomizer, form, names: task.featureNames };
-    const ranks = Math.min(LARGEST_RANK, task.dimension);
+    const ranks = Math.min(MAX_RANK, task.dimension);
     part("rank").replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
-    part<HTMLSelectElement>("rank").value = String(Math.min(FIRST_RANK, ranks));
-    part("guarantee").replaceChildren(...guaranteeInWords(consent(task)));
+    part<HTMLSelectElement>("rank").value = String(Math.min(INITIAL_RANK, ranks));
+    part("guarantee").replaceChildren(...describeGuarantee(consent(task)));
     for (const name of ["record", "report", "recovery"]) part(name).hidden = false;
     this.#showOwnRecord();
     this.#follow();
@@ -189,7 +189,7 @@ class TakePart implements Listener {
       return true;
     } catch (error) {
       this.#showProblem(error);
-      if (error instanceof NoNumber) form.focus(error.input);
+      if (error instanceof NotANumber) form.focus(error.input);
       return false;
     }
   }
@@ -237,7 +237,7 @@ class TakePart implements Listener {
     }
   }
 
-  #notThere(reason: string): void {
+  #showUnreachable(reason: string): void {
     const kept = this.#lastSeen ? ` What you see is from ${this.#lastSeen.toLocaleTimeString("en")}.` : "";
     this.#say("status", `No good answer from the aggregator: ${reason}.${kept} Trying again.`, "connection away");
   }

@@ -5,23 +5,23 @@ import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
 import { counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
+import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
-import { choice, plain, real, type Values, whole } from "../fields.js";
+import { choice, decimal, integer, plain, type Values } from "../fields.js";
 import { mechanism, NAMES } from "../mechanisms.js";
-import { near } from "../near.js";
-import { newest } from "../newest.js";
-import { check as checkCharts, FIELDS as CHART_FIELDS, population as inWords } from "./error/settings.js";
-import { ofCharts } from "./planner/population.js";
-import { everyMethod } from "./trust/door.js";
-import { type Asked, METHODS, Simulated } from "./trust/methods.js";
-import { MODELS, type Outcome } from "./trust/models.js";
+import { nearViewport } from "../viewport.js";
+import { check as checkCharts, FIELDS as CHART_FIELDS, describePopulation } from "./error/settings.js";
+import { populationOfCharts } from "./planner/population.js";
+import { bindAllMethods } from "./trust/all-methods-controls.js";
+import { CentralSimulation, type ComparedRecords, METHODS } from "./trust/central-methods.js";
+import { MODELS, type Outcome } from "./trust/trust-models.js";
 
 const FIELDS = {
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
-  records: whole(20_000, { least: 100, most: 1_000_000_000 }),
-  delta: real(1e-6, { least: 1e-15, most: 0.1 }),
+  records: integer(20_000, { min: 100, max: 1_000_000_000 }),
+  delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
   /** Of every method, side by side. */
-  epsilon: real(1, { least: 0.05, most: 16 }),
+  epsilon: decimal(1, { min: 0.05, max: 16 }),
 };
 type Settings = Values<typeof FIELDS>;
 
@@ -38,9 +38,9 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   const again = element<HTMLButtonElement>("trust-run");
   const bar = element<HTMLProgressElement>("trust-progress");
   const status = element("trust-status");
-  const ask = newest(element("trust-failure"), (signal) => show(section.values, signal));
+  const ask = restartable(element("trust-failure"), (signal) => show(section.values, signal));
   let seen = false;
-  let simulated: Simulated | undefined;
+  let simulated: CentralSimulation | undefined;
   /** Ends the simulation, not the predictions. */
   let stop = new AbortController();
 
@@ -51,7 +51,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   async function show(settings: Settings, signal: AbortSignal): Promise<void> {
     const options = { signal, urgent: true };
     const { records, delta } = settings;
-    const population = await ofCharts(pool, charts.values, options);
+    const population = await populationOfCharts(pool, charts.values, options);
     const collection = (epsilon: number) => {
       return { ...population, records, delta, mechanism: mechanism(settings.mechanism, epsilon, delta) };
     };
@@ -60,11 +60,11 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     );
     const { uninformed } = await pool.run("plan", { ...population, mechanism: collection(EXAMPLE).mechanism }, options);
     const name = NAMES[settings.mechanism];
-    const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
+    const setting = `${describePopulation(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
     element("trust-local").textContent = example(outcomes, records);
-    const asked = askedOf(settings);
-    if (!simulated?.answers(asked)) simulated = new Simulated(asked);
+    const asked = recordsOf(settings);
+    if (!simulated?.isOf(asked)) simulated = new CentralSimulation(asked);
     const kept = simulated;
     const draw = () => chart.show(chartData(outcomes, kept, uninformed, setting));
     draw();
@@ -89,7 +89,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   }
 
   /** Which records the methods get. */
-  function askedOf({ records: count, delta }: Settings): Asked {
+  function recordsOf({ records: count, delta }: Settings): ComparedRecords {
     const { dimension, rank, sparsity, signal, seed } = charts.values;
     return { dimension, rank, sparsity, signal, seed, count, delta };
   }
@@ -108,20 +108,20 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
   // Nothing is compared before somebody asks.
   bindControls(element<HTMLFormElement>("trust-every-form"), section, () => undefined);
-  everyMethod(context, () => {
+  bindAllMethods(context, () => {
     const { records, delta, epsilon } = section.values;
-    const setting = `${inWords(charts.values)}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
-    return { records: askedOf(section.values), epsilon, setting };
+    const setting = `${describePopulation(charts.values)}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
+    return { records: recordsOf(section.values), epsilon, setting };
   });
   charts.onChange(() => void renew());
-  await near(root);
+  await nearViewport(root);
   seen = true;
   await renew();
 }
 
 function chartData(
   outcomes: readonly (readonly Outcome[])[],
-  simulated: Simulated,
+  simulated: CentralSimulation,
   uninformed: number,
   setting: string,
 ): ChartData {

@@ -5,7 +5,7 @@ import type { Prediction } from "ldp-pca/lab";
 import type { Limit, Point } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
-import type { Axis } from "./plan.js";
+import type { Axis } from "./trials.js";
 import { EPSILONS, RECORDS, type Settings } from "./settings.js";
 
 export interface Curve {

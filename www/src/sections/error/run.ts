@@ -3,7 +3,7 @@
 import { number } from "../../format.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism } from "../../mechanisms.js";
-import { type Axis, type Results, type Unit, units } from "./plan.js";
+import { type Axis, schedule, type Trial, type TrialErrors } from "./trials.js";
 import type { Settings } from "./settings.js";
 
 export interface Progress {
@@ -16,36 +16,36 @@ export interface Progress {
 }
 
 /**
- * Adds to `results` as trials come in, and tells `onUnit` which chart has something new. Rejects with the signal's
+ * Adds to `results` as trials come in, and tells `onTrial` which chart has something new. Rejects with the signal's
  * reason, or the first error of a simulation.
  */
 export async function run(
   pool: Pool,
   settings: Settings,
-  results: Results,
+  results: TrialErrors,
   signal: AbortSignal,
-  onUnit: (axis: Axis, progress: Progress) => void,
+  onTrial: (axis: Axis, progress: Progress) => void,
 ): Promise<void> {
-  const all = units(settings);
+  const all = schedule(settings);
   const left = { epsilon: 0, records: 0 };
   for (const { axis } of all) left[axis] += 1;
   let done = 0;
   await Promise.all(
-    all.map(async (unit) => {
-      const errors = await simulate(pool, settings, unit, signal);
+    all.map(async (trial) => {
+      const errors = await simulate(pool, settings, trial, signal);
       if (signal.aborted) return;
       done += 1;
-      left[unit.axis] -= 1;
-      for (const [series, error] of errors) results.add(unit.axis, series, unit.x, error);
-      const place = unit.axis === "epsilon" ? `ε = ${number(unit.x)}` : `n = ${number(unit.x)}`;
-      const text = `Trial ${unit.trial + 1} of ${settings.trials} at ${place}; ${done} of ${all.length} simulations done.`;
-      onUnit(unit.axis, { done, total: all.length, complete: left[unit.axis] === 0, text });
+      left[trial.axis] -= 1;
+      for (const [series, error] of errors) results.add(trial.axis, series, trial.x, error);
+      const place = trial.axis === "epsilon" ? `ε = ${number(trial.x)}` : `n = ${number(trial.x)}`;
+      const text = `Trial ${trial.index + 1} of ${settings.trials} at ${place}; ${done} of ${all.length} simulations done.`;
+      onTrial(trial.axis, { done, total: all.length, complete: left[trial.axis] === 0, text });
     }),
   );
 }
 
 /** One trial of every mechanism on the same records, drawn from the exact law of the reports. */
-async function simulate(pool: Pool, settings: Settings, unit: Unit, signal: AbortSignal): Promise<[string, number][]> {
+async function simulate(pool: Pool, settings: Settings, trial: Trial, signal: AbortSignal): Promise<[string, number][]> {
   const { dimension, rank, sparsity, signal: strength, delta, seed, mechanisms } = settings;
   const { byMechanism, nonPrivate } = await pool.run(
     "simulate",
@@ -54,11 +54,11 @@ async function simulate(pool: Pool, settings: Settings, unit: Unit, signal: Abor
       rank,
       signal: strength,
       sparsity,
-      records: unit.records,
-      mechanisms: mechanisms.map((name) => mechanism(name, unit.epsilon, delta)),
+      records: trial.records,
+      mechanisms: mechanisms.map((name) => mechanism(name, trial.epsilon, delta)),
       reports: "drawn",
       trials: 1,
-      firstTrial: unit.trial,
+      firstTrial: trial.index,
       seed,
     },
     { signal },

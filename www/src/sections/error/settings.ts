@@ -1,19 +1,19 @@
 // What the two charts of the error can be asked, and what they cannot.
 
-import { optional, real, subset, type Values, whole } from "../../fields.js";
+import { decimal, integer, optional, subset, type Values } from "../../fields.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Problem } from "../../state.js";
 
 export const FIELDS = {
-  dimension: whole(40, { least: 2, most: 200 }),
-  rank: whole(3, { least: 1, most: 20 }),
-  sparsity: optional(whole(40, { least: 1, most: 200 })),
-  signal: real(20, { least: 0.01, most: 10_000 }),
-  records: whole(20_000, { least: 100, most: 1_000_000 }),
-  epsilon: real(2, { least: 0.05, most: 16 }),
-  delta: real(1e-6, { least: 1e-15, most: 0.1 }),
-  trials: whole(20, { least: 1, most: 100 }),
-  seed: whole(1, { least: 0, most: 2 ** 32 - 1 }),
+  dimension: integer(40, { min: 2, max: 200 }),
+  rank: integer(3, { min: 1, max: 20 }),
+  sparsity: optional(integer(40, { min: 1, max: 200 })),
+  signal: decimal(20, { min: 0.01, max: 10_000 }),
+  records: integer(20_000, { min: 100, max: 1_000_000 }),
+  epsilon: decimal(2, { min: 0.05, max: 16 }),
+  delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
+  trials: integer(20, { min: 1, max: 100 }),
+  seed: integer(1, { min: 0, max: 2 ** 32 - 1 }),
   mechanisms: subset(MECHANISMS, MECHANISMS),
 };
 
@@ -46,7 +46,7 @@ export const EPSILONS = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6];
 export const RECORDS = [1000, 1700, 2800, 4600, 7700, 13_000, 22_000, 36_000, 60_000, 100_000];
 
 /** The population in words. */
-export function population({ dimension, rank, sparsity, signal }: Settings): string {
+export function describePopulation({ dimension, rank, sparsity, signal }: Settings): string {
   const components = rank === 1 ? "1 component" : `${rank} components`;
   const features = sparsity === undefined ? "all of them" : `${sparsity} of them`;
   return `${dimension} features, ${components} on ${features}, signal ${signal}`;

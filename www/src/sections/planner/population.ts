@@ -12,12 +12,12 @@ export interface Population extends Omit<PopulationInput, "mechanism"> {
 }
 
 /** The spectrum of the records that the charts simulate. */
-export async function ofCharts(pool: Pool, charts: ChartSettings, options: RunOptions): Promise<Population> {
+export async function populationOfCharts(pool: Pool, charts: ChartSettings, options: RunOptions): Promise<Population> {
   const { dimension, rank, sparsity, signal } = charts;
   return { dimension, rank, ...(await pool.run("population", { dimension, rank, signal, sparsity }, options)) };
 }
 
 /** The spectrum that the visitor gave. */
-export function own({ dimension, rank, spectrum }: Settings): Population {
+export function ownPopulation({ dimension, rank, spectrum }: Settings): Population {
   return { dimension, rank, signals: spectrum.toSorted((a, b) => b - a) };
 }

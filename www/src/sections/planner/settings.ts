@@ -1,30 +1,30 @@
 // What the planner can be asked, and what it cannot.
 
-import { choice, list, optional, real, Refused, type Values, whole } from "../../fields.js";
+import { choice, decimal, integer, InvalidValue, numberList, optional, type Values } from "../../fields.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Problem } from "../../state.js";
 
 export const FIELDS = {
   source: choice("charts", ["charts", "own"]),
-  dimension: whole(116, { least: 2, most: 20_000 }),
-  rank: whole(3, { least: 1, most: 100 }),
-  spectrum: list([0.646, 0.176, 0.088, 0.039], checkSpectrum),
+  dimension: integer(116, { min: 2, max: 20_000 }),
+  rank: integer(3, { min: 1, max: 100 }),
+  spectrum: numberList([0.646, 0.176, 0.088, 0.039], checkSpectrum),
   mechanism: choice("double-cap", MECHANISMS),
-  epsilon: real(2, { least: 0.01, most: 16 }),
-  delta: real(1e-6, { least: 1e-15, most: 0.1 }),
-  target: real(0.1, { least: 1e-6, most: 100 }),
-  records: optional(whole(20_000, { least: 1, most: 1e12 })),
+  epsilon: decimal(2, { min: 0.01, max: 16 }),
+  delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
+  target: decimal(0.1, { min: 1e-6, max: 100 }),
+  records: optional(integer(20_000, { min: 1, max: 1e12 })),
 };
 
 export type Settings = Values<typeof FIELDS>;
 
 function checkSpectrum(values: readonly number[]): void {
-  if (values.length === 0) throw new Refused("Give at least one share of variance, such as 0.3.");
+  if (values.length === 0) throw new InvalidValue("Give at least one share of variance, such as 0.3.");
   const wrong = values.find((value) => !(value > 0 && value <= 1));
-  if (wrong !== undefined) throw new Refused(`${wrong} is no share of variance: give numbers above 0 and up to 1.`);
+  if (wrong !== undefined) throw new InvalidValue(`${wrong} is no share of variance: give numbers above 0 and up to 1.`);
   const sum = values.reduce((sum, value) => sum + value, 0);
   if (sum > 1 + 1e-9)
-    throw new Refused(`These shares sum to ${Number(sum.toPrecision(6))}: divide them by the total variance.`);
+    throw new InvalidValue(`These shares sum to ${Number(sum.toPrecision(6))}: divide them by the total variance.`);
 }
 
 /** What is impossible together. The population of the charts is checked where it is set. */

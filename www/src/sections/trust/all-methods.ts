@@ -8,15 +8,15 @@ import { element } from "../../context.js";
 import { compile } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import { counted, number } from "../../format.js";
-import type { Asked, Progress } from "./methods.js";
+import type { ComparedRecords, Progress } from "./central-methods.js";
 
 const TRIALS = 3;
 /** A method that took longer for its first estimate, in seconds, has that one alone. */
-const PATIENCE_S = 2;
+const MAX_SECONDS = 2;
 /** How many numbers of records are drawn; of more records there are second moments. */
-const MOST_NUMBERS = 4_000_000;
+const MAX_NUMBERS = 4_000_000;
 /** Of more users second moments take longer than anybody waits for, once for every estimate. */
-const MOST_USERS = 2_000_000;
+const MAX_USERS = 2_000_000;
 
 const GROUPS = {
   compared: "To compare with: no promise",
@@ -60,7 +60,7 @@ interface Row extends Omit<MethodComparison, "trials"> {
 }
 
 /** What is known so far. */
-interface Part extends Progress {
+interface Findings extends Progress {
   readonly rows: ReadonlyMap<Method, Row>;
   /** The median error of the records' own components, without privacy. */
   readonly nonPrivate: number;
@@ -85,19 +85,19 @@ async function load(): Promise<WebAssembly.Module> {
  * Compares all methods, shows in the table what is known after each estimate, and tells how much. Rejects with the
  * reason of `signal`, or with what to say: also of the table that stays, if there is one.
  */
-export async function compareEvery(
+export async function compareAllMethods(
   pool: Pool,
-  asked: Asked & { readonly epsilon: number },
+  asked: ComparedRecords & { readonly epsilon: number },
   setting: string,
   signal: AbortSignal,
-  onPart: (progress: Progress) => void,
+  onProgress: (progress: Progress) => void,
 ): Promise<void> {
   const place = element("trust-every");
   const table = new Table(place, setting);
   try {
-    await estimateEvery(pool, asked, signal, (part) => {
-      table.show(part);
-      onPart(part);
+    await estimateAll(pool, asked, signal, (findings) => {
+      table.show(findings);
+      onProgress(findings);
     });
   } catch (error) {
     if (signal.aborted || place.hidden) throw error;
@@ -106,21 +106,21 @@ export async function compareEvery(
 }
 
 /** Tells after each estimate. When one fails the others are ended, and nothing more is told. */
-async function estimateEvery(
+async function estimateAll(
   pool: Pool,
-  asked: Asked & { readonly epsilon: number },
+  asked: ComparedRecords & { readonly epsilon: number },
   cancelled: AbortSignal,
-  onPart: (part: Part) => void,
+  onProgress: (findings: Findings) => void,
 ): Promise<void> {
   cancelled.throwIfAborted();
-  if (asked.count > MOST_USERS) {
-    throw new Error(`every method at once is simulated for ${counted(MOST_USERS, "user")} at most`);
+  if (asked.count > MAX_USERS) {
+    throw new Error(`every method at once is simulated for ${counted(MAX_USERS, "user")} at most`);
   }
   const module = await load();
   cancelled.throwIfAborted();
   const end = new AbortController();
   const signal = AbortSignal.any([cancelled, end.signal]);
-  const moments = asked.count * asked.dimension > MOST_NUMBERS;
+  const moments = asked.count * asked.dimension > MAX_NUMBERS;
   const rows = new Map<Method, Row>();
   const nonPrivate = new Map<number, number>();
   let done = 0;
@@ -129,17 +129,17 @@ async function estimateEvery(
   async function estimate(method: Method, trial: number): Promise<boolean> {
     const drawn = moments ? "moments" : "records";
     const options = { ...asked, module, methods: [method], firstTrial: trial, drawn } as const;
-    const found = await pool.run("compareEvery", options, { signal, urgent: true });
+    const found = await pool.run("compareAllMethods", options, { signal, urgent: true });
     signal.throwIfAborted();
     const [{ trials, ...facts }] = found.methods as [MethodComparison];
     const errors = [...(rows.get(method)?.errors ?? []), ...trials.map(({ sinThetaSquared }) => sinThetaSquared)];
     rows.set(method, { ...facts, errors });
     nonPrivate.set(trial, found.nonPrivate);
-    const again = trial + 1 < TRIALS && trials.length === 1 && trials[0]!.seconds < PATIENCE_S;
+    const again = trial + 1 < TRIALS && trials.length === 1 && trials[0]!.seconds < MAX_SECONDS;
     done += 1;
     if (!again) total -= TRIALS - 1 - trial;
     const { randomSubspace } = found;
-    onPart({ done, total, rows, nonPrivate: median([...nonPrivate.values()]), randomSubspace, moments });
+    onProgress({ done, total, rows, nonPrivate: median([...nonPrivate.values()]), randomSubspace, moments });
     return again;
   }
 
@@ -170,15 +170,15 @@ class Table {
     this.#setting = setting;
   }
 
-  show(part: Part): void {
+  show(findings: Findings): void {
     const table = made("table", "table", "models every");
     const heads = ["Method", "Error ‖sin Θ‖²", "Promise"].map((text) => headed(text, "columnheader", "col"));
     const head = made("thead", "rowgroup");
     head.append(row(heads));
-    table.append(caption(part, this.#setting), head);
-    const scale = scaleOf(part);
+    table.append(caption(findings, this.#setting), head);
+    const scale = scaleOf(findings);
     for (const [trust, name] of Object.entries(GROUPS)) {
-      const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) => part.rows.get(method) ?? []);
+      const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) => findings.rows.get(method) ?? []);
       if (own.length === 0) continue;
       const group = headed(name, "rowheader", "rowgroup");
       group.setAttribute("colspan", "3");
@@ -195,20 +195,20 @@ class Table {
 /** From an error to the length of its bar, 0 to 1. */
 type Scale = (error: number) => number;
 
-function least({ rows, randomSubspace }: Part): number {
+function lowerEnd({ rows, randomSubspace }: Findings): number {
   const errors = [...rows.values()].flatMap(({ errors }) => (errors.length > 0 ? median(errors) : []));
   const smallest = Math.min(randomSubspace / 10, ...errors.filter((error) => error > 0));
   return 10 ** Math.floor(Math.log10(smallest));
 }
 
-function scaleOf(part: Part): Scale {
-  const [low, high] = [least(part), part.randomSubspace];
+function scaleOf(findings: Findings): Scale {
+  const [low, high] = [lowerEnd(findings), findings.randomSubspace];
   return (error) => Math.min(1, Math.max(0, Math.log(error / low) / Math.log(high / low)));
 }
 
-function caption(part: Part, setting: string): HTMLElement {
-  const { moments, nonPrivate, randomSubspace } = part;
-  const [low, high] = [least(part), randomSubspace].map(number);
+function caption(findings: Findings, setting: string): HTMLElement {
+  const { moments, nonPrivate, randomSubspace } = findings;
+  const [low, high] = [lowerEnd(findings), randomSubspace].map(number);
   const ends = `Bars are logarithmic, from ${low} to ${high}, what knowing nothing gives.`;
   const best = `The records’ own components have ${number(nonPrivate)}.`;
   const second = moments

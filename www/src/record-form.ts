@@ -8,7 +8,7 @@ type AskedColumn = Exclude<Column, { type: "ignored" }>;
 const FIRST_SHOWN = 8;
 
 /** A field that holds something else than a number. */
-export class NoNumber extends Error {
+export class NotANumber extends Error {
   constructor(
     readonly column: string,
     readonly input: Input,
@@ -33,11 +33,11 @@ export class RecordForm {
     this.fillWithExample();
   }
 
-  /** The record as it is filled in, null for what was skipped. Throws {@link NoNumber}. */
+  /** The record as it is filled in, null for what was skipped. Throws {@link NotANumber}. */
   read(): Record<string, number | string | null> {
     const record: [string, number | string | null][] = [];
     for (const [column, input] of this.#inputs) {
-      if (input.validity.badInput) throw new NoNumber(column.name, input);
+      if (input.validity.badInput) throw new NotANumber(column.name, input);
       const value = column.type === "numeric" ? (input as HTMLInputElement).valueAsNumber : input.value;
       record.push([column.name, value || value === 0 ? value : null]);
     }

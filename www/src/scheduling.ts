@@ -1,25 +1,25 @@
 // Turns on the page's one thread: between two of them it answers, lays out and paints.
 
 /** Resolves in a task of its own. */
-export function turn(): Promise<void> {
+export function yieldToMain(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
 /** Resolves when the page has all its markup: a script that the parser does not wait for may be there before. */
-export async function parsed(): Promise<void> {
+export async function domReady(): Promise<void> {
   if (document.readyState !== "loading") return;
   await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
 }
 
 /** Resolves when what is in the page now is painted, or at once where nobody looks: hidden pages have no frames. */
-export function painted(): Promise<void> {
-  return document.hidden ? turn() : new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+export function afterPaint(): Promise<void> {
+  return document.hidden ? yieldToMain() : new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
 const drawings: (() => void)[] = [];
 
 /** Calls `draw` in a frame that no other drawing shares. */
-export function inFrame(draw: () => void): void {
+export function inOwnFrame(draw: () => void): void {
   if (drawings.push(draw) === 1) requestAnimationFrame(drawNext);
 }
 

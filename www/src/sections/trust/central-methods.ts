@@ -5,7 +5,7 @@ import type { LabMethod } from "ldp-pca/lab";
 import type { Measured, Style } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
 import type { Settings as Records } from "../error/settings.js";
-import { Results } from "../error/plan.js";
+import { TrialErrors } from "../error/trials.js";
 
 /** In the order of the chart: the key is the lab's. */
 export const METHODS: readonly { readonly key: LabMethod; readonly name: string; readonly style: Style }[] = [
@@ -15,11 +15,11 @@ export const METHODS: readonly { readonly key: LabMethod; readonly name: string;
 ];
 
 /** Where they are simulated: places of the predicted curves too, in an order that spans the axis early. */
-const PLACES = [0.1, 4, 0.63, 1.6, 0.25, 2.5, 0.16, 1, 0.4];
+const EPSILONS = [0.1, 4, 0.63, 1.6, 0.25, 2.5, 0.16, 1, 0.4];
 const TRIALS = 5;
 
 /** The records of the charts, how many of them, and delta. */
-export interface Asked extends Pick<Records, "dimension" | "rank" | "sparsity" | "signal" | "seed"> {
+export interface ComparedRecords extends Pick<Records, "dimension" | "rank" | "sparsity" | "signal" | "seed"> {
   readonly count: number;
   readonly delta: number;
 }
@@ -30,48 +30,48 @@ export interface Progress {
 }
 
 /** What was simulated for one question, kept when it is asked again. */
-export class Simulated {
-  readonly #asked: Asked;
-  readonly #results = new Results();
+export class CentralSimulation {
+  readonly #records: ComparedRecords;
+  readonly #errors = new TrialErrors();
   readonly #done = new Set<string>();
   /** Why methods refuse, by their names. */
   readonly refusals = new Map<string, string>();
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
+  constructor(records: ComparedRecords) {
+    this.#records = records;
   }
 
   /** Whether it answers this question. */
-  answers(asked: Asked): boolean {
-    return JSON.stringify(asked) === JSON.stringify(this.#asked);
+  isOf(records: ComparedRecords): boolean {
+    return JSON.stringify(records) === JSON.stringify(this.#records);
   }
 
   measured(key: string): Measured[] {
-    return this.#results.measured("epsilon", key);
+    return this.#errors.measured("epsilon", key);
   }
 
   /** Simulates what is missing, and tells after each place. Rejects with the signal's reason. */
-  async run(pool: Pool, signal: AbortSignal, onPart: (progress: Progress) => void): Promise<void> {
-    const total = TRIALS * PLACES.length;
-    const units = Array.from({ length: TRIALS }, (_, trial) => PLACES.map((epsilon) => ({ trial, epsilon }))).flat();
+  async run(pool: Pool, signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
+    const total = TRIALS * EPSILONS.length;
+    const pairs = Array.from({ length: TRIALS }, (_, trial) => EPSILONS.map((epsilon) => ({ trial, epsilon }))).flat();
     const keys = METHODS.map(({ key }) => key);
     await Promise.all(
-      units.map(async ({ trial, epsilon }) => {
-        const unit = `${trial} ${epsilon}`;
-        if (this.#done.has(unit)) return;
+      pairs.map(async ({ trial, epsilon }) => {
+        const pair = `${trial} ${epsilon}`;
+        if (this.#done.has(pair)) return;
         const { methods } = await pool.run(
           "compare",
-          { ...this.#asked, methods: keys, epsilon, firstTrial: trial },
+          { ...this.#records, methods: keys, epsilon, firstTrial: trial },
           { signal },
         );
         if (signal.aborted) return;
         for (const { key, name, trials, refusal } of methods) {
           const [found] = trials;
-          if (found) this.#results.add("epsilon", key, epsilon, found.sinThetaSquared);
+          if (found) this.#errors.add("epsilon", key, epsilon, found.sinThetaSquared);
           if (refusal !== undefined) this.refusals.set(name, refusal);
         }
-        this.#done.add(unit);
-        onPart({ done: this.#done.size, total });
+        this.#done.add(pair);
+        onProgress({ done: this.#done.size, total });
       }),
     );
   }

@@ -3,7 +3,7 @@
 import type { ConsentStatement } from "ldp-pca/lab";
 
 /** The promise of one report, and its terms. */
-export function guaranteeInWords({ guarantee, promise, scope, stays }: ConsentStatement): Node[] {
+export function describeGuarantee({ guarantee, promise, scope, stays }: ConsentStatement): Node[] {
   const { epsilon, delta } = guarantee;
   const strong = document.createElement("strong");
   strong.textContent = "The promise: ";

@@ -1,12 +1,12 @@
 // Sections that are not looked at yet leave the first seconds to those that are.
 
-const PATIENCE_MS = 3000;
+const MAX_WAIT_MS = 3000;
 /** Those that nobody comes near begin one after another. */
-const APART_MS = 500;
-let waited = 0;
+const STAGGER_MS = 500;
+let waiting = 0;
 
 /** Resolves when the element is in view or close to it, and otherwise after a few seconds, in its turn. */
-export function near(root: HTMLElement): Promise<void> {
+export function nearViewport(root: HTMLElement): Promise<void> {
   return new Promise((resolve) => {
     const observer = new IntersectionObserver(
       (entries) => {
@@ -14,8 +14,8 @@ export function near(root: HTMLElement): Promise<void> {
       },
       { rootMargin: "50%" },
     );
-    const timer = setTimeout(done, PATIENCE_MS + APART_MS * waited);
-    waited += 1;
+    const timer = setTimeout(done, MAX_WAIT_MS + STAGGER_MS * waiting);
+    waiting += 1;
     observer.observe(root);
     function done(): void {
       clearTimeout(timer);

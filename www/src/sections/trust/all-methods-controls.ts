@@ -1,15 +1,16 @@
-// Asking for every method: what is in the page before somebody does. The rest, in every.ts, comes with the module.
+// The controls of the table of every method, which are in the page from the start. The rest, in all-methods.ts, is
+// loaded with the module when somebody asks.
 
 import { type Context, element } from "../../context.js";
-import type { Asked } from "./methods.js";
+import type { ComparedRecords } from "./central-methods.js";
 
-/** Ties the controls of the table of every method. `asked` is what is to be compared, and at which epsilon. */
-export function everyMethod(
+/** Ties the controls to the work. `asked` is what is to be compared, and at which epsilon. */
+export function bindAllMethods(
   { pool, announce }: Context,
-  asked: () => { readonly records: Asked; readonly epsilon: number; readonly setting: string },
+  asked: () => { readonly records: ComparedRecords; readonly epsilon: number; readonly setting: string },
 ): void {
-  const run = element<HTMLButtonElement>("trust-every-run");
   const cancel = element<HTMLButtonElement>("trust-every-cancel");
+  const run = element<HTMLButtonElement>("trust-every-run");
   const bar = element<HTMLProgressElement>("trust-every-progress");
   const status = element("trust-every-status");
   const failure = element("trust-every-failure");
@@ -31,8 +32,8 @@ export function everyMethod(
       await Promise.race([
         // What loads goes on loading, for the next who asks.
         new Promise<never>((_, reject) => (signal.onabort = () => reject(signal.reason))),
-        import("./every.js").then(({ compareEvery }) =>
-          compareEvery(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {
+        import("./all-methods.js").then(({ compareAllMethods }) =>
+          compareAllMethods(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {
             bar.value = done / total;
             status.textContent = known = `${done} of ${total} estimates done.`;
           }),

@@ -7,11 +7,11 @@ import { EPSILONS, RECORDS, type Settings } from "./settings.js";
 export type Axis = "epsilon" | "records";
 
 /** One trial at one place: the least that is simulated at a time. */
-export interface Unit {
+export interface Trial {
   readonly axis: Axis;
   /** The place on the axis. */
   readonly x: number;
-  readonly trial: number;
+  readonly index: number;
   readonly epsilon: number;
   readonly records: number;
 }
@@ -20,12 +20,12 @@ export interface Unit {
 const COARSE_FIRST = [0, 9, 4, 7, 2, 5, 8, 3, 6, 1];
 
 /** All the work: a rough first trial of both charts, and then the other trials of one after the other. */
-export function units({ epsilon, records, trials }: Settings): Unit[] {
-  const round = (axis: Axis, trial: number): Unit[] =>
-    COARSE_FIRST.map((index) =>
+export function schedule({ epsilon, records, trials }: Settings): Trial[] {
+  const round = (axis: Axis, index: number): Trial[] =>
+    COARSE_FIRST.map((at) =>
       axis === "epsilon"
-        ? { axis, x: EPSILONS[index]!, trial, epsilon: EPSILONS[index]!, records }
-        : { axis, x: RECORDS[index]!, trial, epsilon, records: RECORDS[index]! },
+        ? { axis, x: EPSILONS[at]!, index, epsilon: EPSILONS[at]!, records }
+        : { axis, x: RECORDS[at]!, index, epsilon, records: RECORDS[at]! },
     );
   const others = Array.from({ length: trials - 1 }, (_, index) => index + 1);
   return [
@@ -37,26 +37,20 @@ export function units({ epsilon, records, trials }: Settings): Unit[] {
 }
 
 /** Errors of trials, by chart, series and place. */
-export class Results {
-  readonly #values = new Map<string, Map<number, number[]>>();
+export class TrialErrors {
+  readonly #errors = new Map<string, Map<number, number[]>>();
 
   add(axis: Axis, series: string, x: number, error: number): void {
     const key = `${axis} ${series}`;
-    const places = this.#values.get(key) ?? new Map<number, number[]>();
-    this.#values.set(key, places);
+    const places = this.#errors.get(key) ?? new Map<number, number[]>();
+    this.#errors.set(key, places);
     places.set(x, [...(places.get(x) ?? []), error]);
   }
 
   /** Medians and quartiles over the trials that are done, along the axis. */
   measured(axis: Axis, series: string): Measured[] {
-    const places = this.#values.get(`${axis} ${series}`) ?? new Map<number, number[]>();
+    const places = this.#errors.get(`${axis} ${series}`) ?? new Map<number, number[]>();
     return [...places].sort(([a], [b]) => a - b).map(([x, values]) => summarized(x, values));
-  }
-
-  /** The errors of every trial, in the order in which they came. */
-  values(axis: Axis): number[] {
-    const own = [...this.#values].filter(([key]) => key.startsWith(`${axis} `));
-    return own.flatMap(([, places]) => [...places.values()].flat());
   }
 }
 

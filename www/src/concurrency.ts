@@ -1,0 +1,43 @@
+// What becomes of calls that come while an earlier one is still at work.
+
+/** Does one call at a time. Of the calls that come meanwhile only the latest is done. For what follows a slider. */
+export function keepLatest<T>(work: (input: T) => Promise<void>): (input: T) => void {
+  let busy = false;
+  let next: { readonly input: T } | undefined;
+
+  async function run(): Promise<void> {
+    busy = true;
+    while (next) {
+      const { input } = next;
+      next = undefined;
+      await work(input);
+    }
+    busy = false;
+  }
+
+  return (input) => {
+    next = { input };
+    if (!busy) void run();
+  };
+}
+
+/**
+ * Every call aborts the one before and starts `work` anew. What a call showed stays until there is another answer;
+ * `failure` says why there is none.
+ */
+export function restartable(failure: HTMLElement, work: (signal: AbortSignal) => Promise<void>): () => Promise<void> {
+  let current: AbortController | undefined;
+  return async () => {
+    current?.abort();
+    const own = new AbortController();
+    current = own;
+    try {
+      await work(own.signal);
+      failure.hidden = true;
+    } catch (error) {
+      if (own.signal.aborted) return;
+      failure.textContent = `No answer: ${(error as Error).message}. What you see is the answer before.`;
+      failure.hidden = false;
+    }
+  };
+}
