@@ -7,6 +7,7 @@ import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import { plain } from "../fields.js";
 import { NAMES, STYLES } from "../mechanisms.js";
+import { RunControls } from "../run-controls.js";
 import { type Curves, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
 import { check, describePopulation, EPSILONS, FIELDS, RECORDS, type Settings } from "./error/settings.js";
@@ -21,9 +22,7 @@ export function start(_root: HTMLElement, context: Context): void {
     epsilon: new Chart(element("error-epsilon-chart"), "error-against-epsilon"),
     records: new Chart(element("error-records-chart"), "error-against-users"),
   };
-  const cancel = element<HTMLButtonElement>("error-cancel");
-  const again = element<HTMLButtonElement>("error-run");
-  const bar = element<HTMLProgressElement>("error-progress");
+  const controls = new RunControls("error");
   const status = element("error-status");
   const failure = element("error-failure");
   /** The charts that have had predictions. */
@@ -43,8 +42,8 @@ export function start(_root: HTMLElement, context: Context): void {
     };
     for (const axis of AXES) element(`error-${axis}-caption`).textContent = caption(axis, settings);
     failure.hidden = true;
-    running(true);
-    bar.value = 0;
+    controls.running = true;
+    controls.bar.value = 0;
     status.textContent = "Starting…";
     try {
       await Promise.all([
@@ -53,7 +52,7 @@ export function start(_root: HTMLElement, context: Context): void {
           draw(axis);
         }),
         run(context.pool, settings, results, own.signal, (axis, progress) => {
-          bar.value = progress.done / progress.total;
+          controls.bar.value = progress.done / progress.total;
           status.textContent = progress.text;
           // Until there is a prediction the chart of the settings before stays, if there is one.
           if (!curves[axis] && shown.has(axis)) return;
@@ -69,7 +68,7 @@ export function start(_root: HTMLElement, context: Context): void {
       const { trials, seed } = settings;
       status.textContent = `Done: ${trials} ${trials === 1 ? "trial" : "trials"} with seed ${seed}.`;
       context.announce("The simulation is done.");
-      running(false);
+      controls.running = false;
     } catch (error) {
       if (own !== current) return;
       if (own.signal.aborted) {
@@ -80,22 +79,12 @@ export function start(_root: HTMLElement, context: Context): void {
         failure.textContent = `The simulation stopped: ${(error as Error).message}. The chart has what was done before.`;
         failure.hidden = false;
       }
-      running(false);
+      controls.running = false;
     }
   }
 
-  function running(active: boolean): void {
-    const held = active ? again : cancel;
-    const focused = document.activeElement === held;
-    cancel.hidden = !active;
-    again.hidden = active;
-    bar.hidden = !active;
-    // The button that takes the place of another takes the keyboard too.
-    if (focused) (active ? cancel : again).focus();
-  }
-
-  cancel.addEventListener("click", () => current?.abort());
-  again.addEventListener("click", () => void restart());
+  controls.cancel.addEventListener("click", () => current?.abort());
+  controls.run.addEventListener("click", () => void restart());
   bindControls(element<HTMLFormElement>("error-form"), section, () => void restart());
   void restart();
 }

@@ -9,6 +9,7 @@ import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
 import { choice, decimal, integer, plain, type Values } from "../fields.js";
 import { mechanism, NAMES } from "../mechanisms.js";
+import { RunControls } from "../run-controls.js";
 import { nearViewport } from "../viewport.js";
 import { check as checkCharts, FIELDS as CHART_FIELDS, describePopulation } from "./error/settings.js";
 import { populationOfCharts } from "./planner/population.js";
@@ -34,9 +35,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   const section = state.section("trust", FIELDS);
   const charts = state.section("error", CHART_FIELDS, checkCharts);
   const chart = new Chart(element("trust-chart"), "trust-models");
-  const cancel = element<HTMLButtonElement>("trust-cancel");
-  const again = element<HTMLButtonElement>("trust-run");
-  const bar = element<HTMLProgressElement>("trust-progress");
+  const controls = new RunControls("trust");
   const status = element("trust-status");
   const ask = restartable(element("trust-failure"), (signal) => show(section.values, signal));
   let seen = false;
@@ -69,10 +68,10 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     const draw = () => chart.show(chartData(outcomes, kept, uninformed, setting));
     draw();
     stop = new AbortController();
-    running(true);
+    controls.running = true;
     try {
       await kept.run(pool, AbortSignal.any([signal, stop.signal]), ({ done, total }) => {
-        bar.value = done / total;
+        controls.bar.value = done / total;
         status.textContent = `${done} of ${total} simulations done.`;
         draw();
       });
@@ -84,7 +83,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
       status.textContent = stop.signal.aborted ? `Cancelled. ${status.textContent}` : "";
       if (!stop.signal.aborted) throw error;
     } finally {
-      if (!signal.aborted) running(false);
+      if (!signal.aborted) controls.running = false;
     }
   }
 
@@ -94,17 +93,8 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     return { dimension, rank, sparsity, signal, seed, count, delta };
   }
 
-  function running(active: boolean): void {
-    const focused = document.activeElement === (active ? again : cancel);
-    cancel.hidden = !active;
-    again.hidden = active;
-    bar.hidden = !active;
-    // The button that takes the place of another takes the keyboard too.
-    if (focused) (active ? cancel : again).focus();
-  }
-
-  cancel.addEventListener("click", () => stop.abort());
-  again.addEventListener("click", () => void renew());
+  controls.cancel.addEventListener("click", () => stop.abort());
+  controls.run.addEventListener("click", () => void renew());
   bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
   // Nothing is compared before somebody asks.
   bindControls(element<HTMLFormElement>("trust-every-form"), section, () => undefined);

@@ -2,6 +2,7 @@
 // loaded with the module when somebody asks.
 
 import { type Context, element } from "../../context.js";
+import { RunControls } from "../../run-controls.js";
 import type { ComparedRecords } from "./central-methods.js";
 
 /** Ties the controls to the work. `asked` is what is to be compared, and at which epsilon. */
@@ -9,9 +10,7 @@ export function bindAllMethods(
   { pool, announce }: Context,
   asked: () => { readonly records: ComparedRecords; readonly epsilon: number; readonly setting: string },
 ): void {
-  const cancel = element<HTMLButtonElement>("trust-every-cancel");
-  const run = element<HTMLButtonElement>("trust-every-run");
-  const bar = element<HTMLProgressElement>("trust-every-progress");
+  const controls = new RunControls("trust-every");
   const status = element("trust-every-status");
   const failure = element("trust-every-failure");
   const input = element("trust-epsilon");
@@ -26,7 +25,8 @@ export function bindAllMethods(
     const { records, epsilon, setting } = asked();
     let known = "";
     failure.hidden = true;
-    running(true);
+    controls.running = true;
+    controls.bar.value = 0;
     status.textContent = "Loading the methods …";
     try {
       await Promise.race([
@@ -34,7 +34,7 @@ export function bindAllMethods(
         new Promise<never>((_, reject) => (signal.onabort = () => reject(signal.reason))),
         import("./all-methods.js").then(({ compareAllMethods }) =>
           compareAllMethods(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {
-            bar.value = done / total;
+            controls.bar.value = done / total;
             status.textContent = known = `${done} of ${total} estimates done.`;
           }),
         ),
@@ -49,21 +49,11 @@ export function bindAllMethods(
         failure.hidden = false;
       }
     }
-    running(false);
+    controls.running = false;
   }
 
-  function running(active: boolean): void {
-    const focused = document.activeElement === (active ? run : cancel);
-    cancel.hidden = !active;
-    run.hidden = active;
-    bar.hidden = !active;
-    bar.value = 0;
-    // The button that takes the place of another takes the keyboard too.
-    if (focused) (active ? cancel : run).focus();
-  }
-
-  run.addEventListener("click", () => void ask());
-  run.disabled = false;
-  cancel.addEventListener("click", () => stop.abort());
+  controls.run.addEventListener("click", () => void ask());
+  controls.run.disabled = false;
+  controls.cancel.addEventListener("click", () => stop.abort());
   element<HTMLFormElement>("trust-every-form").addEventListener("submit", () => void ask());
 }
