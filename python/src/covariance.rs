@@ -1,4 +1,4 @@
-//! From sums to a covariance estimate, as what `ldp_pca/covariance.py` wraps.
+//! From sums to a covariance estimate, as `ldp_pca/_covariance.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::record::Bounding;

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 
 use ldp_pca::error::Error;
-use pyo3::{PyErr, Python, import_exception, intern, prelude::PyAnyMethods};
+use pyo3::{import_exception, intern, prelude::*};
 
 import_exception!(ldp_pca.errors, AggregateError);
 import_exception!(ldp_pca.errors, PlanError);
@@ -37,4 +37,9 @@ pub(crate) fn in_row(py: Python<'_>, row: usize, make: impl FnOnce(String) -> Py
         return failed;
     }
     error
+}
+
+/// The name of a value's type, for messages.
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
 }

@@ -1,4 +1,4 @@
-//! A schema from a public sample.
+//! A schema from a public sample, as `ldp_pca/_schema.py` wraps it.
 
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::schema::{Unseen, positional_name};

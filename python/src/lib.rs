@@ -1,7 +1,8 @@
-//! The Python face of `ldp-pca`: what the crate has, with NumPy and Arrow at its doors. Every kernel runs without the
-//! interpreter's lock.
+//! The native half of the Python package `ldp_pca`, which wraps it: the crate's functions take and give NumPy and Arrow
+//! arrays. Every kernel runs without the interpreter's lock.
 
 mod aggregate;
+mod arrow;
 mod covariance;
 mod error;
 mod infer;

@@ -1,4 +1,4 @@
-//! How many reports it takes (`ldp-pca plan`), as what `ldp_pca/planning.py` wraps.
+//! How many reports it takes (`ldp-pca plan`), as `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::mechanism::LocalRandomizer;

@@ -11,9 +11,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, Float16Type,
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
-use arrow_data::ArrayData;
-use arrow_pyarrow::{FromPyArrow, Table};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
 use num_traits::AsPrimitive;
@@ -22,8 +20,8 @@ use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::types::{PyFloat, PyMapping, PyString};
 use pyo3::{intern, prelude::*};
 
-use crate::error::{RecordError, in_row, raised};
-use crate::reports::null_row;
+use crate::arrow;
+use crate::error::{RecordError, in_row, raised, type_name};
 
 /// Records of a caller, ready to be encoded one by one.
 pub(crate) enum Records<'py> {
@@ -171,7 +169,7 @@ impl Cells {
                 return Ok(Self::Numbers(keys.map(|key| key.map_or(f64::NAN, |key| numbers[key])).collect()));
             }
         }
-        let kind = name_of(array.data_type());
+        let kind = arrow::type_name(array.data_type());
         Err(RecordError::new_err(format!("column '{name}' is {kind}: give numbers, or texts for a categorical column")))
     }
 
@@ -183,12 +181,6 @@ impl Cells {
             Self::Coded(keys, texts) => keys[row].map_or(Value::Missing, |key| text(texts, key)),
         }
     }
-}
-
-/// What Arrow calls a type, without its parameters: names of fields and a precision can be read out of the values.
-pub(crate) fn name_of(kind: &DataType) -> String {
-    let whole = kind.to_string();
-    whole.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
 fn is_text(kind: &DataType) -> bool {
@@ -250,27 +242,15 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
 
 /// The batches of what is a table to Arrow.
 pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<RecordBatch>> {
-    let refused = |error| no_table(error, RecordError::new_err);
     if stream {
-        return Ok(Table::from_pyarrow_bound(table).map_err(refused)?.into_inner().0);
+        return Ok(arrow::table(table, RecordError::new_err)?.into_inner().0);
     }
-    let array = make_array(ArrayData::from_pyarrow_bound(table).map_err(refused)?);
-    match array.as_struct_opt() {
-        Some(batch) if batch.null_count() > 0 => Err(null_row(batch, RecordError::new_err)),
-        Some(batch) => Ok(vec![batch.into()]),
-        None => {
-            let kind = name_of(array.data_type());
-            Err(PyTypeError::new_err(format!("records come as a table, not as an array of {kind}")))
-        }
-    }
-}
-
-/// In place of Arrow's words, which may quote names and values, and those of the caller's own objects.
-pub(crate) fn no_table(error: PyErr, make: fn(&'static str) -> PyErr) -> PyErr {
-    match Unusable::from(error) {
-        Unusable::Refused(_) => make("the table or array cannot be read: it is none that Arrow knows"),
-        Unusable::Python(error) => error,
-    }
+    let array = arrow::array(table, RecordError::new_err)?;
+    let Some(batch) = arrow::batch(&array, RecordError::new_err)? else {
+        let kind = arrow::type_name(array.data_type());
+        return Err(PyTypeError::new_err(format!("records come as a table, not as an array of {kind}")));
+    };
+    Ok(vec![batch.into()])
 }
 
 enum Unusable {
@@ -359,9 +339,4 @@ fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>
         Cell::Text(text) => Value::Text(text),
     });
     Ok(schema.encode_values(&values.collect::<Vec<_>>())?)
-}
-
-/// The name of a value's type.
-fn type_name(value: &Bound<'_, PyAny>) -> String {
-    value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
 }

@@ -1,4 +1,4 @@
-//! Recovery as on the command line (`ldp-pca recover`), as what `ldp_pca/recovery.py` wraps.
+//! Recovery as on the command line (`ldp-pca recover`), as `ldp_pca/_recovery.py` wraps it.
 
 use core::ops::ControlFlow;
 use std::time::Instant;

@@ -9,10 +9,8 @@ use core::num::NonZeroUsize;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::types::{BinaryType, LargeBinaryType};
-use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, StructArray, make_array};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
-use arrow_data::ArrayData;
-use arrow_pyarrow::{FromPyArrow, Table};
 use arrow_schema::DataType;
 use ldp_pca::report::{Report, ReportError as Refusal, report_bytes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -20,8 +18,8 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::types::{PyBytes, PyCapsule, PyString, PyType};
 use pyo3::{intern, prelude::*};
 
-use crate::error::{ReportError, ReportTypeError, in_row};
-use crate::records::{name_of, no_table};
+use crate::arrow;
+use crate::error::{ReportError, ReportTypeError, in_row, type_name};
 use crate::task::Task;
 
 /// Reports of one task, one after the other, immutable.
@@ -139,13 +137,12 @@ impl<'py> Rows<'py> {
             return Ok(Self::NumPy(array));
         }
         if reports.hasattr(intern!(py, "__arrow_c_array__"))? {
-            let array = column(make_array(data(reports)?))?;
-            return Ok(Self::Arrow(checked(vec![array])?));
+            return Ok(Self::Arrow(checked(vec![column(reports)?])?));
         }
         // A chunked array of pyarrow: its stream is not one of tables, so each chunk is taken on its own.
         if reports.hasattr(intern!(py, "chunks"))? && !reports.hasattr(intern!(py, "columns"))? {
             let chunks = reports.getattr(intern!(py, "chunks"))?.try_iter()?;
-            let arrays = chunks.map(|chunk| column(make_array(data(&chunk?)?)));
+            let arrays = chunks.map(|chunk| column(&chunk?));
             return Ok(Self::Arrow(checked(arrays.collect::<PyResult<_>>()?)?));
         }
         // A series of pandas or polars, as a table of one column: what their streams of tables can carry.
@@ -219,22 +216,17 @@ fn nothing() -> PyErr {
 /// What a column of reports is called, in the files of the aggregator too.
 const COLUMN: &str = "report";
 
-fn data(array: &Bound<'_, PyAny>) -> PyResult<ArrayData> {
-    ArrayData::from_pyarrow_bound(array).map_err(|error| no_table(error, ReportTypeError::new_err))
-}
-
 /// The columns of reports of the batches of a table.
 fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
-    let table = Table::from_pyarrow_bound(table).map_err(|error| no_table(error, ReportTypeError::new_err))?;
-    let (batches, schema) = table.into_inner();
+    let (batches, schema) = arrow::table(table, ReportTypeError::new_err)?.into_inner();
     let place = schema.index_of(COLUMN).map_err(|_| missing(schema.fields().len()))?;
     Ok(batches.iter().map(|batch| batch.column(place).clone()).collect())
 }
 
 /// The array itself, or the column of reports of a batch.
-fn column(array: ArrayRef) -> PyResult<ArrayRef> {
-    match array.as_struct_opt() {
-        Some(batch) if batch.null_count() > 0 => Err(null_row(batch, ReportError::new_err)),
+fn column(reports: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let array = arrow::array(reports, ReportTypeError::new_err)?;
+    match arrow::batch(&array, ReportError::new_err)? {
         Some(batch) => batch.column_by_name(COLUMN).cloned().ok_or_else(|| missing(batch.num_columns())),
         None => Ok(array),
     }
@@ -253,21 +245,15 @@ fn checked(arrays: Vec<ArrayRef>) -> PyResult<Vec<ArrayRef>> {
             kind,
             DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView
         ) {
-            let kind = name_of(kind);
+            let kind = arrow::type_name(kind);
             return Err(ReportTypeError::new_err(format!("reports are binary, and this Arrow array is {kind}")));
         }
     }
     Ok(arrays)
 }
 
-/// The refusal of the first row that a table says is none.
-pub(crate) fn null_row(batch: &StructArray, make: fn(String) -> PyErr) -> PyErr {
-    let row = (0..batch.len()).find(|&row| batch.is_null(row)).unwrap_or_default();
-    Python::attach(|py| in_row(py, row, make, "null instead of a row: drop nulls before"))
-}
-
 fn unknown(found: &Bound<'_, PyAny>, row: Option<usize>) -> PyErr {
-    let name = found.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    let name = type_name(found);
     let place = row.map_or_else(String::new, |row| format!(" (row {row})"));
     ReportTypeError::new_err(format!(
         "reports are given as an Arrow array or table of binary, a NumPy array of bytes (n × report_bytes, uint8), a \
