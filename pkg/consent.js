@@ -28,6 +28,7 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
     others: percent(detection.falseAlarms),
     found: percent(detection.power),
   };
+  /** @type {Record<keyof typeof en, string>} */
   const said = {};
   for (const name in en) {
     if (!sentences[name]) throw failure("argument", `the sentences lack '${name}'`);

@@ -109,7 +109,7 @@ async function deliver(report, options) {
   if (error) throw error;
   const again = answer === "duplicate" || sent.some((other) => other.id === id);
   if (!again) sent.push({ taskDigest, id, url: url.href, record: records.get(id), bytes });
-  return { status: again ? "duplicate" : "accepted", attempts: 1 };
+  return /** @type {const} */ ({ status: again ? "duplicate" : "accepted", attempts: 1 });
 }
 
 function promising(report) {
