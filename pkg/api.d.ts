@@ -25,6 +25,37 @@ export interface TaskFetchOptions {
   readonly timeout?: number;
 }
 
+/** What the module keeps memory for. */
+export interface Freeable {
+  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** What a task says of itself, in the page and in the worker alike. */
+export interface TaskFacts<S extends Schema = Schema> extends Freeable {
+  /** The task's identity: SHA-256 of its canonical JSON, as 64 hexadecimal digits. */
+  readonly digest: string;
+  /** The number of features, d. */
+  readonly dimension: number;
+  /** The names of the d features: the column's name, or `column=value` for a categorical one. */
+  readonly featureNames: string[];
+  /** What one report promises. */
+  readonly guarantee: Guarantee;
+  /** What one report lets anybody tell, whoever sees it. */
+  readonly detection: Detection;
+  /** The length of every report in bytes. */
+  readonly reportBytes: number;
+  /** How many random numbers a report takes: the same for every record, and what it costs in time. */
+  readonly draws: number;
+
+  /** The task's JSON; `Task.parse` of it is the same task. */
+  toJSON(): TaskDocument<S>;
+
+  /** The canonical JSON text, which the digest is of. */
+  toString(): string;
+}
+
 /**
  * A collection's public parameters, checked: the columns, how a record is bounded, and how it is randomized.
  *
@@ -63,21 +94,6 @@ export class Task<const S extends Schema = Schema> {
    */
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
 
-  /** The task's identity: SHA-256 of its canonical JSON, as 64 hexadecimal digits. */
-  readonly digest: string;
-  /** The number of features, d. */
-  readonly dimension: number;
-  /** The names of the d features: the column's name, or `column=value` for a categorical one. */
-  readonly featureNames: string[];
-  /** What one report promises. */
-  readonly guarantee: Guarantee;
-  /** What one report lets anybody tell, whoever sees it. */
-  readonly detection: Detection;
-  /** The length of every report in bytes. */
-  readonly reportBytes: number;
-  /** How many random numbers a report takes: the same for every record, and what it costs in time. */
-  readonly draws: number;
-
   /**
    * All that keeps a record from having a report, to mark inputs with: first the columns in their order, last what belongs to
    * none. Empty when there is a report for it.
@@ -86,17 +102,8 @@ export class Task<const S extends Schema = Schema> {
    * tell no value: one that no column lists, or that is missing, is no problem. To ask for an answer is the form's own business.
    */
   check(record: unknown): RecordError[];
-
-  /** The task's JSON; `Task.parse` of it is the same task. */
-  toJSON(): TaskDocument<S>;
-
-  /** The canonical JSON text, which the digest is of. */
-  toString(): string;
-
-  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
-  free(): void;
-  [Symbol.dispose](): void;
 }
+export interface Task<S extends Schema = Schema> extends TaskFacts<S> {}
 
 /** What the embedding page allows a task, whoever wrote it. */
 export interface RandomizerOptions {
@@ -123,6 +130,14 @@ export interface RandomizeOptions {
   readonly id?: string | undefined;
 }
 
+/** What a randomizer says of itself, in the page and in the worker alike. */
+export interface RandomizerFacts extends Freeable {
+  /** The digest of the task. */
+  readonly taskDigest: string;
+  /** What one report promises. */
+  readonly guarantee: Guarantee;
+}
+
 /** Turns records into reports of one task. */
 export class Randomizer<const S extends Schema = Schema> {
   #page: true;
@@ -133,11 +148,6 @@ export class Randomizer<const S extends Schema = Schema> {
    *   {@link ArgumentError} with code `argument` when it is not a task, or a freed one, or `maxEpsilon` is missing.
    */
   constructor(task: Task<S>, options: RandomizerOptions);
-
-  /** The digest of the task. */
-  readonly taskDigest: string;
-  /** What one report promises. */
-  readonly guarantee: Guarantee;
 
   /**
    * Randomizes a record into a report, which is private on its own: send its bytes, and nothing else.
@@ -153,8 +163,5 @@ export class Randomizer<const S extends Schema = Schema> {
    *   with code `entropy` without randomness; {@link ArgumentError} for an `id` that is none.
    */
   randomize(record: RecordOf<S>, options?: RandomizeOptions): Report;
-
-  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
-  free(): void;
-  [Symbol.dispose](): void;
 }
+export interface Randomizer<S extends Schema = Schema> extends RandomizerFacts {}

@@ -1,5 +1,4 @@
-import type { Task } from "./api.js";
-import type { Detection, Guarantee } from "./task.js";
+import type { TaskFacts } from "./api.js";
 
 /**
  * What {@link consent} says in one language. `ldp-pca/sentences` has English and German.
@@ -36,33 +35,17 @@ export interface ConsentOptions {
 }
 
 /**
- * What leaves the device, to be shown before it does. The sentences are text, not markup: names in them come from whoever
- * wrote the task.
+ * What leaves the device, to be shown before it does: the sentences with their places filled in. They are text, not markup:
+ * names in them come from whoever wrote the task. `promise` has {@link Task.detection} in words, with its power rounded up
+ * to three digits; `locale` is for an attribute `lang`.
  */
-export interface ConsentStatement {
+export interface ConsentStatement extends ConsentSentences, Pick<TaskFacts, "detection" | "guarantee" | "reportBytes"> {
   /** All sentences, in this order: `leaves`, `stays`, `promise`, `scope`. */
   readonly text: string;
-  /** What leaves: the report, its size, and the columns that it is made from. */
-  readonly leaves: string;
-  /** What does not. */
-  readonly stays: string;
-  /** The guarantee in words: {@link Task.detection}, with its power rounded up to three digits. */
-  readonly promise: string;
-  /** What the guarantee covers. */
-  readonly scope: string;
-  /** The question and its two answers. */
-  readonly title: string;
-  readonly agree: string;
-  readonly decline: string;
-  /** The language, for an attribute `lang`. */
-  readonly locale: string;
   /** The names of the columns that are asked for. */
   readonly columns: string[];
   /** The names of the features that they become. */
   readonly features: string[];
-  readonly reportBytes: number;
-  readonly guarantee: Guarantee;
-  readonly detection: Detection;
   readonly taskDigest: string;
 }
 
@@ -72,6 +55,6 @@ export interface ConsentStatement {
  * @throws {@link ArgumentError} when a sentence is missing.
  */
 export function consent(
-  task: Pick<Task, "detection" | "digest" | "featureNames" | "guarantee" | "reportBytes" | "toJSON">,
+  task: Pick<TaskFacts, "detection" | "digest" | "featureNames" | "guarantee" | "reportBytes" | "toJSON">,
   options?: ConsentOptions,
 ): ConsentStatement;

@@ -1,13 +1,9 @@
-import type { Randomizer, Task } from "./api.js";
+import type { Freeable, Task } from "./api.js";
 import type { InitInput } from "./index.js";
 import type { Report } from "./report.js";
 import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
-export { Randomizer, Task, version } from "./api.js";
-export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
-export * from "./common.js";
-export { init } from "./index.js";
-export type { InitInput } from "./index.js";
+export * from "./index.js";
 
 // The lab has a module of its own, with everything that the client's has: its tasks and randomizers are for its own
 // functions, and the client's are for the client.
@@ -77,11 +73,8 @@ export class Aggregate {
 
   /** The bytes of the state, which a native aggregator reads too. */
   toBytes(): Uint8Array;
-
-  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
-  free(): void;
-  [Symbol.dispose](): void;
 }
+export interface Aggregate extends Freeable {}
 
 /** Where a long computation stands. */
 export interface Progress {
@@ -512,11 +505,8 @@ export class SimulatedCollection {
   path(
     options?: WatchOptions & { readonly points?: number },
   ): (PathPoint & Pick<ComparedComponents, "hits" | "misses" | "falseAlarms">)[];
-
-  /** Releases the memory inside the module. The object cannot be used afterwards; freeing it again does nothing. */
-  free(): void;
-  [Symbol.dispose](): void;
 }
+export interface SimulatedCollection extends Freeable {}
 
 /** Draws a collection: `new SimulatedCollection(options)`. */
 export function drawCollection(options: CollectionOptions): SimulatedCollection;
@@ -559,11 +549,7 @@ export type Method =
   | "dp-pca-in-balls";
 
 /** Which methods are compared, and how. */
-export interface CompareMethodsOptions {
-  /** d. */
-  readonly dimension: number;
-  /** k. Default 3. */
-  readonly rank?: number;
+export interface CompareMethodsOptions extends Pick<PopulationOptions, "dimension" | "rank"> {
   /** The same for every method. What it is about differs: see {@link MethodComparison.guarantee}. */
   readonly epsilon: number;
   /** Of the methods that have one. Default 1e-6. */
@@ -601,13 +587,9 @@ export interface ComparedMoments {
  * Unit-norm records of the spiked model: the population of `firstTrial`, as {@link simulate} has it. Methods are compared
  * with the population's components.
  */
-export interface ComparedPopulation {
+export interface ComparedPopulation extends Pick<PopulationOptions, "signal" | "sparsity"> {
   /** n. */
   readonly count: number;
-  /** Default 20. */
-  readonly signal?: number;
-  /** Number of features that the components live on. Default: all. */
-  readonly sparsity?: number;
   /**
    * `"moments"`: only the second moments are drawn, from their law, which takes time but no memory for a large `count`;
    * methods that read records one by one refuse. `"records"`, after {@link loadMethods}: all records are, up to 2^25

@@ -1,3 +1,4 @@
+import type { RandomizeOptions, RandomizerFacts } from "./api.js";
 import type { LedgerError, SubmitError } from "./errors.js";
 import type { Report } from "./report.js";
 import type { SubmitOptions } from "./submit.js";
@@ -183,8 +184,6 @@ export class PrivacyLedger {
 }
 
 /** What the ledger needs of a randomizer. */
-export interface LedgerRandomizer<R> {
-  readonly taskDigest: string;
-  readonly guarantee: Guarantee;
-  randomize(record: R, options?: { readonly id?: string | undefined }): Report | Promise<Report>;
+export interface LedgerRandomizer<R> extends Pick<RandomizerFacts, "taskDigest" | "guarantee"> {
+  randomize(record: R, options?: RandomizeOptions): Report | Promise<Report>;
 }

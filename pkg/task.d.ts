@@ -81,7 +81,10 @@ export interface ImportedTask<V extends number = number> {
  * A question that was skipped is `null`, `undefined` or NaN (and an infinite number is none): its column contributes
  * nothing. Only an object's own properties count. Unknown and missing columns and wrong types are errors.
  */
-export type RecordInput = Readonly<Record<string, number | string | null | undefined>> | RecordNumbers;
+export type RecordInput = RecordByName | RecordNumbers;
+
+/** A value for every column that is not ignored, by its name. */
+export type RecordByName = Readonly<Record<string, number | string | null | undefined>>;
 
 /**
  * One number per column, in the order of the columns, ignored ones included: an array or a `Float64Array`.

@@ -1,4 +1,5 @@
-import type { TaskDocument } from "./task.js";
+import type { Outcome } from "./ledger.js";
+import type { RecordByName, TaskDocument } from "./task.js";
 
 // As the client of `ldp-pca`, with promises that are kept at once where `ldp-pca/worker` has some. Its reports promise
 // nothing: their `guarantee` is `null`.
@@ -12,7 +13,7 @@ export interface SentReport {
   /** The aggregator that it would have gone to. */
   readonly url: string;
   /** A copy of the record that it was made of, which no real report tells. */
-  readonly record: Readonly<Record<string, number | string | null | undefined>> | readonly (number | null | undefined)[];
+  readonly record: RecordByName | readonly (number | null | undefined)[];
   readonly bytes: Uint8Array;
 }
 
@@ -38,7 +39,7 @@ export function reset(options?: ResetOptions): void;
  * How the aggregator answers reports until the next {@link reset}, by the status of `ledger.send`: `submit` rejects where that
  * is `pending` (no answer) or `refused` (the task has expired).
  */
-export function answers(status: "accepted" | "duplicate" | "pending" | "refused"): void;
+export function answers(status: Outcome["status"]): void;
 
 /** Does nothing; of the names of `ldp-pca/worker`. */
 export function terminate(): void;

@@ -1,13 +1,14 @@
-import type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
-import type { Report } from "./report.js";
+import type { RandomizeOptions, RandomizerFacts, RandomizerOptions, TaskFacts, TaskFetchOptions } from "./api.js";
 import type { RecordError } from "./errors.js";
-import type { Detection, Guarantee, ImportedTask, RecordOf, Schema, TaskDocument } from "./task.js";
+import type { InitInput as PageInput } from "./index.js";
+import type { Report } from "./report.js";
+import type { ImportedTask, RecordOf, Schema, TaskDocument } from "./task.js";
 
 export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 export * from "./common.js";
 
-/** What {@link init} can load the module from, inside the worker. */
-export type InitInput = string | URL | BufferSource | WebAssembly.Module;
+/** What {@link init} can load the module from, inside the worker: what can be sent there. */
+export type InitInput = Exclude<PageInput, Request | Response>;
 
 /** How {@link init} starts the worker. */
 export interface WorkerOptions {
@@ -54,20 +55,10 @@ export class Task<const S extends Schema = Schema> {
   static parse<V extends number>(json: ImportedTask<V>): Promise<Task>;
   static parse(json: string): Promise<Task>;
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
-  readonly digest: string;
-  readonly dimension: number;
-  readonly featureNames: string[];
-  readonly guarantee: Guarantee;
-  readonly detection: Detection;
-  readonly reportBytes: number;
-  readonly draws: number;
   /** As that of `ldp-pca`. The record stays on the page. */
   check(record: unknown): Promise<RecordError[]>;
-  toJSON(): TaskDocument<S>;
-  toString(): string;
-  free(): void;
-  [Symbol.dispose](): void;
 }
+export interface Task<S extends Schema = Schema> extends TaskFacts<S> {}
 
 /**
  * As the `Randomizer` of `ldp-pca`, with promises: what the task asks of a record is copied into the worker (so the
@@ -76,9 +67,6 @@ export class Task<const S extends Schema = Schema> {
 export class Randomizer<const S extends Schema = Schema> {
   #worker: true;
   constructor(task: Task<S>, options: RandomizerOptions);
-  readonly taskDigest: string;
-  readonly guarantee: Guarantee;
   randomize(record: RecordOf<S>, options?: RandomizeOptions): Promise<Report>;
-  free(): void;
-  [Symbol.dispose](): void;
 }
+export interface Randomizer<S extends Schema = Schema> extends RandomizerFacts {}
