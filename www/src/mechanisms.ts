@@ -4,8 +4,8 @@ import type { MechanismInput } from "ldp-pca/lab";
 
 import type { Style } from "./charts/model.js";
 
-export const MECHANISMS = ["double-cap", "gaussian", "wang-xu"] as const;
-export type MechanismName = (typeof MECHANISMS)[number];
+export type MechanismName = MechanismInput["type"];
+export const MECHANISMS: readonly MechanismName[] = ["double-cap", "gaussian", "wang-xu"];
 
 export const NAMES: Readonly<Record<MechanismName, string>> = {
   "double-cap": "Double-cap",

@@ -1,6 +1,6 @@
 // The form of a record, made from the columns of the task.
 
-import type { Column } from "ldp-pca/lab";
+import type { Column, RecordInput } from "ldp-pca/lab";
 
 type Input = HTMLInputElement | HTMLSelectElement;
 type AskedColumn = Exclude<Column, { type: "ignored" }>;
@@ -34,7 +34,7 @@ export class RecordForm {
   }
 
   /** The record as it is filled in, null for what was skipped. Throws {@link NotANumber}. */
-  read(): Record<string, number | string | null> {
+  read(): RecordInput {
     const record: [string, number | string | null][] = [];
     for (const [column, input] of this.#inputs) {
       if (input.validity.badInput) throw new NotANumber(column.name, input);

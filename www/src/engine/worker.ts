@@ -2,12 +2,12 @@
 
 import { compare, drawCollection, init, loadMethods, plan, population, predict, simulate } from "ldp-pca/lab";
 
-import type { Failure, JobName, JobOptions, ObjectName, Request, Response } from "./protocol.js";
+import type { Failure, JobOptions, JobResult, Jobs, Objects, Request, Response } from "./protocol.js";
 
 /** Options come from the page, where they were typed: see protocol.ts. */
 type Call = (options: never) => unknown;
 
-const functions: Record<JobName | ObjectName, Call> = {
+const functions: Jobs & Objects = {
   compare,
   compareAllMethods,
   drawCollection,
@@ -43,7 +43,7 @@ async function perform(request: Exclude<Request, { module: unknown }>): Promise<
   return undefined;
 }
 
-async function compareAllMethods({ module, ...options }: JobOptions<"compareAllMethods">): Promise<unknown> {
+async function compareAllMethods({ module, ...options }: JobOptions<"compareAllMethods">): Promise<JobResult<"compareAllMethods">> {
   await loadMethods(module);
   return compare(options);
 }

@@ -14,7 +14,7 @@ import { nearViewport } from "../viewport.js";
 import { check as checkCharts, FIELDS as CHART_FIELDS, describePopulation } from "./error/settings.js";
 import { populationOfCharts } from "./planner/population.js";
 import { bindAllMethods } from "./trust/all-methods-controls.js";
-import { CentralSimulation, type ComparedRecords, METHODS } from "./trust/central-methods.js";
+import { CentralSimulation, type ChartRecords, METHODS } from "./trust/central-methods.js";
 import { MODELS, type Outcome } from "./trust/trust-models.js";
 
 const FIELDS = {
@@ -88,7 +88,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   }
 
   /** Which records the methods get. */
-  function recordsOf({ records: count, delta }: Settings): ComparedRecords {
+  function recordsOf({ records: count, delta }: Settings): ChartRecords {
     const { dimension, rank, sparsity, signal, seed } = charts.values;
     return { dimension, rank, sparsity, signal, seed, count, delta };
   }

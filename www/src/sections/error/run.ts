@@ -1,14 +1,14 @@
 // Runs the simulations of the two charts in the pool, one trial at one place at a time.
 
+import type { Progress } from "ldp-pca/lab";
+
 import { number } from "../../format.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism } from "../../mechanisms.js";
 import { type Axis, schedule, type Trial, type TrialErrors } from "./trials.js";
 import type { Settings } from "./settings.js";
 
-export interface Progress {
-  readonly done: number;
-  readonly total: number;
+export interface TrialProgress extends Progress {
   /** Whether the chart has all its simulations. */
   readonly complete: boolean;
   /** What is being done, for people. */
@@ -24,7 +24,7 @@ export async function run(
   settings: Settings,
   results: TrialErrors,
   signal: AbortSignal,
-  onTrial: (axis: Axis, progress: Progress) => void,
+  onTrial: (axis: Axis, progress: TrialProgress) => void,
 ): Promise<void> {
   const all = schedule(settings);
   const left = { epsilon: 0, records: 0 };

@@ -1,15 +1,13 @@
 // Whose components are planned for: the records of the charts, or a spectrum that the visitor gives.
 
-import type { PopulationInput } from "ldp-pca/lab";
+import type { PredictOptions } from "ldp-pca/lab";
 
 import type { Pool, RunOptions } from "../../engine/pool.js";
 import type { Settings as ChartSettings } from "../error/settings.js";
 import type { Settings } from "./settings.js";
 
 /** A spectrum, and how many of its components are wanted. */
-export interface Population extends Omit<PopulationInput, "mechanism"> {
-  readonly rank: number;
-}
+export type Population = Omit<PredictOptions, "mechanism" | "records">;
 
 /** The spectrum of the records that the charts simulate. */
 export async function populationOfCharts(pool: Pool, charts: ChartSettings, options: RunOptions): Promise<Population> {

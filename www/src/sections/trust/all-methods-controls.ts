@@ -3,12 +3,12 @@
 
 import { type Context, element } from "../../context.js";
 import { RunControls } from "../../run-controls.js";
-import type { ComparedRecords } from "./central-methods.js";
+import type { ChartRecords } from "./central-methods.js";
 
 /** Ties the controls to the work. `asked` is what is to be compared, and at which epsilon. */
 export function bindAllMethods(
   { pool, announce }: Context,
-  asked: () => { readonly records: ComparedRecords; readonly epsilon: number; readonly setting: string },
+  asked: () => { readonly records: ChartRecords; readonly epsilon: number; readonly setting: string },
 ): void {
   const controls = new RunControls("trust-every");
   const status = element("trust-every-status");

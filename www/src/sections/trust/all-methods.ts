@@ -1,14 +1,14 @@
 // Every method of the literature at one epsilon, on the records of the charts: simulated in the pool with the module that
 // has them all, and shown as a table by whom they ask to be trusted.
 
-import type { Method, MethodComparison } from "ldp-pca/lab";
+import type { Method, MethodComparison, Progress } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_methods_bg.wasm?url";
 
 import { element } from "../../context.js";
 import { compile } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import { counted, number } from "../../format.js";
-import type { ComparedRecords, Progress } from "./central-methods.js";
+import type { ChartRecords } from "./central-methods.js";
 
 const TRIALS = 3;
 /** A method that took longer for its first estimate, in seconds, has that one alone. */
@@ -87,7 +87,7 @@ async function load(): Promise<WebAssembly.Module> {
  */
 export async function compareAllMethods(
   pool: Pool,
-  asked: ComparedRecords & { readonly epsilon: number },
+  asked: ChartRecords & { readonly epsilon: number },
   setting: string,
   signal: AbortSignal,
   onProgress: (progress: Progress) => void,
@@ -108,7 +108,7 @@ export async function compareAllMethods(
 /** Tells after each estimate. When one fails the others are ended, and nothing more is told. */
 async function estimateAll(
   pool: Pool,
-  asked: ComparedRecords & { readonly epsilon: number },
+  asked: ChartRecords & { readonly epsilon: number },
   cancelled: AbortSignal,
   onProgress: (findings: Findings) => void,
 ): Promise<void> {

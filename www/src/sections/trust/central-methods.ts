@@ -1,10 +1,9 @@
 // Methods that trust a curator with the records: simulated in the pool on the second moments of the charts' records.
 
-import type { LabMethod } from "ldp-pca/lab";
+import type { CompareMethodsOptions, ComparedPopulation, LabMethod, Progress } from "ldp-pca/lab";
 
 import type { Measured, Style } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
-import type { Settings as Records } from "../error/settings.js";
 import { TrialErrors } from "../error/trials.js";
 
 /** In the order of the chart: the key is the lab's. */
@@ -19,30 +18,22 @@ const EPSILONS = [0.1, 4, 0.63, 1.6, 0.25, 2.5, 0.16, 1, 0.4];
 const TRIALS = 5;
 
 /** The records of the charts, how many of them, and delta. */
-export interface ComparedRecords extends Pick<Records, "dimension" | "rank" | "sparsity" | "signal" | "seed"> {
-  readonly count: number;
-  readonly delta: number;
-}
-
-export interface Progress {
-  readonly done: number;
-  readonly total: number;
-}
+export type ChartRecords = ComparedPopulation & Omit<CompareMethodsOptions, "epsilon" | "methods">;
 
 /** What was simulated for one question, kept when it is asked again. */
 export class CentralSimulation {
-  readonly #records: ComparedRecords;
+  readonly #records: ChartRecords;
   readonly #errors = new TrialErrors();
   readonly #done = new Set<string>();
   /** Why methods refuse, by their names. */
   readonly refusals = new Map<string, string>();
 
-  constructor(records: ComparedRecords) {
+  constructor(records: ChartRecords) {
     this.#records = records;
   }
 
   /** Whether it answers this question. */
-  isOf(records: ComparedRecords): boolean {
+  isOf(records: ChartRecords): boolean {
     return JSON.stringify(records) === JSON.stringify(this.#records);
   }
 

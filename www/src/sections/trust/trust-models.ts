@@ -1,14 +1,12 @@
 // The trust models that can be compared, and what each predicts for the same promise to the outside.
 
-import type { PopulationInput } from "ldp-pca/lab";
+import type { PredictOptions } from "ldp-pca/lab";
 
 import type { Style } from "../../charts/model.js";
 import type { Pool, RunOptions } from "../../engine/pool.js";
 
 /** A collection whose promise, the epsilon of the mechanism, is about what the outside sees. */
-export interface Collection extends PopulationInput {
-  readonly rank: number;
-  readonly records: number;
+export interface Collection extends PredictOptions {
   /** The delta of what the outside sees. */
   readonly delta: number;
 }
