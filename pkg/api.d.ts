@@ -76,8 +76,8 @@ export class Task<const S extends Schema = Schema> {
    */
   static parse<const S extends Schema>(json: TaskDocument<S>): Task<S>;
   /**
-   * Reads a task out of an imported JSON file, of which TypeScript keeps no constants: it does not know the columns then.
-   * A module that `ldp-pca task types` prints keeps them.
+   * Reads a task out of an imported JSON file, of which TypeScript keeps no constants: it does not know the columns
+   * then. A module that `ldp-pca task types` prints keeps them.
    */
   static parse<V extends number>(json: ImportedTask<V>): Task;
   static parse(json: string): Task;
@@ -95,11 +95,12 @@ export class Task<const S extends Schema = Schema> {
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
 
   /**
-   * All that keeps a record from having a report, to mark inputs with: first the columns in their order, last what belongs to
-   * none. Empty when there is a report for it.
+   * All that keeps a record from having a report, to mark inputs with: first the columns in their order, last what
+   * belongs to none. Empty when there is a report for it.
    *
-   * That depends on names and JavaScript's types alone (NaN and infinite numbers are missing values, in every column), and the errors
-   * tell no value: one that no column lists, or that is missing, is no problem. To ask for an answer is the form's own business.
+   * That depends on names and JavaScript's types alone (NaN and infinite numbers are missing values, in every column),
+   * and the errors tell no value: one that no column lists, or that is missing, is no problem. To ask for an answer is
+   * the form's own business.
    */
   check(record: unknown): RecordError[];
 }
@@ -123,9 +124,9 @@ export interface RandomizerOptions {
 /** How one report is made. */
 export interface RandomizeOptions {
   /**
-   * The report's id, 32 hexadecimal digits: one that the task's aggregator issued ({@link issuedId}), which takes no others
-   * unless it is told to. Use each for one report. The guarantee is the same; whoever issued the id can recognize the
-   * report. By default the report makes its own.
+   * The report's id, 32 hexadecimal digits: one that the task's aggregator issued ({@link issuedId}), which takes no
+   * others unless it is told to. Use each for one report. The guarantee is the same; whoever issued the id can
+   * recognize the report. By default the report makes its own.
    */
   readonly id?: string | undefined;
 }
@@ -143,8 +144,8 @@ export class Randomizer<const S extends Schema = Schema> {
   #page: true;
   /**
    * @param task - May be freed as soon as the randomizer exists.
-   * @throws {@link TaskError} with code `max-epsilon`, `max-delta`, `max-report-bytes` or `max-draws` when the task asks for
-   *   more than `options` allow;
+   * @throws {@link TaskError} with code `max-epsilon`, `max-delta`, `max-report-bytes` or `max-draws` when the task
+   *   asks for more than `options` allow;
    *   {@link ArgumentError} with code `argument` when it is not a task, or a freed one, or `maxEpsilon` is missing.
    */
   constructor(task: Task<S>, options: RandomizerOptions);

@@ -74,7 +74,8 @@ export function bind(wasm) {
       affordable(task, limits);
       this.taskDigest = task.digest;
       this.#columns = columnsOf(text);
-      // Its own, since the app may free the task: to read the text again is fewer bytes to download than to copy what was read.
+      // Its own, since the app may free the task: to read the text again is fewer bytes to download than to copy what
+      // was read.
       this.#task = parsed(text);
     }
 

@@ -49,8 +49,8 @@ function missing(value) {
 const TYPES = { numeric: "number", categorical: "string" };
 
 /**
- * A copy of the record that is plain data, `[copy, problems]`, and all that keeps it from having a report. Both depend on
- * names and types alone. No problem has a value, or a name that the task does not have: that can be an answer, too.
+ * A copy of the record that is plain data, `[copy, problems]`, and all that keeps it from having a report. Both depend
+ * on names and types alone. No problem has a value, or a name that the task does not have: that can be an answer, too.
  */
 export function readRecord(columns, record) {
   const problems = [];

@@ -1,5 +1,5 @@
-// <ldp-pca-consent>: asks a visitor, in the words of `consent`. Built node by node, with a constructed style sheet: a policy
-// without inline styles and with Trusted Types allows that.
+// <ldp-pca-consent>: asks a visitor, in the words of `consent`. Built node by node, with a constructed style sheet: a
+// policy without inline styles and with Trusted Types allows that.
 
 const STYLES = `
 dialog {

@@ -3,8 +3,8 @@ import type { TaskFacts } from "./api.js";
 /**
  * What {@link consent} says in one language. `ldp-pca/sentences` has English and German.
  *
- * In the sentences stand `{columns}` for the labels of the columns, `{bytes}` for the size of the report, `{others}` for
- * the percentage of others whom a test accuses falsely, and `{found}` for the percentage that it finds at most.
+ * In the sentences stand `{columns}` for the labels of the columns, `{bytes}` for the size of the report, `{others}`
+ * for the percentage of others whom a test accuses falsely, and `{found}` for the percentage that it finds at most.
  */
 export interface ConsentSentences {
   /** The language, and how numbers are written: a BCP 47 tag such as `de`. */
@@ -35,9 +35,9 @@ export interface ConsentOptions {
 }
 
 /**
- * What leaves the device, to be shown before it does: the sentences with their places filled in. They are text, not markup:
- * names in them come from whoever wrote the task. `promise` has {@link Task.detection} in words, with its power rounded up
- * to three digits; `locale` is for an attribute `lang`.
+ * What leaves the device, to be shown before it does: the sentences with their places filled in. They are text, not
+ * markup: names in them come from whoever wrote the task. `promise` has {@link Task.detection} in words, with its power
+ * rounded up to three digits; `locale` is for an attribute `lang`.
  */
 export interface ConsentStatement extends ConsentSentences, Pick<TaskFacts, "detection" | "guarantee" | "reportBytes"> {
   /** All sentences, in this order: `leaves`, `stays`, `promise`, `scope`. */

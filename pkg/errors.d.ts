@@ -68,8 +68,8 @@ export type LdpPcaErrorCode =
 
 /**
  * The only error that this package throws on purpose (what an `AbortSignal` was aborted with aside). Its message has
- * what was wrong, and the remedy. Nothing of it has a value of a record, or a name that its task does not have: errors may be
- * logged and sent.
+ * what was wrong, and the remedy. Nothing of it has a value of a record, or a name that its task does not have: errors
+ * may be logged and sent.
  */
 export class LdpPcaError extends Error {
   /** What was wrong, for programs. */
@@ -133,9 +133,9 @@ export class ReportError extends LdpPcaError {
 }
 
 /**
- * The delivery. A refusal is final when it has a `type`, which says that it is the aggregator's own, and is none that passes
- * (`task-not-started`, and all of code `rate-limit` and `unavailable`). After any other error the same report may be sent again
- * later: no answer, or an answer of something else in between, says nothing of the report.
+ * The delivery. A refusal is final when it has a `type`, which says that it is the aggregator's own, and is none that
+ * passes (`task-not-started`, and all of code `rate-limit` and `unavailable`). After any other error the same report
+ * may be sent again later: no answer, or an answer of something else in between, says nothing of the report.
  */
 export class SubmitError extends LdpPcaError {
   readonly code:
@@ -151,8 +151,9 @@ export class SubmitError extends LdpPcaError {
   /** The status of the answer, if there was one. */
   readonly status?: number;
   /**
-   * What the aggregator calls it: the last part of the `type` of its problem, for instance `task-expired`, `task-not-started`,
-   * `quota` (the task is full), `unknown-task`, or of a report that is none of the task `report-not-issued`, `report-checksum`.
+   * What the aggregator calls it: the last part of the `type` of its problem, for instance `task-expired`,
+   * `task-not-started`, `quota` (the task is full), `unknown-task`, or of a report that is none of the task
+   * `report-not-issued`, `report-checksum`.
    */
   readonly type?: string;
   /** The seconds after which the server wants to be asked again, or until the task starts, if it said so. */

@@ -5,8 +5,8 @@ import { failure } from "./errors.js";
 import { reach } from "./reach.js";
 
 /**
- * The module that `wasm`, the generated half in JavaScript, is of. It is loaded once, however often it is asked; after a
- * failure the next call tries again.
+ * The module that `wasm`, the generated half in JavaScript, is of. It is loaded once, however often it is asked; after
+ * a failure the next call tries again.
  */
 export function loading(wasm) {
   let started;

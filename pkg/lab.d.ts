@@ -26,22 +26,22 @@ export interface EncodedRecord {
 export function encode<const S extends Schema>(task: Task<S>, record: RecordOf<S>): EncodedRecord;
 
 /**
- * What an aggregator reads out of one report: an unbiased and very noisy estimate of `x x^T` in the units of the features,
- * d × d numbers (symmetric), in a task with centring too.
+ * What an aggregator reads out of one report: an unbiased and very noisy estimate of `x x^T` in the units of the
+ * features, d × d numbers (symmetric), in a task with centring too.
  *
  * @throws {@link ReportError} with code `report` for bytes that are not a report of this task.
  */
 export function debiasedContribution(task: Task, report: Report | Uint8Array): Float64Array;
 
 /**
- * The summed reports of one task. The sums are integers: any order and any grouping give the same bytes, here and in the
- * native aggregator. It does not remember reports: keep duplicates out.
+ * The summed reports of one task. The sums are integers: any order and any grouping give the same bytes, here and in
+ * the native aggregator. It does not remember reports: keep duplicates out.
  */
 export class Aggregate {
   /**
    * @param task - May be freed as soon as the aggregate exists.
-   * @param bytes - The state of an aggregate of this task, from {@link Aggregate.toBytes} or a native aggregator; without
-   *   it there are no reports yet.
+   * @param bytes - The state of an aggregate of this task, from {@link Aggregate.toBytes} or a native aggregator;
+   *   without it there are no reports yet.
    * @throws {@link LdpPcaError} with code `aggregate` for bytes that are not such a state.
    */
   constructor(task: Task, bytes?: Uint8Array);
@@ -59,13 +59,14 @@ export class Aggregate {
   /**
    * Adds the sums of another aggregate of the same task, of other reports.
    *
-   * @throws {@link LdpPcaError} with code `aggregate` when it is of another task; {@link ArgumentError} when it is this one.
+   * @throws {@link LdpPcaError} with code `aggregate` when it is of another task; {@link ArgumentError} when it is this
+   *   one.
    */
   merge(other: Aggregate): this;
 
   /**
-   * The estimate of the mean of `x x^T` over the records, unbiased and noisy, in the units of the features: d × d numbers
-   * (symmetric).
+   * The estimate of the mean of `x x^T` over the records, unbiased and noisy, in the units of the features: d × d
+   * numbers (symmetric).
    *
    * @throws {@link LdpPcaError} with code `aggregate` when there are no reports.
    */
@@ -100,8 +101,8 @@ export interface RecoverOptions extends WatchOptions {
   readonly rank: number;
   /**
    * Without a penalty: plain principal components. With one: sparse components by the Fantope program, a number in the
-   * units of the covariance; `"auto"` or `{ factor }` for `factor × noise × sqrt(ln d)`, with 0.5 by default; `"cv"` for
-   * cross-validation over the folds of the task.
+   * units of the covariance; `"auto"` or `{ factor }` for `factor × noise × sqrt(ln d)`, with 0.5 by default; `"cv"`
+   * for cross-validation over the folds of the task.
    */
   readonly penalty?: number | "auto" | "cv" | { readonly factor: number };
   /** The relative gap at which the solver stops, 1e-6 by default. */
@@ -112,8 +113,10 @@ export interface RecoverOptions extends WatchOptions {
 
 /** Components of a symmetric d × d matrix. */
 export interface Recovery {
-  /** The components, d × k numbers, row-major (feature by feature), orthonormal, most variance first; each one's largest
-   * entry is positive. */
+  /**
+   * The components, d × k numbers, row-major (feature by feature), orthonormal, most variance first; each one's largest
+   * entry is positive.
+   */
   readonly components: Float64Array;
   /** d. */
   readonly dimension: number;
@@ -156,7 +159,9 @@ export interface AggregateRecovery extends Recovery {
   readonly records: number;
   /** Standard deviation of the noise in one off-diagonal entry of the estimate. */
   readonly noiseDeviation: number;
-  /** The variance that noise alone would give to the first component: what is not above it cannot be told from noise. */
+  /**
+   * The variance that noise alone would give to the first component: what is not above it cannot be told from noise.
+   */
   readonly noiseEdge: number;
   /** The mean of the bounded records, d numbers, of a task with centring; else `null`. */
   readonly mean: number[] | null;
@@ -191,8 +196,8 @@ export interface PathPoint extends Pick<SparseFacts, "penalty" | "objective" | "
 }
 
 /**
- * Solves the sparse problem for a geometric sequence of penalties, from the largest that changes anything to a quarter of
- * that of `"auto"`.
+ * Solves the sparse problem for a geometric sequence of penalties, from the largest that changes anything to a quarter
+ * of that of `"auto"`.
  *
  * @param options - `points` is their number, 20 by default.
  * @throws As {@link recover}; {@link LdpPcaError} with code `cancelled` when `onProgress` returned `false`.
@@ -206,9 +211,9 @@ export function penaltyPath(
  * A mechanism; candidates and cap are the best ones, and delta 1e-6, where they are left out.
  *
  * `wang-xu` is the Gaussian mechanism printed by Wang & Xu (2019, Algorithm 1), for comparison: noise of variance
- * `2 ln(1.25/delta) / epsilon^2` on every entry. It takes the sensitivity as 1 where any two records may differ by sqrt(2),
- * by a formula that holds up to epsilon = 1. It is private, but not with the delta it is computed from: with a larger one,
- * which `simulate` states as its guarantee.
+ * `2 ln(1.25/delta) / epsilon^2` on every entry. It takes the sensitivity as 1 where any two records may differ by
+ * sqrt(2), by a formula that holds up to epsilon = 1. It is private, but not with the delta it is computed from: with a
+ * larger one, which `simulate` states as its guarantee.
  */
 export type MechanismInput =
   | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }
@@ -259,8 +264,8 @@ export interface Prediction {
 /**
  * Predicts the error of recovered components, before or after the reports are in.
  *
- * @throws {@link LdpPcaError} with code `recovery` for a spectrum or a rank that makes no sense; {@link ArgumentError} for
- *   options of another type or name.
+ * @throws {@link LdpPcaError} with code `recovery` for a spectrum or a rank that makes no sense; {@link ArgumentError}
+ *   for options of another type or name.
  */
 export function predict(population: PredictOptions): Prediction;
 export function predict(aggregate: Aggregate, options: { readonly rank: number }): Prediction;
@@ -276,8 +281,8 @@ export interface PlanOptions {
   /** The number of features that the components live on, for the rates on sparse components among the bounds. */
   readonly sparsity?: number;
   /**
-   * Also plan for reports that somebody trusted shuffles before anybody sees them: the mechanism's epsilon is then to hold
-   * for the anonymised batch, with this delta, and every report may have a larger one.
+   * Also plan for reports that somebody trusted shuffles before anybody sees them: the mechanism's epsilon is then to
+   * hold for the anonymised batch, with this delta, and every report may have a larger one.
    */
   readonly shuffled?: { readonly delta: number };
 }
@@ -309,13 +314,15 @@ export interface Plan {
     /** The epsilon of the batch when `records` reports reach `target`. */
     readonly epsilonForTarget?: number | null;
   };
-  /** What the literature states, each in its own trust model and measure: beside the prediction, never mixed with it. */
+  /**
+   * What the literature states, each in its own trust model and measure: beside the prediction, never mixed with it.
+   */
   readonly bounds: readonly PublishedBound[];
 }
 
 /**
- * A theorem, evaluated. A bound holds as it stands. A rate leaves a constant open: its value tells how settings compare, and
- * is neither a number of records nor an error.
+ * A theorem, evaluated. A bound holds as it stands. A rate leaves a constant open: its value tells how settings
+ * compare, and is neither a number of records nor an error.
  */
 export interface PublishedBound {
   readonly name: string;
@@ -325,8 +332,10 @@ export interface PublishedBound {
   /** Who sees the records: a trusted curator, or nobody. */
   readonly model: "central" | "local";
   readonly quantity: "records" | "correlation" | "sinThetaSquared";
-  /** `upper`: so many records suffice, or the error or correlation is at most this. `lower`: fewer do not, or it is at least
-   * this for somebody. */
+  /**
+   * `upper`: so many records suffice, or the error or correlation is at most this. `lower`: fewer do not, or it is at
+   * least this for somebody.
+   */
   readonly direction: "upper" | "lower";
   /** `null` where the theorem's conditions do not hold. */
   readonly value: number | null;
@@ -355,18 +364,18 @@ export interface PopulationOptions {
 }
 
 /**
- * The expected eigenvalues of `x x^T` over the records that {@link simulate} draws, for laying {@link predict} over it: k equal
- * ones above d - k equal ones, with sum 1. By quadrature, to 14 digits.
+ * The expected eigenvalues of `x x^T` over the records that {@link simulate} draws, for laying {@link predict} over it:
+ * k equal ones above d - k equal ones, with sum 1. By quadrature, to 14 digits.
  *
- * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for options of
- *   another type or name.
+ * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for
+ *   options of another type or name.
  */
 export function population(options: PopulationOptions): { readonly signals: number[]; readonly bulk: number };
 
 /**
- * How the reports of a simulation come about. `randomized`: every record is randomized, as on a user's device. `drawn`: the sums
- * of reports are drawn from their law, in O(d^2) operations a record, many times faster and with other random numbers;
- * what is done with the sums is the same.
+ * How the reports of a simulation come about. `randomized`: every record is randomized, as on a user's device. `drawn`:
+ * the sums of reports are drawn from their law, in O(d^2) operations a record, many times faster and with other random
+ * numbers; what is done with the sums is the same.
  */
 export type ReportsInput = "randomized" | "drawn";
 
@@ -386,10 +395,15 @@ export interface SimulateOptions extends PopulationOptions {
   readonly penaltyFactor?: number;
   /** 5 by default. */
   readonly trials?: number;
-  /** The number of the first one, 0 by default. Trials do not depend on each other: any split of them gives the same numbers. */
+  /**
+   * The number of the first one, 0 by default. Trials do not depend on each other: any split of them gives the same
+   * numbers.
+   */
   readonly firstTrial?: number;
-  /** 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. Where reports are drawn, the
-   * records of a trial are the same ones whatever the mechanisms, and the first n of more. */
+  /**
+   * 1 by default: the same seed gives the same numbers, here and by the command line's `simulate`. Where reports are
+   * drawn, the records of a trial are the same ones whatever the mechanisms, and the first n of more.
+   */
   readonly seed?: number;
 }
 
@@ -405,7 +419,9 @@ export interface MechanismSimulation {
   readonly methods: readonly { readonly method: string; readonly sinThetaSquared: Figures }[];
   /** The length of a report; `null` without a mechanism. */
   readonly reportBytes: number | null;
-  /** What a report really gives: with `wang-xu`, another delta than the one in its scale. `null` without a mechanism. */
+  /**
+   * What a report really gives: with `wang-xu`, another delta than the one in its scale. `null` without a mechanism.
+   */
   readonly guarantee: Guarantee | null;
 }
 
@@ -451,8 +467,10 @@ export interface ComparedComponents {
   readonly sinThetaSquared: number;
   /** The diagonal of the matrix, d numbers: each feature's share in the components, 0 to 1. */
   readonly leverages: number[];
-  /** The features that take part, ascending from 0: of the truth those that are not zero, of the Fantope program the solver's
-   * support, of others those with a leverage of more than 1e-4. */
+  /**
+   * The features that take part, ascending from 0: of the truth those that are not zero, of the Fantope program the
+   * solver's support, of others those with a leverage of more than 1e-4.
+   */
   readonly support: number[];
   /** True features that are in the support. */
   readonly hits: number;
@@ -478,8 +496,8 @@ export interface Comparison {
 /** The estimate of one simulated collection, beside the truth. */
 export class SimulatedCollection {
   /**
-   * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for options of
-   *   another type or name.
+   * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for
+   *   options of another type or name.
    */
   constructor(options: CollectionOptions);
 
@@ -490,8 +508,8 @@ export class SimulatedCollection {
    * Recovers the components by all methods.
    *
    * @param options - The penalty, or the factor c of c × noise × sqrt(ln d): 0.5 by default.
-   * @throws {@link LdpPcaError} with code `recovery` for a factor below 0; {@link ArgumentError} for a penalty below 0, and for
-   *   options of another type or name.
+   * @throws {@link LdpPcaError} with code `recovery` for a factor below 0; {@link ArgumentError} for a penalty below 0,
+   *   and for options of another type or name.
    */
   compare(options?: { readonly penalty?: number } | { readonly factor?: number }): Comparison;
 
@@ -513,8 +531,8 @@ export function drawCollection(options: CollectionOptions): SimulatedCollection;
 
 /**
  * Loads a second module, with every method that {@link compare} can have: the lab's own has room for five. It is
- * nearly as large as the lab's, and only those download it who call this. Further calls return the same promise, whatever
- * they are given; after a failure the next call tries again. With it `compare` needs no `init`.
+ * nearly as large as the lab's, and only those download it who call this. Further calls return the same promise,
+ * whatever they are given; after a failure the next call tries again. With it `compare` needs no `init`.
  *
  * @param input - Where the module is, as {@link init} takes it. By default the file in this package,
  *   `ldp-pca/ldp_pca_methods_bg.wasm`.
@@ -525,7 +543,9 @@ export function loadMethods(input?: InitInput | Promise<InitInput>): Promise<voi
 /** A method of the lab's own module, by its key. */
 export type LabMethod = "pca" | "gaussian-analytic-pca" | "mod-sulq" | "ppca" | "analyze-gauss";
 
-/** A method by its key: its name in its paper, as an option. One that is no {@link LabMethod} takes {@link loadMethods}. */
+/**
+ * A method by its key: its name in its paper, as an option. One that is no {@link LabMethod} takes {@link loadMethods}.
+ */
 export type Method =
   | LabMethod
   | "oja"
@@ -584,8 +604,8 @@ export interface ComparedMoments {
 }
 
 /**
- * Unit-norm records of the spiked model: the population of `firstTrial`, as {@link simulate} has it. Methods are compared
- * with the population's components.
+ * Unit-norm records of the spiked model: the population of `firstTrial`, as {@link simulate} has it. Methods are
+ * compared with the population's components.
  */
 export interface ComparedPopulation extends Pick<PopulationOptions, "signal" | "sparsity"> {
   /** n. */
@@ -618,7 +638,10 @@ export interface MethodComparison {
     readonly claimed: Budget;
     /** What of it holds; missing where nothing is proved. */
     readonly proved?: Budget;
-    /** Which two sets of records cannot be told apart: "any two records", "one record replaced", "one record more or less". */
+    /**
+     * Which two sets of records cannot be told apart: "any two records", "one record replaced", "one record more or
+     * less".
+     */
     readonly about: string;
     /** Why, in one sentence. */
     readonly argument: string;
@@ -648,11 +671,11 @@ export interface MethodsComparison {
 
 /**
  * Puts methods of the literature to the same records: local, distributed and central ones, each with whom it asks to be
- * trusted and what it promises. They are comparators: their noise is not for a release. A method that refuses keeps its row.
- * The numbers of a method are the same whichever module has it, and those of `ldp-pca compare`.
+ * trusted and what it promises. They are comparators: their noise is not for a release. A method that refuses keeps its
+ * row. The numbers of a method are the same whichever module has it, and those of `ldp-pca compare`.
  *
- * @throws {@link LdpPcaError} with code `argument` or `method` for records that are none, or a name that no method of the
- *   loaded modules has.
+ * @throws {@link LdpPcaError} with code `argument` or `method` for records that are none, or a name that no method of
+ *   the loaded modules has.
  */
 export function compare(
   options: CompareMethodsOptions & (ComparedRecords | ComparedMoments | ComparedPopulation),

@@ -20,8 +20,8 @@ export interface LedgerOptions {
     error: LedgerError & { readonly code: "storage" },
   ) => boolean | undefined | Promise<boolean | undefined>;
   /**
-   * Whether this page sends by itself what waits when the device comes back online; `false` by default. Without it a page
-   * that only opens the ledger sends nothing.
+   * Whether this page sends by itself what waits when the device comes back online; `false` by default. Without it a
+   * page that only opens the ledger sends nothing.
    */
   readonly flushOnline?: boolean;
   /** Told what became of the reports that were sent because the device came back online. */
@@ -33,8 +33,8 @@ export interface LedgerOptions {
  *
  * - `accepted`: it counts.
  * - `duplicate`: it counts, from an earlier attempt or visit.
- * - `pending`: it is on the disk, and the next {@link PrivacyLedger.flush} or {@link PrivacyLedger.send} sends the same bytes
- *   (or this page does, when the device comes back online). It may have arrived; it counts once.
+ * - `pending`: it is on the disk, and the next {@link PrivacyLedger.flush} or {@link PrivacyLedger.send} sends the same
+ *   bytes (or this page does, when the device comes back online). It may have arrived; it counts once.
  * - `refused`: it does not count, and is not sent again by itself.
  */
 export type Outcome = {
@@ -49,14 +49,16 @@ export type Outcome = {
       readonly error: SubmitError;
       /** The seconds after which the server wants to be asked again, if it said so. */
       readonly retryAfter: number | undefined;
-      /** What sends it next: the event `online` (with `flushOnline`, in this page), or only the next `flush` or `send`. */
+      /**
+       * What sends it next: the event `online` (with `flushOnline`, in this page), or only the next `flush` or `send`.
+       */
       readonly retryOn: "online" | "flush";
     }
   | {
       readonly status: "refused";
       /**
-       * A {@link SubmitError} whose `type` says why the aggregator does not take it (see there which refusals are final), or a
-       * {@link LedgerError} of code `spent`: it was withdrawn.
+       * A {@link SubmitError} whose `type` says why the aggregator does not take it (see there which refusals are
+       * final), or a {@link LedgerError} of code `spent`: it was withdrawn.
        */
       readonly error: SubmitError | (LedgerError & { readonly code: "spent" });
     }
@@ -68,8 +70,8 @@ export interface Withdrawal {
   /** The report's id, if there was one. */
   readonly id?: string;
   /**
-   * Whether the report had left the device: `true`, it counts, and nothing here takes it out of the sum; `false`, it never
-   * will; `"unknown"`, an attempt had begun and no answer came.
+   * Whether the report had left the device: `true`, it counts, and nothing here takes it out of the sum; `false`, it
+   * never will; `"unknown"`, an attempt had begun and no answer came.
    */
   readonly sent: boolean | "unknown";
 }
@@ -84,9 +86,9 @@ export interface LedgerStatus {
     readonly taskDigest: string;
     readonly guarantee: Guarantee;
     /**
-     * `booked`: its budget is spent and no report was made yet (randomizing failed, or the page was left meanwhile), the one
-     * report can still be made; `pending`: it waits to be sent; `sent`: it counts; `refused`: the aggregator does not take it,
-     * `send` tries once more; `withdrawn`: there will be none.
+     * `booked`: its budget is spent and no report was made yet (randomizing failed, or the page was left meanwhile),
+     * the one report can still be made; `pending`: it waits to be sent; `sent`: it counts; `refused`: the aggregator
+     * does not take it, `send` tries once more; `withdrawn`: there will be none.
      */
     readonly state: "booked" | "pending" | "sent" | "refused" | "withdrawn";
     /** Of `refused`: why. */
@@ -97,8 +99,8 @@ export interface LedgerStatus {
 /** How {@link PrivacyLedger.send} goes about it: where to, with what id, and for how long it tries. */
 export interface SendOptions extends SubmitOptions {
   /**
-   * The report's id, as for {@link Randomizer.randomize}, or a promise of it: `issuedId(task, { url })`, asked for when the page
-   * starts, lets the report leave at once. Without this member it is asked for when the report is made.
+   * The report's id, as for {@link Randomizer.randomize}, or a promise of it: `issuedId(task, { url })`, asked for when
+   * the page starts, lets the report leave at once. Without this member it is asked for when the report is made.
    */
   readonly id?: string | undefined | Promise<string | undefined>;
   /** The longest that all of it may take, in milliseconds; 60,000 by default. The outcome is then `pending`. */
@@ -118,8 +120,8 @@ export class PrivacyLedger {
   /**
    * Opens the ledger.
    *
-   * @throws {@link LedgerError} (by rejecting) with code `storage` where the browser denies storage, or does not answer for 10
-   *   seconds; {@link ArgumentError} for limits that make no sense.
+   * @throws {@link LedgerError} (by rejecting) with code `storage` where the browser denies storage, or does not answer
+   *   for 10 seconds; {@link ArgumentError} for limits that make no sense.
    */
   static open(options: LedgerOptions): Promise<PrivacyLedger>;
 
@@ -127,27 +129,28 @@ export class PrivacyLedger {
   readonly persistent: boolean;
 
   /**
-   * Books, randomizes, stores and sends: the one call of a page whose visitor agrees. It tells what became of the one report
-   * of this device for the randomizer's task, to every caller, in all tabs and however often it is called.
+   * Books, randomizes, stores and sends: the one call of a page whose visitor agrees. It tells what became of the one
+   * report of this device for the randomizer's task, to every caller, in all tabs and however often it is called.
    *
-   * The budget is spent, on the disk, before the record is looked at, and stays spent whatever happens then. The report is on
-   * the disk before it is sent, and the record never is. A report that is there already is the one that is sent, whatever the
-   * record is now, to the new `url`.
+   * The budget is spent, on the disk, before the record is looked at, and stays spent whatever happens then. The report
+   * is on the disk before it is sent, and the record never is. A report that is there already is the one that is sent,
+   * whatever the record is now, to the new `url`.
    *
-   * Reports below 60 kB arrive although the page is left while they are on their way. A larger one that is cut off waits, as
-   * one does that finds no connection.
+   * Reports below 60 kB arrive although the page is left while they are on their way. A larger one that is cut off
+   * waits, as one does that finds no connection.
    *
    * @param randomizer - Of this package or of `ldp-pca/worker`.
    * @param options - `url` is the aggregator's; a relative one is made absolute now.
-   * @throws {@link LedgerError} (by rejecting) with code `budget` when the report does not fit, `storage` when the storage fails;
-   *   {@link SubmitError} when no id came for a report that is still to be made; what {@link Randomizer.randomize} throws (the
-   *   budget stays spent, and the report can be made by another call); the signal's reason.
+   * @throws {@link LedgerError} (by rejecting) with code `budget` when the report does not fit, `storage` when the
+   *   storage fails; {@link SubmitError} when no id came for a report that is still to be made; what
+   *   {@link Randomizer.randomize} throws (the budget stays spent, and the report can be made by another call); the
+   *   signal's reason.
    */
   send<R>(randomizer: LedgerRandomizer<R>, record: R, options: SendOptions): Promise<Outcome>;
 
   /**
-   * The same without sending: the one report of this device for the randomizer's task. It is on the disk when the promise
-   * resolves; {@link PrivacyLedger.flush} sends it.
+   * The same without sending: the one report of this device for the randomizer's task. It is on the disk when the
+   * promise resolves; {@link PrivacyLedger.flush} sends it.
    *
    * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent or withdrawn; what
    *   {@link PrivacyLedger.send} throws.
@@ -159,10 +162,10 @@ export class PrivacyLedger {
   ): Promise<Report>;
 
   /**
-   * Sends the reports that wait, all at once, with the bytes that they have. Each stays until an aggregator says that it counts,
-   * or refuses it for good. Call it behind the form, when the page has started: it takes as long as the aggregators do, at most
-   * its `deadline` (60,000 milliseconds by default, for all of it). One tab at a time sends a report, and others wait so long
-   * for what becomes of it.
+   * Sends the reports that wait, all at once, with the bytes that they have. Each stays until an aggregator says that
+   * it counts, or refuses it for good. Call it behind the form, when the page has started: it takes as long as the
+   * aggregators do, at most its `deadline` (60,000 milliseconds by default, for all of it). One tab at a time sends a
+   * report, and others wait so long for what becomes of it.
    *
    * @param options - As for {@link submit}, for each report.
    * @returns One outcome per report that waited, the same to all who call it meanwhile.
@@ -171,8 +174,9 @@ export class PrivacyLedger {
   flush(options?: Omit<SubmitOptions, "url">): Promise<Outcome[]>;
 
   /**
-   * Takes the consent back: deletes the bytes of the task's report, and no tab sends it from then on (an attempt of this tab is
-   * broken off; one that another tab has begun goes on). The budget stays spent. A `send` that was under way is told `refused`.
+   * Takes the consent back: deletes the bytes of the task's report, and no tab sends it from then on (an attempt of
+   * this tab is broken off; one that another tab has begun goes on). The budget stays spent. A `send` that was under
+   * way is told `refused`.
    */
   withdraw(taskDigest: string): Promise<Withdrawal>;
 

@@ -1,14 +1,17 @@
 // What this device has promised and sent: one report per task, a budget over all tasks, and the reports that wait to be
-// sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent, or was withdrawn; one
-// that an aggregator refuses for good keeps its bytes until it is sent once more. It is kept in IndexedDB, which all tabs of
-// an origin share. The raw record never gets here.
+// sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent, or was withdrawn;
+// one that an aggregator refuses for good keeps its bytes until it is sent once more. It is kept in IndexedDB, which
+// all tabs of an origin share. The raw record never gets here.
 
 import { allowed } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
 import { promising, reportOf } from "./report.js";
 import { absolute, checked, deliver, isFinal, issuedId } from "./submit.js";
 
-/** The longest that a delivery takes in all, that it waits for another tab's, and that the storage takes, in milliseconds. */
+/**
+ * The longest that a delivery takes in all, that it waits for another tab's, and that the storage takes, in
+ * milliseconds.
+ */
 const DELIVERY = 60_000;
 const TURN = 5000;
 const STORAGE = 10_000;
@@ -100,8 +103,8 @@ export class PrivacyLedger {
   }
 
   /**
-   * The task's entry, whose budget is spent: on the disk, before a value of the record is looked at, and nothing gives it
-   * back. What waits, or was refused, goes to the new address.
+   * The task's entry, whose budget is spent: on the disk, before a value of the record is looked at, and nothing gives
+   * it back. What waits, or was refused, goes to the new address.
    */
   #book(randomizer, url) {
     if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
@@ -135,7 +138,9 @@ export class PrivacyLedger {
     const outcome = (status, more) => ({ taskDigest, id: entry.bytes ? reportIn(entry).id : entry.id, status, ...more });
     // What cannot be noted is sent once more, and counted once.
     const note = (change) => this.#edit(taskDigest, change).catch(() => {});
-    /** The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins. */
+    /**
+     * The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins.
+     */
     const claim = async () => {
       entry = await this.#edit(taskDigest, (found = entry) => {
         if (found.refused) throw refusal(found.refused);
@@ -188,7 +193,8 @@ export class PrivacyLedger {
   }
 
   /**
-   * Changes the task's entry to what `change(entry, entries)` gives, which is on the disk when the promise resolves to it.
+   * Changes the task's entry to what `change(entry, entries)` gives, which is on the disk when the promise resolves to
+   * it.
    */
   #edit(taskDigest, change) {
     return this.#change((entries, write) => {
@@ -276,8 +282,9 @@ function openDatabase(name) {
 }
 
 /**
- * Runs `change(entries, write)` in a transaction: when the promise resolves all of it is on the disk, or nothing. One that is
- * still open when its page is left is given up, since a page that is kept for the way back would keep the storage, too.
+ * Runs `change(entries, write)` in a transaction: when the promise resolves all of it is on the disk, or nothing. One
+ * that is still open when its page is left is given up, since a page that is kept for the way back would keep the
+ * storage, too.
  */
 function transactions(database) {
   return (change) => {

@@ -1,5 +1,5 @@
-// `fetch` with an end, and with words for its failures, of which a page can tell little: a server that is down, one that
-// does not allow the page, and the page's own policy look alike.
+// `fetch` with an end, and with words for its failures, of which a page can tell little: a server that is down, one
+// that does not allow the page, and the page's own policy look alike.
 
 import { failure } from "./errors.js";
 

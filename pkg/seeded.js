@@ -1,6 +1,9 @@
 // Randomness that follows from a key, for tests: reports that are made of it are not private.
 
-/** A runner: what `run(work)` does, at once, finds the key's stream in place of `crypto.getRandomValues`, and goes on in it. */
+/**
+ * A runner: what `run(work)` does, at once, finds the key's stream in place of `crypto.getRandomValues`, and goes on in
+ * it.
+ */
 export function seededBy(key) {
   const stream = keystream(key);
   return (work) => {

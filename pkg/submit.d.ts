@@ -31,8 +31,8 @@ export interface Submission {
 
 /**
  * Sends a report to its task's aggregator, with the same bytes on every attempt, so that it counts once. Sends neither
- * cookies nor a referrer, and no header for which a browser would ask the server beforehand. A report below 60 kB arrives
- * although the page is left while it is on its way (`keepalive`).
+ * cookies nor a referrer, and no header for which a browser would ask the server beforehand. A report below 60 kB
+ * arrives although the page is left while it is on its way (`keepalive`).
  *
  * It tries again when there is no answer, and after the answers 408, 429 and 500 to 599.
  *
@@ -42,10 +42,12 @@ export interface Submission {
 export function submit(report: Report, options: SubmitOptions): Promise<Submission>;
 
 /**
- * An id for one report of the task, issued by its aggregator: `randomize(record, { id })` makes the report that has it. Aggregators
- * take no others unless they are told to; one that takes any gives `undefined`, with which a report makes its own.
+ * An id for one report of the task, issued by its aggregator: `randomize(record, { id })` makes the report that has it.
+ * Aggregators take no others unless they are told to; one that takes any gives `undefined`, with which a report makes
+ * its own.
  *
- * It says nothing of a record, and can be asked for when the page starts. The aggregator can recognize the report by it.
+ * It says nothing of a record, and can be asked for when the page starts. The aggregator can recognize the report by
+ * it.
  *
  * @param task - The task, or its `digest`.
  * @param options - As for {@link submit}.

@@ -66,8 +66,8 @@ async function send(task, what, body, options = {}, read, between) {
   const { url: target, signal, retries, timeout, delay, maxDelay, deadline } = checked(options);
   const end = performance.now() + deadline;
   target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${task}/${what}`;
-  // Without a type, browsers send it without asking beforehand, and with keepalive even when the page is left meanwhile.
-  // They limit that to 64 KiB of all requests together, and refuse others as if there were no network.
+  // Without a type, browsers send it without asking beforehand, and with keepalive even when the page is left
+  // meanwhile. They limit that to 64 KiB of all requests together, and refuse others as if there were no network.
   let keepalive = body.length < 60_000;
   for (let attempts = 1; ; attempts += 1) {
     try {

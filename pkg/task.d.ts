@@ -62,8 +62,8 @@ export interface TaskDocument<S extends Schema = Schema> {
 }
 
 /**
- * A task's JSON as TypeScript sees an imported file, with `string` and `number` in place of constants. (Where the constants
- * are kept, the version above all, {@link TaskDocument} knows what they must be.)
+ * A task's JSON as TypeScript sees an imported file, with `string` and `number` in place of constants. (Where the
+ * constants are kept, the version above all, {@link TaskDocument} knows what they must be.)
  */
 export interface ImportedTask<V extends number = number> {
   readonly version: V & (number extends V ? unknown : never);
@@ -89,7 +89,8 @@ export type RecordByName = Readonly<Record<string, number | string | null | unde
 /**
  * One number per column, in the order of the columns, ignored ones included: an array or a `Float64Array`.
  *
- * (Said by what they have in common. Beside an array's own type, errors about a record by name would not name its column.)
+ * (Said by what they have in common. Beside an array's own type, errors about a record by name would not name its
+ * column.)
  */
 export interface RecordNumbers extends ArrayLike<number | null | undefined> {
   readonly [Symbol.toStringTag]?: "Float64Array";
@@ -104,8 +105,8 @@ export type RecordOf<S extends Schema> = string extends S["columns"][number]["na
   :
       | RecordNumbers
       | {
-          // Any other text of a column that gives unseen values nothing is most likely a mistake. (Without a name of its own, so
-          // that errors show what a column takes.)
+          // Any other text of a column that gives unseen values nothing is most likely a mistake. (Without a name of
+          // its own, so that errors show what a column takes.)
           readonly [C in S["columns"][number] as C extends { type: "ignored" } ? never : C["name"]]:
             | (C extends { type: "categorical"; unseen: "zero" }
                 ? C["values"][number]

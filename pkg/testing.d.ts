@@ -24,7 +24,10 @@ export const sent: readonly SentReport[];
 export interface ResetOptions {
   /** A whole number that all randomness follows from; 0 by default. */
   readonly seed?: number;
-  /** The JSON of the tasks that `Task.fetch` finds, at every URL: that of the expected `digest`, or the first. None by default. */
+  /**
+   * The JSON of the tasks that `Task.fetch` finds, at every URL: that of the expected `digest`, or the first. None by
+   * default.
+   */
   readonly tasks?: readonly (TaskDocument | string)[];
 }
 
@@ -36,8 +39,8 @@ export interface ResetOptions {
 export function reset(options?: ResetOptions): void;
 
 /**
- * How the aggregator answers reports until the next {@link reset}, by the status of `ledger.send`: `submit` rejects where that
- * is `pending` (no answer) or `refused` (the task has expired).
+ * How the aggregator answers reports until the next {@link reset}, by the status of `ledger.send`: `submit` rejects
+ * where that is `pending` (no answer) or `refused` (the task has expired).
  */
 export function answers(status: Outcome["status"]): void;
 

@@ -1,5 +1,5 @@
-// The client for tests of what embeds it: the same names, no network and no storage. Its reports follow from a seed, so they
-// are not private: they promise nothing, and the client's own `submit` and ledger refuse them.
+// The client for tests of what embeds it: the same names, no network and no storage. Its reports follow from a seed, so
+// they are not private: they promise nothing, and the client's own `submit` and ledger refuse them.
 
 import { Randomizer as PrivateRandomizer, Task as FetchedTask } from "./api.js";
 import { expectDigest } from "./checks.js";

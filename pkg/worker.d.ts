@@ -13,9 +13,9 @@ export type InitInput = Exclude<PageInput, Request | Response>;
 /** How {@link init} starts the worker. */
 export interface WorkerOptions {
   /**
-   * The worker, where the page cannot start the package's own: its script comes from another origin (a CDN), or Trusted Types
-   * are required. The URL of `ldp-pca/worker-thread.js` on your origin; a worker of it, of type `module`; or a function that makes
-   * one, which is called again should the worker die.
+   * The worker, where the page cannot start the package's own: its script comes from another origin (a CDN), or Trusted
+   * Types are required. The URL of `ldp-pca/worker-thread.js` on your origin; a worker of it, of type `module`; or a
+   * function that makes one, which is called again should the worker die.
    *
    * ```js
    * const script = URL.createObjectURL(new Blob([`import "https://cdn.example/ldp-pca/worker-thread.js"`], { type: "text/javascript" }));
@@ -25,7 +25,9 @@ export interface WorkerOptions {
    * (With `worker-src blob: https://cdn.example`.)
    */
   readonly worker?: string | URL | Worker | (() => Worker);
-  /** The longest that it may say nothing while an answer is due, in milliseconds; 30,000 by default. Then it is ended. */
+  /**
+   * The longest that it may say nothing while an answer is due, in milliseconds; 30,000 by default. Then it is ended.
+   */
   readonly timeout?: number;
 }
 
@@ -33,8 +35,8 @@ export interface WorkerOptions {
  * Starts the worker and loads the WebAssembly module in it. Call it once before anything else and await it; further
  * calls return the same promise. After a failure the next call tries again.
  *
- * A worker that dies (its script fails, memory runs out, it does not answer) fails what waits for it with code `init`. The next
- * call of anything starts another one, in which tasks and randomizers live on.
+ * A worker that dies (its script fails, memory runs out, it does not answer) fails what waits for it with code `init`.
+ * The next call of anything starts another one, in which tasks and randomizers live on.
  *
  * @throws {@link InitError} with code `init` (by rejecting) when there are no workers here, or the page's policy
  *   forbids one (`worker-src`) or its module (`script-src 'wasm-unsafe-eval'`).

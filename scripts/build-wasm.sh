@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the library for browsers into pkg/wasm, and prints the sizes: client, what a page loads to randomize records, lab,
-# with all that follows, and methods, those of the literature that the lab has no room for. Does nothing more where pkg/wasm
-# is up to date.
+# Builds the library for browsers into pkg/wasm, and prints the sizes: client, what a page loads to randomize records,
+# lab, with all that follows, and methods, those of the literature that the lab has no room for. Does nothing more where
+# pkg/wasm is up to date.
 #
 # usage: scripts/build-wasm.sh [client|lab|methods]...   (all by default)
 set -euo pipefail
@@ -49,8 +49,8 @@ build() {
     sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" "$out/ldp_pca.js"
     # What the module imports, as an object: bundlers add more where the file itself has to be one.
     echo "export const imports = { $(sed -n 's/^export function \(__wb[A-Za-z0-9_]*\)(.*/\1/p' "$out/ldp_pca.js" | paste -sd,) };" >>"$out/ldp_pca.js"
-    # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes. Merging functions would be in the
-    # way of the client, whose speed counts, and saves the others a few hundred more.
+    # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes. Merging functions would be
+    # in the way of the client, whose speed counts, and saves the others a few hundred more.
     local merging=(--merge-similar-functions --gufa-optimizing)
     if [ "$1" = client ]; then merging=(); fi
     wasm-opt "${merging[@]}" -Oz --converge --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \

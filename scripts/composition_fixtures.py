@@ -3,8 +3,8 @@
 
     python3 -m pip install mpmath && python3 scripts/composition_fixtures.py
 
-Every method's theorem is written out here once more, in 40 digits; sums are of fractions. Rust, JavaScript and Python read
-the file.
+Every method's theorem is written out here once more, in 40 digits; sums are of fractions. Rust, JavaScript and Python
+read the file.
 """
 import json
 import math

@@ -1,4 +1,5 @@
-// Writes a WebAssembly module as JavaScript beside it: x_bg.wasm becomes x_bg.wasm.js, whose default export is its base64.
+// Writes a WebAssembly module as JavaScript beside it: x_bg.wasm becomes x_bg.wasm.js, whose default export is its
+// base64.
 //
 // usage: node scripts/inline-wasm.js FILE.wasm
 

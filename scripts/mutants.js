@@ -2,11 +2,12 @@
 //
 //     node scripts/mutants.js [--json] [--list] [FILE...]        (files of pkg/, by name; those of FILES by default)
 //
-// Every fault ("mutant") is written into one copy of pkg/, in target/mutants/javascript, each behind a switch that an environment
-// variable turns: nothing is built per mutant. A first run of every file of tests tells which switches it reaches. Then
-// each mutant runs the files that reach it, the fastest first, until a test fails or hangs. What changes nothing that a
-// test could see is listed in tests/mutants/javascript.json, with the reason. Ends with 1 if a mutant survives that is not
-// listed, or one is listed that no longer exists or is caught. --list shows the mutants and runs nothing.
+// Every fault ("mutant") is written into one copy of pkg/, in target/mutants/javascript, each behind a switch that an
+// environment variable turns: nothing is built per mutant. A first run of every file of tests tells which switches it
+// reaches. Then each mutant runs the files that reach it, the fastest first, until a test fails or hangs. What changes
+// nothing that a test could see is listed in tests/mutants/javascript.json, with the reason. Ends with 1 if a mutant
+// survives that is not listed, or one is listed that no longer exists or is caught. --list shows the mutants and runs
+// nothing.
 
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -11,8 +11,8 @@
 #   spark      the same and a Java, and an environment for each Spark that is tested
 #   test       all of it (the default)
 #
-# Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's packages
-# in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
+# Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's
+# packages in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"

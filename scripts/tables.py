@@ -53,9 +53,9 @@ def tail_energy(x):
 def candidate_table(scale=29, bits=12, split=4, extra=4, largest=127):
     """The entries of positive numbers from the largest down, as (magnitude, weight in 2^-(bits + extra)).
 
-    Each of the `split` outermost cells of a 2^-bits quantile grid is cut into 2^extra. Every cell, from the outermost in, gets
-    the integer that brings the sum of squares so far closest to that of scale x G beyond the cell's inner edge; no
-    integer exceeds `largest` or the one before.
+    Each of the `split` outermost cells of a 2^-bits quantile grid is cut into 2^extra. Every cell, from the outermost
+    in, gets the integer that brings the sum of squares so far closest to that of scale x G beyond the cell's inner
+    edge; no integer exceeds `largest` or the one before.
     """
     parts = 2**extra
     widths = [1] * (split * parts) + [parts] * (2 ** (bits - 1) - split)

@@ -72,7 +72,9 @@ const sharedWorker: Plugin = {
 const ON_DEMAND = "on-demand";
 const ON_DEMAND_MODULES = ["trust/all-methods.ts", "charts/file.ts"];
 
-/** The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it. */
+/**
+ * The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it.
+ */
 const earlyModule: Plugin = {
   name: "early-module",
   apply: "build",

@@ -1,8 +1,8 @@
 """How long `LocalPCA` takes on KDD Cup 99 (494,021 records, d = 116), from the file to projections, on one thread.
 
-The data is looked for in ``data/kddcup99_10_percent.csv.gz`` of ``../shared``, or of ``LDP_PCA_SHARED``. Coding as in section
-6.1 of Chaudhuri et al.: one feature per value of a category, each feature divided by its largest value, each record by the
-largest norm of all. Both divisors are read from the records, so for this figure they count as public.
+The data is looked for in ``data/kddcup99_10_percent.csv.gz`` of ``../shared``, or of ``LDP_PCA_SHARED``. Coding as in
+section 6.1 of Chaudhuri et al.: one feature per value of a category, each feature divided by its largest value, each
+record by the largest norm of all. Both divisors are read from the records, so for this figure they count as public.
 
 Run on one processor: ``taskset -c 0 python benches/kdd.py``.
 """

@@ -3,8 +3,8 @@
 usage: python python/benches/missing.py [--records N] [--epsilon E] [--trials T]
 
 Twelve features on which two components live, as in docs/python.md. Values are missing at random, in the first column
-never and in the last one twice as often as on average. Errors are ||sin Theta||_F^2 against the components of the complete
-records, the mean of the trials; a random guess has 1.67.
+never and in the last one twice as often as on average. Errors are ||sin Theta||_F^2 against the components of the
+complete records, the mean of the trials; a random guess has 1.67.
 """
 
 from __future__ import annotations

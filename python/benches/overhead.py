@@ -26,8 +26,8 @@ from ldp_pca import Aggregate, Randomizer, Task
 ROUNDS = 6
 # In each round: the first runs of a process find its memory cold.
 RUNS = 60
-# glibc gives memory back to the system between batches and faults it in again, sooner in a small process than in a large one,
-# which would hide what is compared here: both keep what they have. (Other allocators ignore it.)
+# glibc gives memory back to the system between batches and faults it in again, sooner in a small process than in a
+# large one, which would hide what is compared here: both keep what they have. (Other allocators ignore it.)
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 31), "MALLOC_TOP_PAD_": str(1 << 26)}
 if not ALLOCATOR.items() <= os.environ.items():
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ALLOCATOR})

@@ -45,8 +45,8 @@ class Covariance:
     Attributes
     ----------
     matrix : ndarray of shape (d, d)
-        In the units of the encoded features, symmetric. Not positive semidefinite unless denoised: small eigenvalues may
-        be negative.
+        In the units of the encoded features, symmetric. Not positive semidefinite unless denoised: small eigenvalues
+        may be negative.
     records : int
         The number of reports.
     feature_names : list of str
@@ -96,8 +96,8 @@ def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = 
     fold : int, optional
         Take this fold's reports alone, counted from 0.
     denoise : {'none', 'frobenius', 'operator', 'psd'}
-        What becomes of the noise: nothing; eigenvalues shrunk by the known noise for the least Frobenius distance to the
-        truth, or to the true variances, the rest flattened to one level; negative eigenvalues set to zero.
+        What becomes of the noise: nothing; eigenvalues shrunk by the known noise for the least Frobenius distance to
+        the truth, or to the true variances, the rest flattened to one level; negative eigenvalues set to zero.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """What callers give as records, brought into one of the forms that the native part reads.
 
-Whether a record is taken depends on its shape and on the types of its values, never on a value, and no message has one. So
-nothing is raised from another library's error, whose words quote what it could not read.
+Whether a record is taken depends on its shape and on the types of its values, never on a value, and no message has one.
+So nothing is raised from another library's error, whose words quote what it could not read.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def arrow_of_pandas(frame: Any) -> Any | None:
 def _checked(table: Any) -> Any:
     """What is a table to Arrow, with what does not survive the way to the native part taken care of."""
     if not hasattr(table, "schema") and not hasattr(table, "__arrow_c_array__"):
-        # A stream of structs, a chunked array or a series of them: that one is null is lost on the way, what lies under it not.
+        # A stream of structs, a chunked array or a series of them: that one is null is lost on the way, what lies under
+        # it not.
         nulls = getattr(table, "null_count", 0)
         if nulls() if callable(nulls) else nulls:
             raise RecordError("a row is null instead of a record: drop nulls before")

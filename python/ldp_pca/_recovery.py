@@ -56,8 +56,8 @@ class Confidence:
     lower, upper, median : float
         Of ``||sin Theta||_F^2``.
     components : list of dict
-        Of each component its ``eigenvalue`` freed of the noise's push, whether it is ``distinguishable`` from noise, and
-        the interval from ``lower`` to ``upper`` of the share that is missed.
+        Of each component its ``eigenvalue`` freed of the noise's push, whether it is ``distinguishable`` from noise,
+        and the interval from ``lower`` to ``upper`` of the share that is missed.
     support_stability : ndarray of shape (d,)
         For every feature the share of replicates that have it in their support.
     loading_errors : ndarray of shape (rank, d)
@@ -241,8 +241,8 @@ def recover(
     Raises
     ------
     RecoveryError
-        Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and for a bootstrap
-        with centring.
+        Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and for a
+        bootstrap with centring.
     """
     given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
     given.update(max_iterations=max_iterations, time_limit=time_limit)

@@ -32,8 +32,8 @@ def infer_schema(
         pandas, polars, Arrow, or numbers (whose columns are called ``c1``, ``c2``, …). Missing values tell nothing of
         their column, and a column without any other, or of zeros, is ignored.
     scaling : {'max-abs', 'range', 'standard', 'none'}
-        How numeric columns are brought to a common size: largest magnitude 1, from 0 to 1, mean 0 and deviation 1, or as
-        they are.
+        How numeric columns are brought to a common size: largest magnitude 1, from 0 to 1, mean 0 and deviation 1, or
+        as they are.
     unseen : {'zero', 'other'}
         What a categorical value that is not in the sample becomes: all its features are 0, or it counts as the value
         ``'other'``, which is listed too.

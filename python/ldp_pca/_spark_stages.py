@@ -36,7 +36,8 @@ ID = slice(13, 29)
 _HELD_PRINTS = 1 << 22
 #: Bytes of rows that leave a worker together.
 _SENT_BYTES = 8 << 20
-#: Of a merging: copies left out, fingerprints compared, and different ones among these; of each number and sum (mod 2^64).
+#: Of a merging: copies left out, fingerprints compared, and different ones among these; of each number and sum (mod
+#: 2^64).
 _COUNTED = ("dropped", "dropped_prints", "checked", "checked_prints", "unique", "unique_prints")
 #: Rows among which the bad ones are looked for one by one.
 _STRETCH = 256

@@ -1,13 +1,14 @@
 """scikit-learn estimators over the whole pipeline: bound, randomize, sum, recover.
 
-``fit`` plays everybody: it randomizes every row on its own, as a device would, sums the reports and recovers components from
-the sum. That is for simulation and evaluation, and for whoever holds the data of all; a collector, who has reports alone,
-uses ``fit_aggregate``.
+``fit`` plays everybody: it randomizes every row on its own, as a device would, sums the reports and recovers components
+from the sum. That is for simulation and evaluation, and for whoever holds the data of all; a collector, who has reports
+alone, uses ``fit_aggregate``.
 
-What ``fit`` learns from the records is private, and nothing else is: ``transform`` shows projections of the rows that it is
-given, as they are.
+What ``fit`` learns from the records is private, and nothing else is: ``transform`` shows projections of the rows that
+it is given, as they are.
 
-NaN is a missing value, and so is an infinite one. It contributes nothing: it counts as 0, in ``fit`` and in ``transform``.
+NaN is a missing value, and so is an infinite one. It contributes nothing: it counts as 0, in ``fit`` and in
+``transform``.
 """
 
 from __future__ import annotations
@@ -67,12 +68,13 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
         How rows are randomized. 'double-cap' has pure epsilon and the least noise.
     radius : float or None
-        The largest norm that a row keeps, in its own units: longer ones are shortened to it. None: every row is divided by
-        its norm, and a row of zeros contributes nothing. It is part of the public task: choose it from what is publicly known, not from
-        the rows. Noise grows with its square.
+        The largest norm that a row keeps, in its own units: longer ones are shortened to it. None: every row is divided
+        by its norm, and a row of zeros contributes nothing. It is part of the public task: choose it from what is
+        publicly known, not from the rows. Noise grows with its square.
     centring : bool or float
-        Estimate the mean too and the covariance about it, with this weight (0.25 for True), as `sklearn.decomposition.PCA`
-        does. False: second moments about the origin, with less noise, for rows that are centred already.
+        Estimate the mean too and the covariance about it, with this weight (0.25 for True), as
+        `sklearn.decomposition.PCA` does. False: second moments about the origin, with less noise, for rows that are
+        centred already.
     folds : int
         Into how many sums the reports are split.
     n_jobs : int or None
@@ -321,8 +323,8 @@ class LocalSparsePCA(LocalPCA):
     n_components : int
         The number of components.
     penalty : 'auto', 'cross-validated' or float
-        Of the program: from the noise level, validated over the folds (``folds`` is then 5, say), or in the units of the
-        covariance.
+        Of the program: from the noise level, validated over the folds (``folds`` is then 5, say), or in the units of
+        the covariance.
     tolerance : float
         Relative duality gap at which the solution counts as optimal.
     epsilon, delta, mechanism, radius, centring, folds, n_jobs, random_state

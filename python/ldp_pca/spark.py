@@ -99,8 +99,8 @@ def aggregate(
     return total
 
 
-#: Bytes of reports that are read, and sent to Python, together: larger batches of dense reports cost twice the time, for
-#: they leave the processor's caches, and the reader's buffers grow by copying. More rows make nothing faster.
+#: Bytes of reports that are read, and sent to Python, together: larger batches of dense reports cost twice the time,
+#: for they leave the processor's caches, and the reader's buffers grow by copying. More rows make nothing faster.
 _BATCH_BYTES = 4 << 20
 _MOST_ROWS = 8192
 _MOST_ROWS_READ = 4096

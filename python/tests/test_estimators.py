@@ -42,7 +42,8 @@ def rows() -> np.ndarray:
 
 @pytest.mark.parametrize("centring", [True, False])
 def test_it_comes_near_the_components_without_privacy(rows: np.ndarray, centring: bool) -> None:
-    # In 40 seeds the largest errors are 0.04 about the origin, where the second component is hard to tell from the third.
+    # In 40 seeds the largest errors are 0.04 about the origin, where the second component is hard to tell from the
+    # third.
     ours = LocalPCA(2, epsilon=8.0, radius=5.0, centring=centring, random_state=1).fit(rows)
     theirs = PCA(2).fit(rows)
     if centring:

@@ -44,8 +44,8 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no signals to a process of its own")
 @pytest.mark.parametrize("kernel", ["bootstrap", "randomize", "update", "collect"])
 def test_ctrl_c_from_another_thread_ends_a_long_kernel_and_nothing_was_added(kernel: str) -> None:
-    # The signal is sent by a thread of Python's, which runs only where the kernel leaves it the interpreter; and what was
-    # interrupted has added nothing.
+    # The signal is sent by a thread of Python's, which runs only where the kernel leaves it the interpreter; and what
+    # was interrupted has added nothing.
     done = subprocess.run([sys.executable, "-c", ENDLESS, kernel], capture_output=True, text=True, check=True)
     assert done.stdout == "interrupted 400 400 0\n", done.stderr
 

@@ -106,7 +106,8 @@ test("the mean of many reports settles on the record, and can be stopped", async
   await page.getByText("The mean of 2,000 reports").waitFor();
   const [own, found] = [await tableOf(page, "own"), await tableOf(page, "mean")];
   const error = Math.sqrt(own.reduce((sum, value, at) => sum + (value - found[at]) ** 2, 0));
-  // One report's deviation is about 3 in this norm at epsilon 2, so that of the mean about 0.07; the record's norm is 1.
+  // One report's deviation is about 3 in this norm at epsilon 2, so that of the mean about 0.07; the record's norm is
+  // 1.
   assert.ok(error < 0.35, `${error}`);
   assert.ok(error > 1e-4, "it is an estimate");
 

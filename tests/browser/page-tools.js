@@ -44,8 +44,9 @@ export function servePage() {
 }
 
 /**
- * The page at `url`, with the address `hash`, and what goes wrong in it: errors, what its policy forbids, and requests to
- * other hosts. A refusal that is `expected` (part of the console's text) is none of that. In a `context` it is another tab.
+ * The page at `url`, with the address `hash`, and what goes wrong in it: errors, what its policy forbids, and requests
+ * to other hosts. A refusal that is `expected` (part of the console's text) is none of that. In a `context` it is
+ * another tab.
  */
 export async function openPage(browser, url, { hash = "", expected = [], context = browser, ...options } = {}) {
   const page = await context.newPage(context === browser ? options : undefined);

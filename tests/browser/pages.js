@@ -28,8 +28,9 @@ export async function openPage(browser, url) {
 }
 
 /**
- * The test vectors through an entry of the package, in pages that `open` gives; `where` completes the tests' names. (Of an
- * entry with a worker, whose source of randomness is out of reach, the tasks alone; its module is that of the others.)
+ * The test vectors through an entry of the package, in pages that `open` gives; `where` completes the tests' names. (Of
+ * an entry with a worker, whose source of randomness is out of reach, the tasks alone; its module is that of the
+ * others.)
  */
 export function vectorTests(where, entry, open, files = readdirSync(VECTORS)) {
   for (const file of files) {

@@ -1,5 +1,6 @@
-// Visits from "agree" to "counted" in real browsers, with everything that can go wrong: what the page was told of its report is
-// what becomes of it, and it is counted once, never, or later, as was said. The table that it prints is that of docs/visits.md.
+// Visits from "agree" to "counted" in real browsers, with everything that can go wrong: what the page was told of its
+// report is what becomes of it, and it is counted once, never, or later, as was said. The table that it prints is that
+// of docs/visits.md.
 
 import assert from "node:assert/strict";
 import { request as send } from "node:http";
@@ -181,7 +182,10 @@ async function sentLater(visitor, statuses = ["accepted"]) {
   return `counted at the next visit: ${statuses}`;
 }
 
-/** What became of a report of which the page heard nothing: it counts now, or the next visit sends it or says that there is none. */
+/**
+ * What became of a report of which the page heard nothing: it counts now, or the next visit sends it or says that there
+ * is none.
+ */
 async function whatever(visitor) {
   const { statuses, states } = await visitor.later();
   const counted = await visitor.records();
@@ -195,8 +199,8 @@ async function whatever(visitor) {
 }
 
 /**
- * The visits: their names, what is special about them, and what happens, which ends with what the page was told, how often the
- * report counts then, and what comes afterwards.
+ * The visits: their names, what is special about them, and what happens, which ends with what the page was told, how
+ * often the report counts then, and what comes afterwards.
  */
 const VISITS = [
   ["stays", {}, async (visitor) => {

@@ -1,8 +1,8 @@
-// The one place that knows where a WebKit is and how it is started: WebKitGTK's own browser for tests, over WebDriver, on a
-// display without a screen, since it cannot run headless. Run as a program it prints the driver's path.
+// The one place that knows where a WebKit is and how it is started: WebKitGTK's own browser for tests, over WebDriver,
+// on a display without a screen, since it cannot run headless. Run as a program it prints the driver's path.
 //
-// A driver has one browser, and a browser one profile: each context has its own, with what it stores in memory. Of Playwright's
-// objects those parts are here that visits.test.js uses.
+// A driver has one browser, and a browser one profile: each context has its own, with what it stores in memory. Of
+// Playwright's objects those parts are here that visits.test.js uses.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -74,8 +74,8 @@ export class Consumer {
   }
 
   /**
-   * Starts a server that prints its URL, one of its tools or the program at a path, with more variables in its environment.
-   * Resolves to its `url` and `close`.
+   * Starts a server that prints its URL, one of its tools or the program at a path, with more variables in its
+   * environment. Resolves to its `url` and `close`.
    */
   async serve(command, args, environment) {
     const server = spawn(resolve(this.folder, "node_modules/.bin", command), args, {

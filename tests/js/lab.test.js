@@ -221,7 +221,8 @@ describe("recovery", () => {
     ]) {
       const sparse = recover(aggregate, { rank: 2, penalty });
       const expected = command(...inputs, "--sparse", "--penalty", argument);
-      // Two solutions within a relative gap of 1e-6, found on different processors: the error is of the order of its root.
+      // Two solutions within a relative gap of 1e-6, found on different processors: the error is of the order of its
+      // root.
       compare(sparse, expected, 5e-3);
       assert.deepEqual([sparse.method, sparse.status], ["fantope", "optimal"]);
       near([sparse.sparse.penalty, sparse.sparse.objective], [expected.sparse.penalty, expected.sparse.objective], 1e-6);
@@ -441,8 +442,8 @@ describe("what to expect", () => {
     assert.ok(prediction.sinThetaSquared > 0.04 && prediction.sinThetaSquared < 0.05, `${prediction.sinThetaSquared}`);
     assert.ok(prediction.components.every(({ recoverable }) => recoverable));
     assert.ok(predict({ ...population, mechanism, records: 400 }).threshold > 0.22);
-    // The threshold stands above the bulk by tau sqrt(d - k). The paper's noise has sigma^2 = 2 ln(1.25/delta) / epsilon^2 on
-    // every entry, ours half of 9.95 off the diagonal.
+    // The threshold stands above the bulk by tau sqrt(d - k). The paper's noise has sigma^2 = 2 ln(1.25/delta) /
+    // epsilon^2 on every entry, ours half of 9.95 off the diagonal.
     const above = (type) => predict({ ...population, mechanism: { type, epsilon: 2 } }).threshold - 0.34 / 37;
     near([above("gaussian") / above("wang-xu")], [Math.sqrt(9.95 / 2 / ((2 * Math.log(1.25 / 1e-6)) / 4))], 0.01);
     throws(() => predict({ ...population, mechanism: { type: "laplace" } }), "argument", /laplace/);

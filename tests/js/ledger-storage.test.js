@@ -15,7 +15,9 @@ class Disk {
   log = [];
   /** What opening does: "works", "fails", or "hangs". */
   opening = "works";
-  /** What a transaction does before it is complete: "works", "fails", "hangs", or "is complete", and cannot be given up. */
+  /**
+   * What a transaction does before it is complete: "works", "fails", "hangs", or "is complete", and cannot be given up.
+   */
   writing = "works";
 
   open(name, version) {

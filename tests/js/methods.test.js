@@ -1,5 +1,5 @@
-// The second module of the lab, with every method of the literature. In the order of the tests: before it is loaded, a load
-// that fails, and after it.
+// The second module of the lab, with every method of the literature. In the order of the tests: before it is loaded, a
+// load that fails, and after it.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -92,7 +92,8 @@ test("records of a population are those that simulate draws, and methods that re
   assert.ok(Math.abs(found.nonPrivate - simulated.nonPrivate.mean) < 1e-12, `${found.nonPrivate}`);
   assert.deepEqual(timeless(compare(options)), timeless(found));
   for (const { key, refusal } of found.methods) {
-    // The amplification that Private Oja counts on takes a smaller epsilon; SULQ's matrix may have no real eigenvectors.
+    // The amplification that Private Oja counts on takes a smaller epsilon; SULQ's matrix may have no real
+    // eigenvectors.
     if (!["private-oja", "sulq"].includes(key)) assert.equal(refusal, undefined, key);
   }
   assert.match(found.methods.find(({ key }) => key === "private-oja").refusal, /Lemma 3\.1/);

@@ -1,5 +1,5 @@
-// Errors go to error trackers, so nothing of them may be an answer: no value of a record, and no name that the task does not have.
-// Random records have a mark in every value and in every such name, and random faults.
+// Errors go to error trackers, so nothing of them may be an answer: no value of a record, and no name that the task
+// does not have. Random records have a mark in every value and in every such name, and random faults.
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";

@@ -1,4 +1,5 @@
-// Submitting step by step: every request, every wait and every answer, with a network and a clock that do as the test says.
+// Submitting step by step: every request, every wait and every answer, with a network and a clock that do as the test
+// says.
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";

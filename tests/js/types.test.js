@@ -1,5 +1,5 @@
-// What TypeScript says of a wrong program, with the oldest version that is supported and with a new one. (That right programs compile
-// and wrong ones do not, `npm run test:types` tells.)
+// What TypeScript says of a wrong program, with the oldest version that is supported and with a new one. (That right
+// programs compile and wrong ones do not, `npm run test:types` tells.)
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,5 +1,5 @@
-// Both sides of the worker without one: what the page asks of a worker that does as the test says, and what the worker's
-// script answers.
+// Both sides of the worker without one: what the page asks of a worker that does as the test says, and what the
+// worker's script answers.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";

@@ -1,5 +1,5 @@
-// Whether the JavaScript of the package has what its declarations say: every value of every entry, every method, and the
-// members of what they return. The JavaScript is copied, since beside its declarations TypeScript would read those.
+// Whether the JavaScript of the package has what its declarations say: every value of every entry, every method, and
+// the members of what they return. The JavaScript is copied, since beside its declarations TypeScript would read those.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// An app with a task of its own: as the module that `ldp-pca task types` prints (survey.ts, which a test of the command compares),
-// and as an imported JSON file.
+// An app with a task of its own: as the module that `ldp-pca task types` prints (survey.ts, which a test of the command
+// compares), and as an imported JSON file.
 
 import { Randomizer, Task, type ImportedTask } from "ldp-pca";
 import * as inWorker from "ldp-pca/worker";

@@ -1,5 +1,5 @@
-// A symmetric matrix as coloured squares, to be read without colours too: entries below zero are struck through, the arrow
-// keys read single numbers, and a table has them.
+// A symmetric matrix as coloured squares, to be read without colours too: entries below zero are struck through, the
+// arrow keys read single numbers, and a table has them.
 
 import { onColorChange, readColor, type Rgb } from "./colors.js";
 import { number } from "./format.js";

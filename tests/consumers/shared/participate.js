@@ -23,7 +23,9 @@ async function compareOne(loadMethods, compare) {
   if (!(trials[0]?.sinThetaSquared < 1)) throw new Error(`no estimate by DPS-PCA: ${refusal}`);
 }
 
-/** The same in a page, by several entries in turn. Its address names the aggregator; `data-outcomes` is what came of it. */
+/**
+ * The same in a page, by several entries in turn. Its address names the aggregator; `data-outcomes` is what came of it.
+ */
 export async function participateInPage(...apis) {
   const aggregator = new URLSearchParams(location.search).get("aggregator");
   const outcomes = [];

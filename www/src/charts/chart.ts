@@ -60,8 +60,8 @@ export class Chart {
   readonly #heading: string;
 
   /**
-   * Shows `data` with one of the next frames: what comes faster than it can be seen is not drawn. The browser's timeline
-   * gets `mark` when it is there.
+   * Shows `data` with one of the next frames: what comes faster than it can be seen is not drawn. The browser's
+   * timeline gets `mark` when it is there.
    */
   show(data: ChartData, mark?: string): void {
     this.#data = data;

@@ -1,5 +1,5 @@
-// Trust models on one chart: the error that the same promise costs, by whom it is kept. What nobody has to be trusted with
-// is predicted, what others do with the records is simulated as the visitor watches.
+// Trust models on one chart: the error that the same promise costs, by whom it is kept. What nobody has to be trusted
+// with is predicted, what others do with the records is simulated as the visitor watches.
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";

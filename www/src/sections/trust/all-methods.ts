@@ -1,5 +1,5 @@
-// Every method of the literature at one epsilon, on the records of the charts: simulated in the pool with the module that
-// has them all, and shown as a table by whom they ask to be trusted.
+// Every method of the literature at one epsilon, on the records of the charts: simulated in the pool with the module
+// that has them all, and shown as a table by whom they ask to be trusted.
 
 import type { Method, MethodComparison, Progress } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_methods_bg.wasm?url";
