@@ -163,7 +163,8 @@ function table({ chromium, repetitions, results }) {
     ...align([head, ...rows]),
     "",
     "report: the record is a Float64Array; by name: an object. coordinates: d (d + 1) / 2 entries, or candidates x d.",
-    "peer: d (d + 1) / 2 entries of x x^T plus f64 normals (Box-Muller on Math.random), no privacy. ratio: report / peer.",
+    "peer: d (d + 1) / 2 entries of x x^T plus f64 normals (Box-Muller on Math.random), no privacy. ratio: report / " +
+      "peer.",
   ].join("\n");
 }
 

@@ -89,7 +89,8 @@ function table({ runs, sizes, total }) {
     "",
     ...align([head, ...rows]),
     "",
-    "longest task of the main thread by the wall's clock, in which other work of the machine counts, and in its own time",
+    "longest task of the main thread by the wall's clock, in which other work of the machine counts, and in its own " +
+      "time",
     "all of ε: 20 trials x 10 points x 3 mechanisms and the floor; all of n: as many of the second chart, after it",
     "",
     ...align([["bytes after brotli", ""], ...files, ["in all", String(total)]]),

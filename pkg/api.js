@@ -4,4 +4,8 @@ import { bind } from "./bind.js";
 import * as wasm from "./wasm/client/ldp_pca.js";
 
 // Part by part: the whole file as an object is more in a bundle.
-export const { Randomizer, start, Task, version } = bind({ imports: wasm.imports, Task: wasm.Task, version: wasm.version });
+export const { Randomizer, start, Task, version } = bind({
+  imports: wasm.imports,
+  Task: wasm.Task,
+  version: wasm.version,
+});

@@ -81,7 +81,9 @@ export function bind(wasm) {
 
     randomize(record, { id } = {}) {
       const issued = id === undefined ? id : idBytes(id);
-      const bytes = call(() => alive(this.#task, "randomizer").randomize(...recordParts(this.#columns, record), issued));
+      const bytes = call(() =>
+        alive(this.#task, "randomizer").randomize(...recordParts(this.#columns, record), issued),
+      );
       return reportOf(bytes, this.taskDigest, this.guarantee);
     }
 

@@ -71,7 +71,10 @@ function read(columns, record, refuse) {
   if (Array.isArray(record) || record instanceof Float64Array) {
     if (record.length !== length) {
       const found = record.length;
-      return refuse("length", `the record has ${found} values where the task has ${length} columns, ignored ones included`);
+      return refuse(
+        "length",
+        `the record has ${found} values where the task has ${length} columns, ignored ones included`,
+      );
     }
     return Float64Array.from(record, (value, index) => {
       if (typeof value === "number") return value;

@@ -14,26 +14,32 @@ export function fetchTask(url, options) {
     throw failure("argument", `digest is ${options.digest}: give 64 hexadecimal digits, or leave it out`);
   }
   const { signal, timeout = 30_000 } = options;
-  return reach("fetch", url, { headers: { accept: "application/json" }, credentials: "omit", signal }, timeout, async (response) => {
-    const { body, headers, ok, status } = response;
-    const refuse = (why) => failure("fetch", `no task at ${url}: ${why}`, { status });
-    const type = headers.get("content-type");
-    if (!ok || !body) throw refuse(`the answer is ${status}`);
-    if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`${type} is not application/json`);
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    const reader = body.getReader();
-    let text = "";
-    for (let length = 0; ; ) {
-      const { done, value } = await reader.read();
-      if (done) return text + decoder.decode();
-      length += value.length;
-      if (length > LARGEST) {
-        void reader.cancel();
-        throw refuse(`it has more than ${LARGEST} bytes`);
+  return reach(
+    "fetch",
+    url,
+    { headers: { accept: "application/json" }, credentials: "omit", signal },
+    timeout,
+    async (response) => {
+      const { body, headers, ok, status } = response;
+      const refuse = (why) => failure("fetch", `no task at ${url}: ${why}`, { status });
+      const type = headers.get("content-type");
+      if (!ok || !body) throw refuse(`the answer is ${status}`);
+      if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw refuse(`${type} is not application/json`);
+      const decoder = new TextDecoder("utf-8", { fatal: true });
+      const reader = body.getReader();
+      let text = "";
+      for (let length = 0; ; ) {
+        const { done, value } = await reader.read();
+        if (done) return text + decoder.decode();
+        length += value.length;
+        if (length > LARGEST) {
+          void reader.cancel();
+          throw refuse(`it has more than ${LARGEST} bytes`);
+        }
+        text += decoder.decode(value, { stream: true });
       }
-      text += decoder.decode(value, { stream: true });
-    }
-  });
+    },
+  );
 }
 
 /** The task, if its digest is the expected one or none is expected. */
@@ -60,5 +66,6 @@ export function affordable({ reportBytes, draws }, { maxReportBytes = 2 ** 20, m
 function within(option, found, limit, what = "the task asks for", code) {
   const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   if (!(typeof limit === "number" && limit >= 0)) throw failure("argument", `${option} is ${limit}: give a number`);
-  if (!(found <= limit)) throw failure(code ?? name, `${what} ${name.slice(4)} ${found}, and this page allows ${limit}`);
+  if (!(found <= limit))
+    throw failure(code ?? name, `${what} ${name.slice(4)} ${found}, and this page allows ${limit}`);
 }

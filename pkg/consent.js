@@ -9,8 +9,9 @@ export const en = {
   leaves: "One report of {bytes} bytes leaves this device. It is randomized here from: {columns}.",
   stays: "The values themselves stay on this device.",
   promise:
-    "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely accuses {others} % " +
-    "of those who have others finds at most {found} % of those who have them; without the report, {others} %.",
+    "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely accuses " +
+    "{others} % of those who have others finds at most {found} % of those who have them; without the report, " +
+    "{others} %.",
   scope: "This holds for one report. What several reports reveal adds up.",
   agree: "Agree",
   decline: "Decline",
@@ -24,7 +25,9 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
   const percent = (share) => (100 * share).toLocaleString(locale, rounded);
   const values = {
     bytes: reportBytes.toLocaleString(locale),
-    columns: new Intl.ListFormat(locale, { type: "unit" }).format(read.map(({ name, label = name }) => labels[name] ?? label)),
+    columns: new Intl.ListFormat(locale, { type: "unit" }).format(
+      read.map(({ name, label = name }) => labels[name] ?? label),
+    ),
     others: percent(detection.falseAlarms),
     found: percent(detection.power),
   };

@@ -33,7 +33,9 @@ export function loading(wasm) {
       module.ready = true;
     } catch (cause) {
       started = undefined;
-      const why = forbidden() ? "the page's policy forbids it: add 'wasm-unsafe-eval' to script-src" : (cause?.message ?? cause);
+      const why = forbidden()
+        ? "the page's policy forbids it: add 'wasm-unsafe-eval' to script-src"
+        : (cause?.message ?? cause);
       throw failure("init", `the WebAssembly module did not load: ${why}`, { cause });
     }
   }
@@ -52,7 +54,8 @@ function forbidden() {
 }
 
 async function instantiate(wasm, source) {
-  if (typeof source === "string" || source instanceof URL || source instanceof Request) source = await reach("init", source, {}, 60_000, compiled);
+  if (typeof source === "string" || source instanceof URL || source instanceof Request)
+    source = await reach("init", source, {}, 60_000, compiled);
   else if (source instanceof Response) source = await compiled(source);
   const made = await WebAssembly.instantiate(source, { "./ldp_pca_bg.js": wasm.imports });
   const { exports } = made.instance ?? made;

@@ -9,7 +9,12 @@ import * as wasm from "./wasm/lab/ldp_pca.js";
 import * as everyMethod from "./wasm/methods/ldp_pca.js";
 
 // Part by part: the whole file as an object is more in a bundle.
-const bound = bind({ compareMethods: wasm.compareMethods, imports: wasm.imports, Task: wasm.Task, version: wasm.version });
+const bound = bind({
+  compareMethods: wasm.compareMethods,
+  imports: wasm.imports,
+  Task: wasm.Task,
+  version: wasm.version,
+});
 const { call, generated } = bound;
 
 // Its generated half is less than what bundlers add to load it later; the module itself comes when it is asked for.
@@ -51,7 +56,9 @@ export class Aggregate {
 
   constructor(task, bytes) {
     this.#aggregate = call(() =>
-      bytes === undefined ? new wasm.Aggregate(generated(task)) : wasm.Aggregate.fromBytes(generated(task), bytesOf(bytes)),
+      bytes === undefined
+        ? new wasm.Aggregate(generated(task))
+        : wasm.Aggregate.fromBytes(generated(task), bytesOf(bytes)),
     );
   }
 
@@ -67,7 +74,8 @@ export class Aggregate {
   merge(other) {
     // One that is merged with itself is borrowed twice: the module cannot.
     const own = sums(this);
-    if (sums(other) === own) throw failure("argument", "an aggregate merged with itself would count every report twice");
+    if (sums(other) === own)
+      throw failure("argument", "an aggregate merged with itself would count every report twice");
     call(() => own.merge(sums(other)));
     return this;
   }
@@ -91,7 +99,8 @@ export function recover(aggregate, options) {
 }
 
 export function solve(matrix, dimension, options) {
-  if (!(matrix instanceof Float64Array)) throw failure("argument", "give the matrix as a Float64Array of d × d numbers");
+  if (!(matrix instanceof Float64Array))
+    throw failure("argument", "give the matrix as a Float64Array of d × d numbers");
   return recovery(options, (json, progress) => wasm.solve(matrix, count("dimension", dimension), json, progress));
 }
 
@@ -131,7 +140,15 @@ export function plan(what, options) {
 }
 
 export async function simulate(options, { signal, onProgress } = {}) {
-  const { methods = ["pca"], penaltyFactor, trials = 5, firstTrial = 0, mechanism, mechanisms, ...who } = Object(options);
+  const {
+    methods = ["pca"],
+    penaltyFactor,
+    trials = 5,
+    firstTrial = 0,
+    mechanism,
+    mechanisms,
+    ...who
+  } = Object(options);
   if (mechanism && mechanisms) throw failure("argument", "there are 'mechanism' and 'mechanisms': give one of them");
   const total = count("trials", trials, 1);
   const first = count("firstTrial", firstTrial);
@@ -160,7 +177,11 @@ export async function simulate(options, { signal, onProgress } = {}) {
     guarantee,
   }));
   // What is not randomized has no noise, and every method the error of the records themselves.
-  const open = { methods: methods.map((method) => ({ method, sinThetaSquared: nonPrivate })), reportBytes: null, guarantee: null };
+  const open = {
+    methods: methods.map((method) => ({ method, sinThetaSquared: nonPrivate })),
+    reportBytes: null,
+    guarantee: null,
+  };
   const { dimension, rank = 3 } = who;
   return { ...(byMechanism[0] ?? open), byMechanism, nonPrivate, randomSubspace: rank * (1 - rank / dimension) };
 }
@@ -178,8 +199,27 @@ export function population(options) {
 }
 
 export function compare(options) {
-  const { records, secondMoment, count: people, largestNorm, signal, sparsity, drawn = "moments", ...asked } = Object(options);
-  const { dimension, rank = 3, epsilon, delta = 1e-6, methods: keys = [], seed = 1, firstTrial = 0, trials = 1, ...others } = asked;
+  const {
+    records,
+    secondMoment,
+    count: people,
+    largestNorm,
+    signal,
+    sparsity,
+    drawn = "moments",
+    ...asked
+  } = Object(options);
+  const {
+    dimension,
+    rank = 3,
+    epsilon,
+    delta = 1e-6,
+    methods: keys = [],
+    seed = 1,
+    firstTrial = 0,
+    trials = 1,
+    ...others
+  } = asked;
   noOthers(others);
   const simulated = records === undefined && secondMoment === undefined;
   const numbers = records ?? secondMoment ?? new Float64Array();
@@ -232,7 +272,10 @@ export class SimulatedCollection {
     if (penalty !== undefined && factor !== undefined) {
       throw failure("argument", "there are 'penalty' and 'factor': give one of them");
     }
-    const option = penalty === undefined ? { factor: number("factor", factor ?? 0.5) } : { value: number("penalty", penalty) };
+    const option =
+      penalty === undefined
+        ? { factor: number("factor", factor ?? 0.5) }
+        : { value: number("penalty", penalty) };
     const compared = call(() => this.#own().compare(JSON.stringify(option)));
     const facts = JSON.parse(compared.facts());
     const matrices = compared.matrices();
@@ -275,8 +318,18 @@ export function drawCollection(options) {
 
 /** A simulated collection as the module takes it. */
 function collectionOf(options) {
-  const { dimension, rank = 3, signal = 20, sparsity, records, mechanisms, reports = "randomized", seed = 1, trial, ...others } =
-    options;
+  const {
+    dimension,
+    rank = 3,
+    signal = 20,
+    sparsity,
+    records,
+    mechanisms,
+    reports = "randomized",
+    seed = 1,
+    trial,
+    ...others
+  } = options;
   noOthers(others);
   return JSON.stringify({
     dimension: count("dimension", dimension),

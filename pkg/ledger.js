@@ -27,7 +27,10 @@ export class PrivacyLedger {
   #stops = new Map();
 
   /** `parts` are what `ldp-pca/testing` has its own of. */
-  static async open({ name = "ldp-pca", maxEpsilon, maxDelta, onStorageDenied, flushOnline = false, onFlush } = {}, parts = PARTS) {
+  static async open(
+    { name = "ldp-pca", maxEpsilon, maxDelta, onStorageDenied, flushOnline = false, onFlush } = {},
+    parts = PARTS,
+  ) {
     const ledger = new this();
     ledger.#parts = parts;
     ledger.#name = name;
@@ -110,7 +113,8 @@ export class PrivacyLedger {
     if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
     const { taskDigest, guarantee } = randomizer;
     return this.#edit(taskDigest, (found, entries) => {
-      if (!found) allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
+      if (!found)
+        allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
       else if (isSettled(found)) return found;
       const { bytes, attempted } = found ?? {};
       return { taskDigest, guarantee, url, ...(bytes ? { bytes, attempted } : { booked: true }) };
@@ -122,7 +126,9 @@ export class PrivacyLedger {
     if (!entry.booked) return entry;
     const { taskDigest, guarantee, url } = entry;
     const { bytes } = this.#parts.promising(await make());
-    return this.#edit(taskDigest, (found = entry) => (found.booked ? { taskDigest, guarantee, url, bytes, attempted } : found));
+    return this.#edit(taskDigest, (found = entry) =>
+      found.booked ? { taskDigest, guarantee, url, bytes, attempted } : found,
+    );
   }
 
   /** Sends the report of an entry, which `make` makes where there is none, and tells what became of it. */
@@ -135,7 +141,12 @@ export class PrivacyLedger {
     const late = AbortSignal.timeout(deadline);
     const wait = AbortSignal.any([signal, late]);
     const limits = () => ({ ...options, url: entry.url, signal, deadline: Math.max(0, end - performance.now()) });
-    const outcome = (status, more) => ({ taskDigest, id: entry.bytes ? reportIn(entry).id : entry.id, status, ...more });
+    const outcome = (status, more) => ({
+      taskDigest,
+      id: entry.bytes ? reportIn(entry).id : entry.id,
+      status,
+      ...more,
+    });
     // What cannot be noted is sent once more, and counted once.
     const note = (change) => this.#edit(taskDigest, change).catch(() => {});
     /**
@@ -177,7 +188,8 @@ export class PrivacyLedger {
       // One tab at a time sends it. Without its turn, which a page that was left may keep, it is at worst sent in vain.
       const turn = AbortSignal.timeout(TURN);
       try {
-        if (locks) return await locks.request(`${this.#name}/${taskDigest}`, { signal: AbortSignal.any([wait, turn]) }, send);
+        if (locks)
+          return await locks.request(`${this.#name}/${taskDigest}`, { signal: AbortSignal.any([wait, turn]) }, send);
       } catch (cause) {
         if (cause !== turn.reason) throw cause;
       }

@@ -6,13 +6,13 @@ export const de = {
   locale: "de",
   title: "Möchten Sie teilnehmen?",
   leaves:
-    "Dieses Gerät sendet einen einzigen Bericht von {bytes} Byte. Er wird hier aus den folgenden Angaben erzeugt und dabei " +
-    "zufällig verändert: {columns}.",
+    "Dieses Gerät sendet einen einzigen Bericht von {bytes} Byte. Er wird hier aus den folgenden Angaben erzeugt und " +
+    "dabei zufällig verändert: {columns}.",
   stays: "Die Angaben selbst bleiben auf diesem Gerät.",
   promise:
-    "Wer den Bericht sieht, auch sein Empfänger, kann prüfen, ob er zu bestimmten Angaben passt. Eine solche Prüfung, die " +
-    "{others}\u00a0% der Menschen mit anderen Angaben fälschlich verdächtigt, erkennt höchstens {found}\u00a0% derer, auf die sie zutreffen; " +
-    "ohne den Bericht wären es {others}\u00a0%.",
+    "Wer den Bericht sieht, auch sein Empfänger, kann prüfen, ob er zu bestimmten Angaben passt. Eine solche " +
+    "Prüfung, die {others}\u00a0% der Menschen mit anderen Angaben fälschlich verdächtigt, erkennt höchstens " +
+    "{found}\u00a0% derer, auf die sie zutreffen; ohne den Bericht wären es {others}\u00a0%.",
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
   agree: "Zustimmen",
   decline: "Ablehnen",

@@ -51,7 +51,15 @@ export function isFinal(error) {
 }
 
 /** The options, if they make sense, with their defaults; `url` is absolute. */
-export function checked({ url, signal, retries = 4, timeout = 30_000, delay = 500, maxDelay = 60_000, deadline = 2 ** 31 - 1 }) {
+export function checked({
+  url,
+  signal,
+  retries = 4,
+  timeout = 30_000,
+  delay = 500,
+  maxDelay = 60_000,
+  deadline = 2 ** 31 - 1,
+}) {
   for (const value of [retries, timeout, delay, maxDelay, deadline]) {
     // Timers count no further.
     if (typeof value !== "number" || !(value >= 0 && value < 2 ** 31)) {
@@ -113,7 +121,10 @@ async function post(target, body, { keepalive, signal }, timeout, read) {
     referrerPolicy: "no-referrer",
     signal,
   };
-  const [response, text] = await reach("network", target, request, timeout, async (response) => [response, await response.text()]);
+  const [response, text] = await reach("network", target, request, timeout, async (response) => [
+    response,
+    await response.text(),
+  ]);
   const { headers, ok, status, statusText } = response;
   let answer;
   try {
@@ -140,7 +151,9 @@ async function post(target, body, { keepalive, signal }, timeout, read) {
 
 /** The seconds that a Retry-After header asks for, as a number or as a date; or those until the task starts. */
 function seconds(header, starts) {
-  const found = /^\d+$/.test(header) ? Number(header) : Math.max(0, (header ? Date.parse(header) : starts * 1000) - Date.now()) / 1000;
+  const found = /^\d+$/.test(header)
+    ? Number(header)
+    : Math.max(0, (header ? Date.parse(header) : starts * 1000) - Date.now()) / 1000;
   return found >= 0 ? found : undefined;
 }
 

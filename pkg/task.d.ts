@@ -25,7 +25,13 @@ export interface Detection {
 
 /** A column as the task's JSON states it. */
 export type Column =
-  | { readonly type: "numeric"; readonly name: string; readonly label?: string; readonly offset: number; readonly scale: number }
+  | {
+      readonly type: "numeric";
+      readonly name: string;
+      readonly label?: string;
+      readonly offset: number;
+      readonly scale: number;
+    }
   | {
       readonly type: "categorical";
       readonly name: string;

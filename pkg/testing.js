@@ -17,7 +17,8 @@ const ANSWERS = {
   accepted: () => undefined,
   duplicate: () => undefined,
   pending: () => failure("network", "no answer, as the test wants it"),
-  refused: () => failure("refused", "the task has expired, as the test wants it", { status: 403, type: "task-expired" }),
+  refused: () =>
+    failure("refused", "the task has expired, as the test wants it", { status: 403, type: "task-expired" }),
 };
 
 /** The reports that would have left the device, in their order. */

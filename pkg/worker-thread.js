@@ -60,7 +60,10 @@ onmessage = async ({ data: { id, method, parameters } }) => {
   } catch (error) {
     const { code, message } = error;
     // What is unforeseen may have words of a record in its message.
-    const told = error instanceof LdpPcaError ? { code, message } : { code: "init", message: `the worker failed: ${error.name}`, fatal: true };
+    const told =
+      error instanceof LdpPcaError
+        ? { code, message }
+        : { code: "init", message: `the worker failed: ${error.name}`, fatal: true };
     postMessage({ id, error: told });
   }
 };

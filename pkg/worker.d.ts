@@ -18,7 +18,8 @@ export interface WorkerOptions {
    * function that makes one, which is called again should the worker die.
    *
    * ```js
-   * const script = URL.createObjectURL(new Blob([`import "https://cdn.example/ldp-pca/worker-thread.js"`], { type: "text/javascript" }));
+   * const code = `import "https://cdn.example/ldp-pca/worker-thread.js"`;
+   * const script = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
    * await init(undefined, { worker: () => new Worker(policy.createScriptURL(script), { type: "module" }) });
    * ```
    *

@@ -17,7 +17,8 @@ export function cdnPage(html, folder) {
   const { imports, integrity } = JSON.parse(inlineScripts(html)[0]);
   const base = imports["ldp-pca"].replace(/\/index\.js$/, "");
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  if (!base.endsWith(`@${version}`)) throw new Error(`the page has ${base}, and the package is ${version}: change the page`);
+  if (!base.endsWith(`@${version}`))
+    throw new Error(`the page has ${base}, and the package is ${version}: change the page`);
 
   const named = Object.keys(integrity);
   const loaded = modules(folder, "index.js").map((file) => `${base}/${file}`);

@@ -23,9 +23,32 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const COPY = join(ROOT, "target/mutants/javascript");
 const LISTED = join(ROOT, "tests/mutants/javascript.json");
 
-const FILES = ["ledger.js", "submit.js", "worker.js", "worker-thread.js", "reach.js", "report.js", "checks.js", "errors.js"];
+const FILES = [
+  "ledger.js",
+  "submit.js",
+  "worker.js",
+  "worker-thread.js",
+  "reach.js",
+  "report.js",
+  "checks.js",
+  "errors.js",
+];
 /** Files of tests that need nothing but Node and are over in seconds. */
-const TESTS = ["api", "checks", "fetch", "ledger", "ledger-budget", "ledger-send", "ledger-storage", "reach", "secrets", "submit", "submit-steps", "testing", "worker"];
+const TESTS = [
+  "api",
+  "checks",
+  "fetch",
+  "ledger",
+  "ledger-budget",
+  "ledger-send",
+  "ledger-storage",
+  "reach",
+  "secrets",
+  "submit",
+  "submit-steps",
+  "testing",
+  "worker",
+];
 
 const FLIPPED = {
   "<": ["<=", ">="],
@@ -80,7 +103,8 @@ function instrumented(source, add) {
   const raw = (node) => source.slice(node.start, node.end);
   const short = (text) => text.replace(/\s+/g, " ");
   const place = (node) => source.slice(0, node.start).split("\n").length;
-  const noted = (node, from, to) => add({ line: line(node), place: place(node), mutation: `${short(from)} → ${short(to)}` });
+  const noted = (node, from, to) =>
+    add({ line: line(node), place: place(node), mutation: `${short(from)} → ${short(to)}` });
 
   /** What an expression is replaced by, each a mutant. */
   function alternatives(node, parent, key) {
@@ -105,9 +129,16 @@ function instrumented(source, add) {
     } else if (type === "Literal" && typeof value === "boolean") {
       found.push(`${!value}`);
     }
-    const tested = key === "test" && ["IfStatement", "ConditionalExpression", "WhileStatement", "DoWhileStatement", "ForStatement"].includes(parent.type);
-    if (tested && !COMPARING.has(operator) && operator !== "!" && operator !== "instanceof" && operator !== "in") found.push(`!(${raw(node)})`);
-    const given = (parent.type === "ReturnStatement" && key === "argument") || (parent.type === "ArrowFunctionExpression" && key === "body" && type !== "BlockStatement");
+    const tested =
+      key === "test" &&
+      ["IfStatement", "ConditionalExpression", "WhileStatement", "DoWhileStatement", "ForStatement"].includes(
+        parent.type,
+      );
+    if (tested && !COMPARING.has(operator) && operator !== "!" && operator !== "instanceof" && operator !== "in")
+      found.push(`!(${raw(node)})`);
+    const given =
+      (parent.type === "ReturnStatement" && key === "argument") ||
+      (parent.type === "ArrowFunctionExpression" && key === "body" && type !== "BlockStatement");
     if (given) {
       if (raw(node) !== "undefined") found.push("undefined");
       if (type === "LogicalExpression" && operator !== "??") found.push(`!(${raw(node)})`);
@@ -118,12 +149,19 @@ function instrumented(source, add) {
 
   /** Whether a node is an expression that can stand in parentheses. */
   function isReplaceable(node, parent, key) {
-    if (/^(Import|Export)/.test(parent.type) || key === "id" || key === "callee" || key === "tag" || key === "quasi") return false;
+    if (/^(Import|Export)/.test(parent.type) || key === "id" || key === "callee" || key === "tag" || key === "quasi")
+      return false;
     if (key === "key" && !parent.computed) return false;
     return !(parent.type === "ExpressionStatement" && parent.directive);
   }
 
-  const DROPPED = new Set(["CallExpression", "AwaitExpression", "AssignmentExpression", "UpdateExpression", "ChainExpression"]);
+  const DROPPED = new Set([
+    "CallExpression",
+    "AwaitExpression",
+    "AssignmentExpression",
+    "UpdateExpression",
+    "ChainExpression",
+  ]);
 
   /** Whether a statement may be left out. */
   function isDroppable({ type, expression, argument }) {
@@ -150,7 +188,11 @@ function instrumented(source, add) {
       const { argument } = node.expression;
       text = `if ($on(${noted(node, raw(node), `${raw(argument)};`)})) { ${raw(argument)}; } else ${text}`;
     }
-    if (parent?.type === "IfStatement" && (key === "consequent" || (key === "alternate" && node.type !== "IfStatement"))) return branch(node, text);
+    if (
+      parent?.type === "IfStatement" &&
+      (key === "consequent" || (key === "alternate" && node.type !== "IfStatement"))
+    )
+      return branch(node, text);
     if (isDroppable(node)) return `{ if (!$on(${noted(node, raw(node), ";")})) { ${text} } }`;
     if (!parent || !isReplaceable(node, parent, key)) return text;
     // Only one is active at a time: what replaces a node has no switches within.
@@ -167,7 +209,8 @@ function instrumented(source, add) {
 function childrenOf(node) {
   const found = [];
   for (const [name, value] of Object.entries(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) if (typeof child?.type === "string") found.push([name, child]);
+    for (const child of Array.isArray(value) ? value : [value])
+      if (typeof child?.type === "string") found.push([name, child]);
   }
   found.sort(([, left], [, right]) => left.start - right.start || left.end - right.end);
   // What is written once and has two names, such as `{ name }`, is the longer one.
@@ -194,7 +237,11 @@ function prepare(files) {
 function run(test, environment, limit) {
   return new Promise((resolve) => {
     const words = ["--test-reporter=tap", join(COPY, "tests/js", `${test}.test.js`)];
-    const child = spawn(process.execPath, words, { cwd: COPY, env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(process.execPath, words, {
+      cwd: COPY,
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     let found;
     const over = (why) => {
       found ??= why;
@@ -281,11 +328,14 @@ async function main(words) {
   if (json) {
     console.log(JSON.stringify({ table, survivors, stale, mutants }, null, 2));
   } else {
-    const row = (cells) => console.log(cells.map((cell, index) => (index ? `${cell}`.padStart(12) : cell.padEnd(18))).join(""));
+    const row = (cells) =>
+      console.log(cells.map((cell, index) => (index ? `${cell}`.padStart(12) : cell.padEnd(18))).join(""));
     row(Object.keys(table[0]));
     for (const one of table) row(Object.values(one));
-    for (const { file, place, line, mutation } of survivors) console.log(`\nsurvived: pkg/${file}:${place}\n    ${line}\n    ${mutation}`);
-    for (const { file, line, mutation } of stale) console.log(`\nlisted, but caught or gone: pkg/${file}\n    ${line}\n    ${mutation}`);
+    for (const { file, place, line, mutation } of survivors)
+      console.log(`\nsurvived: pkg/${file}:${place}\n    ${line}\n    ${mutation}`);
+    for (const { file, line, mutation } of stale)
+      console.log(`\nlisted, but caught or gone: pkg/${file}\n    ${line}\n    ${mutation}`);
   }
   return survivors.length + stale.length > 0 ? 1 : 0;
 }

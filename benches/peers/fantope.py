@@ -73,7 +73,8 @@ def names(text):
 
 def build():
     """Builds this crate and returns the folder of its programs."""
-    command = ["cargo", "build", "--release", "-p", "ldp-pca-studies", "--bin", "fantope_instance", "--bin", "fantope_time"]
+    programs = ["--bin", "fantope_instance", "--bin", "fantope_time"]
+    command = ["cargo", "build", "--release", "-p", "ldp-pca-studies", *programs]
     subprocess.run(command, cwd=ROOT, check=True)
     metadata = subprocess.run(["cargo", "metadata", "--format-version=1", "--no-deps"],
                               cwd=ROOT, check=True, stdout=subprocess.PIPE)

@@ -46,7 +46,8 @@ for epsilon in (1.0, 4.0):
     captured = np.trace(pca.components_ @ moments @ pca.components_.T) / np.trace(moments)
     best = np.linalg.eigvalsh(moments)[-4:].sum() / np.trace(moments)
     print(
-        f"epsilon {epsilon}, {len(X)} records of {X.shape[1]} features: read and encode {read - start:.1f} s, fit {fitted - before:.1f} s, "
+        f"epsilon {epsilon}, {len(X)} records of {X.shape[1]} features: "
+        f"read and encode {read - start:.1f} s, fit {fitted - before:.1f} s, "
         f"transform {end - fitted:.1f} s, together {read - start + end - before:.1f} s; "
         f"captured {captured:.4f} of the variance (at most {best:.4f})"
     )

@@ -19,7 +19,7 @@ __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPlan:
-    """The answers for reports that are shuffled before anybody sees them, so that the batch keeps epsilon with ``delta``.
+    """The answers for reports that are shuffled before anybody sees them: the batch keeps epsilon with ``delta``.
 
     Attributes
     ----------

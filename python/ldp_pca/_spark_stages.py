@@ -420,5 +420,5 @@ def _told(error: LdpPcaError, partition: int) -> dict[str, Any]:
 
 
 def place(told: dict[str, Any]) -> tuple[int, int]:
-    """The order of errors. The first is raised of those that were told before the job was cancelled: not always the same."""
+    """The order of errors: of those told before the job was cancelled the first is raised, not always the same."""
     return -1 if told["partition"] is None else told["partition"], -1 if told["row"] is None else told["row"]

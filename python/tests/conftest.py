@@ -40,7 +40,7 @@ def command() -> Command:
 
 @pytest.fixture(scope="session")
 def collected() -> Collected:
-    """Have an aggregator of its own take reports into the folder ``data``: the real one, over HTTP, ended afterwards."""
+    """Have an aggregator of its own take reports into ``data``: the real one, over HTTP, ended afterwards."""
 
     def collect(data: Path, task_file: Path, reports: bytes) -> None:
         log, digest = data.with_suffix(".log"), Task.from_file(task_file).digest

@@ -1,4 +1,4 @@
-"""Exceptions are logged, so no part of one is an answer: no value of a record, and no name that the task does not have."""
+"""Exceptions are logged, so no part of one is an answer: no record's value, and no name that the task does not have."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ EXAMPLE = """
 import json, sys
 import ldp_pca
 
-heavy = {name.partition(".")[0] for name in sys.modules} & {"numpy", "pandas", "polars", "pyarrow", "pyspark", "sklearn"}
+packages = {"numpy", "pandas", "polars", "pyarrow", "pyspark", "sklearn"}
+heavy = {name.partition(".")[0] for name in sys.modules} & packages
 import numpy
 
 task = ldp_pca.Task.from_json(sys.argv[1])

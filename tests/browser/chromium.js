@@ -11,7 +11,12 @@ const CHROMIUM = {
 };
 
 // Tests talk to this machine alone, so the browser has no business elsewhere. Containers have a small /dev/shm.
-const ARGS = ["--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--disable-sync"];
+const ARGS = [
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-dev-shm-usage",
+  "--disable-sync",
+];
 
 /** Path of the Chromium or Chrome to test in: CHROME_BIN, or the first found. */
 export function findChromium() {

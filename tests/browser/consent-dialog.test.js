@@ -12,7 +12,9 @@ import { assertAccessible } from "./page-tools.js";
 import { BROWSERS, openPage, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; img-src data:";
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'; img-src data:";
 const PAGE = `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Survey</title>
 <meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width">
 <main><h1>Survey</h1><button id="start">Take part</button></main>
@@ -77,7 +79,13 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
           const dialog = shadowRoot.querySelector("dialog");
           const name = shadowRoot.getElementById(dialog.getAttribute("aria-labelledby"))?.textContent;
           const { width } = dialog.getBoundingClientRect();
-          return { name, lang: dialog.lang, modal: dialog.matches(":modal"), styled: width > 300 && width < 600, text: dialog.textContent };
+          return {
+            name,
+            lang: dialog.lang,
+            modal: dialog.matches(":modal"),
+            styled: width > 300 && width < 600,
+            text: dialog.textContent,
+          };
         });
         const { title, leaves, stays, promise, scope, decline, agree } = statement;
         const text = [title, leaves, stays, promise, scope, decline, agree].join("");

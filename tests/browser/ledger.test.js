@@ -379,7 +379,9 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
     const tab = await openTab(await profile(t));
     const message = await tab.evaluate(async () => {
       // Keeps its connection, whoever wants to delete the data; and who opens it then waits for that.
-      window.kept = await new Promise((resolve) => (indexedDB.open("ldp-pca").onsuccess = ({ target }) => resolve(target.result)));
+      window.kept = await new Promise((resolve) =>
+        (indexedDB.open("ldp-pca").onsuccess = ({ target }) => resolve(target.result)),
+      );
       const deleting = indexedDB.deleteDatabase("ldp-pca");
       await new Promise((resolve) => (deleting.onblocked = resolve));
       return api.PrivacyLedger.open({ maxEpsilon: 2 }).catch(({ code, message }) => `${code}: ${message}`);
@@ -400,7 +402,11 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
     const willing = await openTab(context);
     assert.deepEqual(relayed(), []);
     const outcomes = await willing.evaluate(async () => {
-      const flushed = new Promise((onFlush) => api.PrivacyLedger.open({ maxEpsilon: 2, flushOnline: true, onFlush }).then(() => dispatchEvent(new Event("online"))));
+      const flushed = new Promise((onFlush) =>
+        api.PrivacyLedger.open({ maxEpsilon: 2, flushOnline: true, onFlush }).then(() =>
+          dispatchEvent(new Event("online")),
+        ),
+      );
       return (await flushed).map(({ status }) => status);
     });
     assert.deepEqual([outcomes, relayed().length], [["accepted"], 1]);

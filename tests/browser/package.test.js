@@ -56,7 +56,9 @@ function packageTests(name, launch) {
 
   test("what a page can know of a request that failed is in the message", async (t) => {
     const here = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
-    const [open, strict] = await Promise.all([here, `${here}; connect-src 'none'`].map((policy) => serve(ROOT, { "/": EMPTY }, policy)));
+    const [open, strict] = await Promise.all(
+      [here, `${here}; connect-src 'none'`].map((policy) => serve(ROOT, { "/": EMPTY }, policy)),
+    );
     t.after(() => Promise.all([open.close(), strict.close()]));
     const messages = async ({ url }) => {
       const { page } = await openPage(url);
@@ -64,7 +66,11 @@ function packageTests(name, launch) {
         const { init, Task } = await import("/pkg/index.js");
         const message = (promise) => promise.then(String, ({ code, message }) => `${code}: ${message}`);
         // Nothing listens on either.
-        return [await message(init("/")), await message(init()), await message(Task.fetch("http://127.0.0.1:9/tasks/1"))];
+        return [
+          await message(init("/")),
+          await message(init()),
+          await message(Task.fetch("http://127.0.0.1:9/tasks/1")),
+        ];
       });
     };
     const [html, , blocked] = await messages(open);

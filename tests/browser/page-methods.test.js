@@ -53,7 +53,10 @@ for (const [view, options] of Object.entries(VIEWS)) {
       ["To compare with", "Local", "Providers", "Central"],
     );
     const row = (method) => found.find((row) => row.method === method);
-    assert.match(row("Private Oja").refusal, /^Refuses: epsilon is 1, outside Lemma 3\.1 of Liu, Kong, Jain & Oh \(2022/);
+    assert.match(
+      row("Private Oja").refusal,
+      /^Refuses: epsilon is 1, outside Lemma 3\.1 of Liu, Kong, Jain & Oh \(2022/,
+    );
     assert.match(row("Wang & Xu, Algorithm 1").promise, /^ε = 1, δ = .* about any two records\. Its paper claims/);
     assert.match(row("PPCA").promise, /claimed and not proved/);
     for (const { method, error, refusal } of found) {
@@ -109,7 +112,9 @@ test("a module that does not arrive is asked for again", async () => {
   const expected = ["404 (Not Found)", "503"];
   const { page } = await openPage(host.browser, host.url, { hash: `#trust&${QUIET}`, expected });
   let failures = 0;
-  await page.route(/on-demand-.*\.wasm$/, (route) => (failures++ === 0 ? route.fulfill({ status: 503 }) : route.continue()));
+  await page.route(/on-demand-.*\.wasm$/, (route) =>
+    failures++ === 0 ? route.fulfill({ status: 503 }) : route.continue(),
+  );
   await page.locator("#trust-every-run").click();
   await page.locator("#trust-every-failure").getByText(/answers 503/).waitFor();
   await page.locator("#trust-every-run").click();

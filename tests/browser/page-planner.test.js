@@ -181,7 +181,10 @@ test("the later the promise begins the smaller the error, and the table says who
 });
 
 test("central methods are simulated as one watches, cancelled, and go on where they were", async () => {
-  const { page, trouble } = await host.open({ hash: "#trust&error.dimension=24&error.trials=1&error.mechanisms=double-cap", ...VIEWS.light });
+  const { page, trouble } = await host.open({
+    hash: "#trust&error.dimension=24&error.trials=1&error.mechanisms=double-cap",
+    ...VIEWS.light,
+  });
   const [cancel, again, status] = ["#trust-cancel", "#trust-run", "#trust-status"].map((id) => page.locator(id));
   await page.locator("#trust h2").scrollIntoViewIfNeeded();
   await page.getByText(/^\d+ of 45 simulations done/).waitFor();
@@ -205,13 +208,19 @@ test("central methods are simulated as one watches, cancelled, and go on where t
   );
   await page.locator("#trust-chart details summary").click();
   const cells = await eventually(
-    () => page.locator("#trust-chart tbody tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent))),
+    () =>
+      page.locator("#trust-chart tbody tr").evaluateAll((rows) =>
+        rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)),
+      ),
     (rows) => rows.filter(([, name, median]) => name.startsWith("Central") && median !== "").length === 27,
   );
   const at = (epsilon, name) => cells.find(([place, series]) => place === epsilon && series.includes(name));
   // The curator's noise is a hundredth of that of as many reports.
   assert.ok(parsed(at("1", "Analyze Gauss")[2]) < 0.2 * parsed(at("1", "Local").at(-1)), String(at("1", "Local")));
   assert.equal(at("1", "MOD-SULQ")[4], "5");
-  assert.match(await page.locator("#trust-chart .plot").getAttribute("aria-label"), /Central: MOD-SULQ: simulated from/);
+  assert.match(
+    await page.locator("#trust-chart .plot").getAttribute("aria-label"),
+    /Central: MOD-SULQ: simulated from/,
+  );
   assert.deepEqual(trouble, []);
 });

@@ -144,7 +144,11 @@ test("sections far from the view are laid out when it comes near, and their text
     page.locator(`#${section} h2`).evaluate((node) => node.checkVisibility({ contentVisibilityAuto: true }));
   assert.equal(await laidOut("one-report"), true);
   assert.equal(await laidOut("trust"), false);
-  assert.equal(await page.getByRole("heading", { name: "Whom must you trust?" }).count(), 1, "in the tree that is heard");
+  assert.equal(
+    await page.getByRole("heading", { name: "Whom must you trust?" }).count(),
+    1,
+    "in the tree that is heard",
+  );
   await page.locator("#trust h2").scrollIntoViewIfNeeded();
   await eventually(() => laidOut("trust"), Boolean);
 });

@@ -31,7 +31,10 @@ function told({ status, id, error, retryOn, retryAfter }) {
 
 function agree(more) {
   const sent = ledger.send(randomizer, record, { url, id, ...options, ...more });
-  return sent.then(told, (error) => ({ status: error?.code ? `error ${error.code}` : `${error}`, message: error?.message }));
+  return sent.then(told, (error) => ({
+    status: error?.code ? `error ${error.code}` : `${error}`,
+    message: error?.message,
+  }));
 }
 
 Object.assign(window, {

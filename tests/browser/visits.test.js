@@ -29,7 +29,12 @@ const BROWSERS = {
   // It loses profiles that are opened while others are closed.
   Firefox: { launch: launchFirefox, newProfile: (browser) => browser.createBrowserContext(), concurrency: 1 },
   // Not every system has one.
-  WebKit: { launch: launchWebKit, newProfile: (browser) => browser.newContext(), concurrency: 2, skip: missing(findWebKit) },
+  WebKit: {
+    launch: launchWebKit,
+    newProfile: (browser) => browser.newContext(),
+    concurrency: 2,
+    skip: missing(findWebKit),
+  },
 };
 
 /** Why something is not found, if it is not. */
@@ -57,7 +62,9 @@ before(async () => {
   aggregator = new Aggregator(TASK);
   await aggregator.start();
   relay = await serveAnswers([pass]);
-  const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; connect-src 'self' ${relay.url} http://127.0.0.1:9`;
+  const policy =
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; " +
+    `connect-src 'self' ${relay.url} http://127.0.0.1:9`;
   [site, elsewhere] = await Promise.all([1, 2].map(() => serve(ROOT, { "/": SURVEY, "/elsewhere": FORM }, policy)));
 });
 
@@ -120,7 +127,13 @@ class Visitor {
     visitor.task = { ...TASK, schema, mechanism };
     visitor.digest = Task.parse(visitor.task).digest;
     await aggregator.put(visitor.digest, visitor.task, settings);
-    visitor.about = { entry: "/pkg/index.js", url: relay.url, record: schema === LARGE ? Array(400).fill(1) : RECORD, options: {}, ...about };
+    visitor.about = {
+      entry: "/pkg/index.js",
+      url: relay.url,
+      record: schema === LARGE ? Array(400).fill(1) : RECORD,
+      options: {},
+      ...about,
+    };
     return visitor;
   }
 
@@ -209,7 +222,11 @@ const VISITS = [
     assert.match(outcome.id, /^[0-9a-f]{32}$/);
     return [outcome, 1];
   }],
-  ["stays, with the worker", { entry: "/pkg/worker.js" }, async (visitor) => [await visitor.agree(await visitor.open()), 1]],
+  [
+    "stays, with the worker",
+    { entry: "/pkg/worker.js" },
+    async (visitor) => [await visitor.agree(await visitor.open()), 1],
+  ],
   ...[0, 100, 400].map((time) => [`left ${time} ms after "agree", latency 1.5 s`, {}, async (visitor) => {
     const tab = await visitor.open();
     await tab.evaluate(() => id);
@@ -613,7 +630,10 @@ for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(B
         await leave(tab);
       }
       await until(async () => (await visitor.records()) === 20);
-      console.log(`${name}: 20 of 20 that were left right after "agree" arrived; the first request was out after ${times.join(", ")} ms`);
+      console.log(
+        `${name}: 20 of 20 that were left right after "agree" arrived; the first request was out after ` +
+          `${times.join(", ")} ms`,
+      );
       await Promise.all([visitor, ...visitors].map((one) => one.close()));
     });
   });
@@ -621,11 +641,18 @@ for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(B
 
 after(() => {
   const names = Object.keys(BROWSERS);
-  console.log(`| visit | the page was told | counted | afterwards | form usable after / of it the ledger (${names.join(", ")}) |\n|---|---|---|---|---|`);
+  console.log(
+    `| visit | the page was told | counted | afterwards | form usable after / of it the ledger (${names.join(", ")}) ` +
+      "|\n|---|---|---|---|---|",
+  );
   for (const [visit, found] of table) {
     const each = (key) => [...new Set(names.flatMap((name) => (found[name] ? [found[name][key]] : [])))].join("; ");
     const longest = (times, which) => Math.round(Math.max(...times.map((time) => time[which])));
-    const usable = names.map((name) => (found[name] ? `${[0, 1].map((which) => longest(found[name].usable, which)).join(" / ")} ms` : "–")).join(", ");
+    const usable = names
+      .map((name) =>
+        found[name] ? `${[0, 1].map((which) => longest(found[name].usable, which)).join(" / ")} ms` : "–",
+      )
+      .join(", ");
     console.log(`| ${visit} | ${each("told")} | ${each("counted")} | ${each("afterwards")} | ${usable} |`);
   }
 });

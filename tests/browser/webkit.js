@@ -93,7 +93,10 @@ class Page {
     const start = `
       const [key, argument] = arguments;
       const told = (window.evaluated ??= {});
-      new Promise((resolve) => resolve((${program})(argument))).then((value) => (told[key] = { value }), (error) => (told[key] = { error: String(error) }));`;
+      new Promise((resolve) => resolve((${program})(argument))).then(
+        (value) => (told[key] = { value }),
+        (error) => (told[key] = { error: String(error) }),
+      );`;
     const look = "return window.evaluated ? window.evaluated[arguments[0]] ?? null : { error: 'the page was left' }";
     await this.#run(start, key, argument);
     for (;;) {

@@ -69,7 +69,9 @@ function workerTests(name, launch) {
 
   test("a package on another origin starts its worker through a script of the page's own", async () => {
     const cdn = await serve(ROOT, {}, "default-src 'self'", { "access-control-allow-origin": "*" });
-    const policy = `default-src 'none'; script-src 'self' ${cdn.url} 'wasm-unsafe-eval'; worker-src blob: ${cdn.url}; connect-src ${cdn.url}; img-src data:`;
+    const policy =
+      `default-src 'none'; script-src 'self' ${cdn.url} 'wasm-unsafe-eval'; worker-src blob: ${cdn.url}; ` +
+      `connect-src ${cdn.url}; img-src data:`;
     const site = await serve(ROOT, { "/": EMPTY }, policy);
     try {
       const { page } = await openPage(site.url);
@@ -78,7 +80,9 @@ function workerTests(name, launch) {
           const { init, Randomizer, Task } = await import(`${cdn}/pkg/worker.js`);
           const refused = await init().catch(({ code, message }) => ({ code, message }));
           // As the typings have it.
-          const script = URL.createObjectURL(new Blob([`import "${cdn}/pkg/worker-thread.js"`], { type: "text/javascript" }));
+          const script = URL.createObjectURL(
+            new Blob([`import "${cdn}/pkg/worker-thread.js"`], { type: "text/javascript" }),
+          );
           await init(undefined, { worker: () => new Worker(script, { type: "module" }) });
           const report = await new Randomizer(await Task.parse(task), limits).randomize(record);
           return { refused: refused?.code, bytes: report.bytes.length };
@@ -179,19 +183,25 @@ function workerTests(name, launch) {
         workers.at(-1).terminate();
         failures.push(...(await Promise.all([failure(randomizer.randomize(record)), failure(Task.parse(document))])));
         // Nobody has called init.
-        const reports = await Promise.all([randomizer, survivor, new Randomizer(task, limits)].map((one) => one.randomize(record)));
+        const reports = await Promise.all(
+          [randomizer, survivor, new Randomizer(task, limits)].map((one) => one.randomize(record)),
+        );
         return { failures, lengths: reports.map(({ bytes }) => bytes.length), started: workers.length };
       },
       [TASK, RECORD, LIMITS],
     );
     const [script, ...silent] = found.failures;
     assert.match(script, /^InitError: no worker: its script failed/);
-    assert.deepEqual(silent, Array(2).fill("InitError: no worker: it did not answer within 1200 ms: the next call starts another"));
+    assert.deepEqual(
+      silent,
+      Array(2).fill("InitError: no worker: it did not answer within 1200 ms: the next call starts another"),
+    );
     assert.deepEqual([found.lengths, found.started], [[35, 35, 35], 3]);
   });
 
   test("the page can give the worker, its URL, or what makes one", async (t) => {
-    const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; require-trusted-types-for 'script'";
+    const policy =
+      "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; require-trusted-types-for 'script'";
     const strict = await serve(ROOT, { "/": EMPTY }, policy);
     t.after(() => strict.close());
     for (const url of [server.url, strict.url]) {
@@ -199,7 +209,9 @@ function workerTests(name, launch) {
       const found = await page.evaluate(async () => {
         const { init, terminate, version } = await import("/pkg/worker.js");
         const script = "/pkg/worker-thread.js";
-        const trusted = window.trustedTypes?.createPolicy("workers", { createScriptURL: (url) => url }).createScriptURL(script) ?? script;
+        const trusted =
+          window.trustedTypes?.createPolicy("workers", { createScriptURL: (url) => url }).createScriptURL(script) ??
+          script;
         const make = () => new Worker(trusted, { type: "module" });
         const versions = [];
         for (const worker of [trusted, make, make()]) {
@@ -287,7 +299,10 @@ test("Chromium: a trap ends the worker, and tells no word of the record", async 
       const { init, Randomizer, Task } = await import("/pkg/worker.js");
       await init();
       const randomizer = new Randomizer(await Task.parse(document), limits);
-      const outcomes = await Promise.allSettled([randomizer.randomize({ ...record, height: 1 }), randomizer.randomize(record)]);
+      const outcomes = await Promise.allSettled([
+        randomizer.randomize({ ...record, height: 1 }),
+        randomizer.randomize(record),
+      ]);
       const failed = outcomes.map(({ reason }) => reason && `${reason.name}: ${reason.message}`);
       return { failed, length: (await randomizer.randomize(record)).bytes.length };
     },

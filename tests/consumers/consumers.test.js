@@ -180,7 +180,8 @@ test("the README's survey, from its three commands to a visitor who is counted",
   writeFileSync(join(consumer.folder, "sample.csv"), block("csv"));
   const [infer, create, start] = block("sh").trim().split("\n");
   const commandLine = (line) => line.split(" ").slice(1);
-  for (const line of [infer, create]) execFileSync(binary(), commandLine(line), { cwd: consumer.folder, stdio: "pipe" });
+  for (const line of [infer, create])
+    execFileSync(binary(), commandLine(line), { cwd: consumer.folder, stdio: "pipe" });
   const server = await consumer.serve(binary(), [...commandLine(start), "--listen", "127.0.0.1:0"]);
   t.after(() => server.close());
   const [task] = (await (await fetch(`${server.url}/tasks`)).json()).tasks;
@@ -202,7 +203,9 @@ test("the README's survey, from its three commands to a visitor who is counted",
       document.querySelector("button").click();
     });
     await until(page, errors, () => document.querySelector("ldp-pca-consent").shadowRoot.querySelector("dialog:modal"));
-    await page.evaluate(() => [...document.querySelector("ldp-pca-consent").shadowRoot.querySelectorAll("button")][1].click());
+    await page.evaluate(() =>
+      [...document.querySelector("ldp-pca-consent").shadowRoot.querySelectorAll("button")][1].click(),
+    );
     const said = () => page.evaluate(() => document.querySelector("[role=status]").textContent);
     await until(page, errors, () => /[.!]$/.test(document.querySelector("[role=status]").textContent));
     assert.equal(await said(), "Counted. Thank you!", name);

@@ -10,7 +10,13 @@ import { pack } from "./consumer.js";
 const TOOLS = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
 /** What no program imports: modules of WebAssembly, what a worker begins with, and what Jest is told to take. */
-const UNTYPED = ["ldp_pca_bg.wasm", "ldp_pca_lab_bg.wasm", "ldp_pca_methods_bg.wasm", "testing.cjs", "worker-thread.js"];
+const UNTYPED = [
+  "ldp_pca_bg.wasm",
+  "ldp_pca_lab_bg.wasm",
+  "ldp_pca_methods_bg.wasm",
+  "testing.cjs",
+  "worker-thread.js",
+];
 
 let tarball;
 

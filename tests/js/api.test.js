@@ -225,7 +225,10 @@ describe("the package", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     const seed = new Uint8Array(32).fill(3);
     const made = (record) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes);
-    const forms = [null, undefined, NaN].flatMap((none) => [made({ height: 181, plan: none }), made([181, none, none])]);
+    const forms = [null, undefined, NaN].flatMap((none) => [
+      made({ height: 181, plan: none }),
+      made([181, none, none]),
+    ]);
     assert.equal(new Set([...forms, made({ height: 181, plan: "gratis" })]).size, 1);
     assert.equal(made({ height: null, plan: "free" }), made({ height: 0, plan: "free" }));
   });
@@ -237,7 +240,11 @@ describe("the package", () => {
     assert.equal(long.draws, (1500 * 1501) / 2);
     throws(() => new Randomizer(long, LIMITS), "max-report-bytes", /1125783/);
     new Randomizer(long, { ...LIMITS, maxReportBytes: 2 ** 21 }).free();
-    const dear = Task.parse({ ...TASK, schema: { columns }, mechanism: { ...TASK.mechanism, candidates: 16384, cap: 2000 } });
+    const dear = Task.parse({
+      ...TASK,
+      schema: { columns },
+      mechanism: { ...TASK.mechanism, candidates: 16384, cap: 2000 },
+    });
     throws(() => new Randomizer(dear, LIMITS), "max-draws", /73728000/);
     new Randomizer(dear, { ...LIMITS, maxDraws: Infinity }).free();
     throws(() => new Randomizer(dear, { ...LIMITS, maxDraws: "many" }), "argument", /maxDraws is many/);
@@ -245,7 +252,16 @@ describe("the package", () => {
 
   test("refuses other arguments than it documents", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
-    for (const id of ["", "0".repeat(31), "0".repeat(33), "G".repeat(32), "0".repeat(31) + "A", null, 5, new Uint8Array(16)]) {
+    for (const id of [
+      "",
+      "0".repeat(31),
+      "0".repeat(33),
+      "G".repeat(32),
+      "0".repeat(31) + "A",
+      null,
+      5,
+      new Uint8Array(16),
+    ]) {
       throws(() => randomizer.randomize(RECORD, { id }), "argument", /32 hexadecimal digits/);
     }
     assert.match(String(randomizer.randomize(RECORD, { id: "0f".repeat(16) }).toJSON().bytes), /^.{26}(0f){16}/);

@@ -60,7 +60,12 @@ test("a task of 16 MiB is read to its last byte, and one byte more ends it", asy
   assert.equal((await fetchTask(url, {})).length, LARGEST);
   assert.equal(cancelled, 0);
   body = [spaces(LARGEST), spaces(1), spaces(1)];
-  await assert.rejects(fetchTask(url, {}), { name: "TaskError", code: "fetch", status: 200, message: `no task at ${url}: it has more than ${LARGEST} bytes` });
+  await assert.rejects(fetchTask(url, {}), {
+    name: "TaskError",
+    code: "fetch",
+    status: 200,
+    message: `no task at ${url}: it has more than ${LARGEST} bytes`,
+  });
   assert.equal(cancelled, 1, "nothing more is downloaded");
 });
 
@@ -82,7 +87,10 @@ test("errors have the names of their classes, and unknown codes the family's", (
   assert.ok(load instanceof InitError && load instanceof LdpPcaError);
   assert.deepEqual([load.name, load.code], ["InitError", "init"]);
   const other = failure("of another version", "words");
-  assert.deepEqual([other.name, other.code, String(other)], ["LdpPcaError", "of another version", "LdpPcaError: words"]);
+  assert.deepEqual(
+    [other.name, other.code, String(other)],
+    ["LdpPcaError", "of another version", "LdpPcaError: words"],
+  );
 });
 
 test("a report cannot be changed, nor its bytes", () => {

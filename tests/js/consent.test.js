@@ -51,14 +51,22 @@ test("what a test finds at most is never below what the best one does, for eithe
       const { promise, detection } = consent(Task.parse({ ...TASK, mechanism }));
       const [, found] = promise.match(/finds at most ([\d.]+) % of those who have them; without the report, 1 %\.$/);
       const stated = Number(found);
-      assert.ok(stated >= 100 * (power - 1e-11) && stated < 101 * power, `${stated} % for ${power}, epsilon ${epsilon}`);
+      assert.ok(
+        stated >= 100 * (power - 1e-11) && stated < 101 * power,
+        `${stated} % for ${power}, epsilon ${epsilon}`,
+      );
       assert.ok(Math.abs(detection.power - power) < 1e-9, `${detection.power} for ${power}`);
     }
   }
 });
 
 test("it speaks German, with its numbers, and knows columns by the labels that visitors know", () => {
-  const columns = Array.from({ length: 60 }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 }));
+  const columns = Array.from({ length: 60 }, (_, index) => ({
+    name: `x${index}`,
+    type: "numeric",
+    offset: 0,
+    scale: 1,
+  }));
   const mechanism = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
   const large = Task.parse({ ...TASK, schema: { columns }, mechanism });
   assert.match(consent(large, { sentences: de }).leaves, /^Dieses Gerät sendet .* von 1\.8\d\d Byte\./);

@@ -37,7 +37,12 @@ const MECHANISM = { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 };
 
 /** d numeric columns that are taken as they are. */
 function numeric(dimension, rest) {
-  const columns = Array.from({ length: dimension }, (_, i) => ({ name: `x${i}`, type: "numeric", offset: 0, scale: 1 }));
+  const columns = Array.from({ length: dimension }, (_, i) => ({
+    name: `x${i}`,
+    type: "numeric",
+    offset: 0,
+    scale: 1,
+  }));
   return { ...TASK, schema: { columns }, mechanism: MECHANISM, ...rest };
 }
 
@@ -167,7 +172,9 @@ describe("aggregates", () => {
     for (const report of reports) debiasedContribution(task, report).forEach((value, at) => (mean[at] += value / 7));
     const found = sums.secondMoment();
     assert.equal(found.length, 9);
-    found.forEach((value, at) => assert.ok(Math.abs(value - mean[at]) < 1e-9 * (1 + Math.abs(value)), `${value} ${mean[at]}`));
+    found.forEach((value, at) =>
+      assert.ok(Math.abs(value - mean[at]) < 1e-9 * (1 + Math.abs(value)), `${value} ${mean[at]}`),
+    );
   });
 
   test("refuse what is not theirs, and stay as they were", () => {
@@ -225,7 +232,11 @@ describe("recovery", () => {
       // root.
       compare(sparse, expected, 5e-3);
       assert.deepEqual([sparse.method, sparse.status], ["fantope", "optimal"]);
-      near([sparse.sparse.penalty, sparse.sparse.objective], [expected.sparse.penalty, expected.sparse.objective], 1e-6);
+      near(
+        [sparse.sparse.penalty, sparse.sparse.objective],
+        [expected.sparse.penalty, expected.sparse.objective],
+        1e-6,
+      );
       assert.deepEqual(sparse.support.map((row) => `x${row}`), expected.sparse.support);
       assert.ok(sparse.sparse.relativeGap <= 1e-6);
     }
@@ -262,7 +273,8 @@ describe("recovery", () => {
     assert.equal(stopped.status, "cancelled");
     assert.ok(stopped.sparse.relativeGap > found.sparse.relativeGap);
     const controller = new AbortController();
-    const aborting = () => solve(matrix, dimension, { ...options, signal: controller.signal, onProgress: () => controller.abort() });
+    const aborting = () =>
+      solve(matrix, dimension, { ...options, signal: controller.signal, onProgress: () => controller.abort() });
     assert.throws(aborting, { name: "AbortError" });
     const failing = () => solve(matrix, dimension, { ...options, onProgress: () => { throw new TypeError("mine"); } });
     assert.throws(failing, new TypeError("mine"));
@@ -307,7 +319,10 @@ describe("what to expect", () => {
         command("task", "new", ...options, "-o", path);
         const stated = JSON.parse(readFileSync(path, "utf8")).mechanism;
         assert.deepEqual(recommendedMechanism({ type, epsilon }), stated);
-        assert.deepEqual(recommendedMechanism(stated.type === "gaussian" ? { type, epsilon, delta: 1e-6 } : stated), stated);
+        assert.deepEqual(
+          recommendedMechanism(stated.type === "gaussian" ? { type, epsilon, delta: 1e-6 } : stated),
+          stated,
+        );
       }
     }
     throws(() => recommendedMechanism({ type: "wang-xu", epsilon: 1 }), "argument", /comparison only/);
@@ -317,10 +332,21 @@ describe("what to expect", () => {
   });
 
   test("is simulated with the command line's numbers", async () => {
-    const options = { dimension: 12, rank: 2, sparsity: 4, records: 400, trials: 2, seed: 7, methods: ["pca", "fantope"] };
+    const options = {
+      dimension: 12,
+      rank: 2,
+      sparsity: 4,
+      records: 400,
+      trials: 2,
+      seed: 7,
+      methods: ["pca", "fantope"],
+    };
     const steps = [];
     const mechanism = { type: "double-cap", epsilon: 4 };
-    const found = await simulate({ ...options, mechanism }, { onProgress: ({ done, total }) => steps.push([done, total]) });
+    const found = await simulate(
+      { ...options, mechanism },
+      { onProgress: ({ done, total }) => steps.push([done, total]) },
+    );
     const expected = command(
       ...["simulate", "--epsilon", "4", "--dimension", "12", "--rank", "2", "--sparsity", "4", "--records", "400"],
       ...["--trials", "2", "--seed", "7", "--method", "pca,fantope"],
@@ -361,7 +387,17 @@ describe("what to expect", () => {
       if (reports === "drawn") {
         assert.deepEqual([alone.nonPrivate, alone.methods], [found.nonPrivate, found.methods]);
       }
-      const line = ["simulate", "--epsilon", "4", "--delta", "1e-4", "--mechanism", "gaussian-paper", "--reports", reports];
+      const line = [
+        "simulate",
+        "--epsilon",
+        "4",
+        "--delta",
+        "1e-4",
+        "--mechanism",
+        "gaussian-paper",
+        "--reports",
+        reports,
+      ];
       const rest = ["--dimension", "12", "--rank", "2", "--records", "300", "--trials", "3", "--seed", "9"];
       near(values(alone)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);
     }
@@ -384,7 +420,14 @@ describe("what to expect", () => {
   });
 
   test("ways of recovering are compared on one collection", async () => {
-    const options = { dimension: 40, rank: 2, sparsity: 6, records: 3000, mechanism: { type: "double-cap", epsilon: 2 }, seed: 3 };
+    const options = {
+      dimension: 40,
+      rank: 2,
+      sparsity: 6,
+      records: 3000,
+      mechanism: { type: "double-cap", epsilon: 2 },
+      seed: 3,
+    };
     const collection = drawCollection(options);
     const compared = collection.compare();
     const { truth, pca, softThreshold, fantope } = compared;
@@ -474,17 +517,26 @@ describe("what to expect", () => {
   test("is planned: records and epsilon lead to the target and back", () => {
     const population = { dimension: 116, rank: 3, signals: [0.646, 0.176, 0.088, 0.039] };
     const mechanism = { type: "double-cap", epsilon: 2 };
-    const { recordsForTarget: records, thresholdRecords, components } = plan({ ...population, mechanism, target: 0.05 });
+    const {
+      recordsForTarget: records,
+      thresholdRecords,
+      components,
+    } = plan({ ...population, mechanism, target: 0.05 });
     const at = (count) => predict({ ...population, mechanism, records: count }).sinThetaSquared;
     assert.ok(at(records) <= 0.05 && at(records - 1) > 0.05);
     assert.equal(components[0].thresholdRecords, thresholdRecords);
     for (const { eigenvalue, thresholdRecords: least } of components) {
       const { threshold } = predict({ ...population, mechanism, records: least });
-      assert.ok(threshold < eigenvalue && predict({ ...population, mechanism, records: least - 1 }).threshold >= eigenvalue);
+      assert.ok(
+        threshold < eigenvalue && predict({ ...population, mechanism, records: least - 1 }).threshold >= eigenvalue,
+      );
     }
     const back = plan({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records, target: 0.05 });
     assert.ok(Math.abs(back.epsilonForTarget - 2) < 1e-3, `${back.epsilonForTarget}`);
-    assert.equal(back.predicted.sinThetaSquared, predict({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records }).sinThetaSquared);
+    assert.equal(
+      back.predicted.sinThetaSquared,
+      predict({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records }).sinThetaSquared,
+    );
     const bounds = back.bounds.map(({ name, kind, model }) => [name, kind, model].join());
     assert.ok(bounds.includes("mod-sulq,bound,central") && bounds.includes("wang-xu-2,rate,local"), bounds.join(" "));
     // A component that is no larger than one left out is never found for certain.
@@ -492,12 +544,25 @@ describe("what to expect", () => {
   });
 
   test("is planned for shuffled reports, which may say more each", () => {
-    const population = { dimension: 40, rank: 1, signals: [0.3], target: 0.1, records: 20_000, shuffled: { delta: 1e-8 } };
+    const population = {
+      dimension: 40,
+      rank: 1,
+      signals: [0.3],
+      target: 0.1,
+      records: 20_000,
+      shuffled: { delta: 1e-8 },
+    };
     const mechanism = { type: "double-cap", epsilon: 1 };
     const { recordsForTarget, shuffled } = plan({ ...population, mechanism });
     assert.ok(shuffled.recordsForTarget < recordsForTarget && shuffled.localEpsilon > 1);
     const local = { type: "double-cap", epsilon: shuffled.localEpsilonForTarget };
-    const reached = predict({ dimension: 40, rank: 1, signals: [0.3], mechanism: local, records: shuffled.recordsForTarget });
+    const reached = predict({
+      dimension: 40,
+      rank: 1,
+      signals: [0.3],
+      mechanism: local,
+      records: shuffled.recordsForTarget,
+    });
     assert.ok(reached.sinThetaSquared <= 0.1, `${reached.sinThetaSquared}`);
     assert.ok(shuffled.predicted.sinThetaSquared < 0.1 && shuffled.epsilonForTarget < 1);
   });
@@ -511,7 +576,13 @@ describe("what to expect", () => {
   });
 
   test("has no plan for what makes no sense", () => {
-    const wanted = { dimension: 10, rank: 1, signals: [0.5], mechanism: { type: "double-cap", epsilon: 2 }, target: 0.1 };
+    const wanted = {
+      dimension: 10,
+      rank: 1,
+      signals: [0.5],
+      mechanism: { type: "double-cap", epsilon: 2 },
+      target: 0.1,
+    };
     const refused = (options, code, part) => throws(() => plan({ ...wanted, ...options }), code, part);
     refused({ signals: [0.9, 0.3] }, "recovery", /sum to 1\.2/);
     refused({ signals: [0.5, -0.1] }, "recovery", /-0\.1/);
@@ -528,7 +599,8 @@ describe("what to expect", () => {
 
 describe("methods of the literature", () => {
   const POPULATION = { dimension: 12, rank: 2, epsilon: 1, count: 20_000 };
-  const errors = ({ methods }, key) => methods.find((method) => method.key === key).trials.map((trial) => trial.sinThetaSquared);
+  const errors = ({ methods }, key) =>
+    methods.find((method) => method.key === key).trials.map((trial) => trial.sinThetaSquared);
 
   test("stand side by side on a simulated population, each with its trust and its promise", () => {
     const asked = { ...POPULATION, methods: ["analyze-gauss", "gaussian-analytic-pca", "mod-sulq"], trials: 3 };
@@ -541,7 +613,9 @@ describe("methods of the literature", () => {
     assert.deepEqual(central.guarantee.proved, { epsilon: 1, delta: 1e-6 });
     assert.deepEqual([local.guarantee.about, central.guarantee.about], ["any two records", "one record replaced"]);
     assert.ok(errors(found, "mod-sulq").every((error) => error > Math.max(...errors(found, "analyze-gauss"))));
-    assert.ok(Math.abs(found.randomSubspace - 2 * (1 - 2 / 12)) < 1e-12 && found.nonPrivate > 0 && found.nonPrivate < 0.01);
+    assert.ok(
+      Math.abs(found.randomSubspace - 2 * (1 - 2 / 12)) < 1e-12 && found.nonPrivate > 0 && found.nonPrivate < 0.01,
+    );
     assert.deepEqual(errors(compare(asked), "mod-sulq"), errors(found, "mod-sulq"));
     const other = compare({ ...asked, trials: 1, firstTrial: 7 });
     assert.notEqual(other.nonPrivate, found.nonPrivate);
@@ -574,7 +648,13 @@ describe("methods of the literature", () => {
     assert.ok(Math.abs(a - b) < 1e-9, `${a} ${b}`);
     const all = compare({ dimension, rank: 1, epsilon: 2, records });
     assert.equal(new Set(all.methods.map(({ name }) => name)).size, all.methods.length);
-    assert.deepEqual(all.methods.map(({ key }) => key), ["pca", "gaussian-analytic-pca", "mod-sulq", "ppca", "analyze-gauss"]);
+    assert.deepEqual(all.methods.map(({ key }) => key), [
+      "pca",
+      "gaussian-analytic-pca",
+      "mod-sulq",
+      "ppca",
+      "analyze-gauss",
+    ]);
   });
 
   test("refuse what makes no sense", () => {

@@ -11,7 +11,9 @@ import { digestOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.j
 const onStorageDenied = () => true;
 
 /** The table that Rust and Python read, too. */
-const { version, cases } = JSON.parse(readFileSync(new URL("../vectors/accounting/composition.json", import.meta.url), "utf8"));
+const { version, cases } = JSON.parse(
+  readFileSync(new URL("../vectors/accounting/composition.json", import.meta.url), "utf8"),
+);
 
 /** The double beside a positive one, so many further up. */
 function beside(number, steps) {
@@ -57,11 +59,15 @@ test("all reports of the table cost what it says, in any order, and fit exactly"
       assert.ok(delta >= sums.delta && delta <= sums.delta * most, `${name}: ${delta} of ${sums.delta}`);
       const exact = await open({ maxEpsilon: epsilon, maxDelta: delta });
       for (const randomizer of randomizers) await fits(exact, randomizer);
-      for (const limits of [{ maxEpsilon: beside(epsilon, -1), maxDelta: delta }, delta && { maxEpsilon: epsilon, maxDelta: beside(delta, -1) }]) {
+      for (const limits of [
+        { maxEpsilon: beside(epsilon, -1), maxDelta: delta },
+        delta && { maxEpsilon: epsilon, maxDelta: beside(delta, -1) },
+      ]) {
         if (!limits) continue;
         const tight = await open(limits);
         const refused = [];
-        for (const [index, randomizer] of randomizers.entries()) await fits(tight, randomizer).catch(({ code }) => refused.push([index, code]));
+        for (const [index, randomizer] of randomizers.entries())
+          await fits(tight, randomizer).catch(({ code }) => refused.push([index, code]));
         // The last that has any of what is short.
         const last = order.findLastIndex((guarantee) => guarantee.delta > 0 || limits.maxEpsilon < epsilon);
         assert.deepEqual(refused, [[last, "budget"]], name);
@@ -107,7 +113,8 @@ test("sums are the real ones where nothing is rounded, and the next double or th
     const [first, second] = [0, 1].map(() => BigInt(1 + number(26)) << BigInt(number(6)));
     const sum = first + second;
     const ledger = await open({ maxEpsilon: Infinity });
-    for (const [index, whole] of [first, second].entries()) await fits(ledger, randomizerOf(index + 1, Number(whole) * 2 ** -90));
+    for (const [index, whole] of [first, second].entries())
+      await fits(ledger, randomizerOf(index + 1, Number(whole) * 2 ** -90));
     const found = (await ledger.status()).epsilon * 2 ** 90;
     if (BigInt(Number(sum)) === sum) assert.equal(found, Number(sum));
     else assert.ok(BigInt(found) > sum && BigInt(beside(found, -2)) < sum, `${first} ${second}: ${found}`);
@@ -118,11 +125,22 @@ test("a task costs the same whatever becomes of its report, and once", async () 
   const refused = failure("refused", "expired", { status: 403, type: "task-expired" });
   const down = failure("network", "no answer");
   const becomes = {
-    booked: [async (ledger, one) => ledger.report({ ...one, randomize: () => Promise.reject(down) }, {}, { url }).catch(() => {})],
-    pending: [(ledger, one) => ledger.report(one, {}, { url }), (ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
+    booked: [
+      async (ledger, one) =>
+        ledger.report({ ...one, randomize: () => Promise.reject(down) }, {}, { url }).catch(() => {}),
+    ],
+    pending: [
+      (ledger, one) => ledger.report(one, {}, { url }),
+      (ledger, one) => ledger.send(one, {}, { url, id: undefined }),
+      (ledger) => ledger.flush(),
+    ],
     sent: [(ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
     refused: [(ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
-    withdrawn: [(ledger, one) => ledger.report(one, {}, { url }), (ledger, one) => ledger.withdraw(one.taskDigest), (ledger) => ledger.flush()],
+    withdrawn: [
+      (ledger, one) => ledger.report(one, {}, { url }),
+      (ledger, one) => ledger.withdraw(one.taskDigest),
+      (ledger) => ledger.flush(),
+    ],
   };
   for (const [state, steps] of Object.entries(becomes)) {
     const deliver = async () => {
@@ -165,14 +183,25 @@ test("two tabs have one budget, and a task in both costs once", async () => {
 });
 
 test("limits that make no sense open nothing, and what is no randomizer books nothing", async () => {
-  for (const limits of [undefined, {}, { maxEpsilon: NaN }, { maxEpsilon: -1 }, { maxEpsilon: "2" }, { maxEpsilon: 2, maxDelta: -1 }]) {
+  for (const limits of [
+    undefined,
+    {},
+    { maxEpsilon: NaN },
+    { maxEpsilon: -1 },
+    { maxEpsilon: "2" },
+    { maxEpsilon: 2, maxDelta: -1 },
+  ]) {
     const device = newDevice();
     await assert.rejects(PrivacyLedger.open(limits && { onStorageDenied, ...limits }, device), { code: "argument" });
     assert.deepEqual(device.names, []);
   }
   const ledger = await open({ maxEpsilon: 0 });
   for (const other of [undefined, null, {}, { randomize: 1 }]) {
-    await assert.rejects(ledger.report(other, {}, { url }), { name: "ArgumentError", code: "argument", message: "give a Randomizer" });
+    await assert.rejects(ledger.report(other, {}, { url }), {
+      name: "ArgumentError",
+      code: "argument",
+      message: "give a Randomizer",
+    });
     await assert.rejects(ledger.send(other, {}, { url }), { code: "argument" });
   }
   await assert.rejects(ledger.report(randomizerOf(1, 1), {}), { code: "argument" });

@@ -167,7 +167,8 @@ test("a signal that has aborted books nothing; one that aborts later leaves what
 test("a delivery that takes too long is pending where there is a report, and an error where there is none", async (t) => {
   const asked = signals(t, (milliseconds) => (milliseconds === 5000 ? milliseconds : 20));
   // Another tab keeps its turn.
-  const request = (name, { signal }) => new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const request = (name, { signal }) =>
+    new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   instead(t, "navigator", { locks: { request } });
   const { calls, deliver } = aggregator();
   const ledger = await openOn(newDevice(), {}, { deliver });
@@ -175,9 +176,15 @@ test("a delivery that takes too long is pending where there is a report, and an 
   const { error, ...outcome } = await ledger.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "pending", retryAfter: undefined, retryOn: "flush" });
   assert.ok(error instanceof SubmitError);
-  assert.deepEqual([error.code, error.message, error.cause.name], ["network", "sending took over 60000 ms", "TimeoutError"]);
+  assert.deepEqual(
+    [error.code, error.message, error.cause.name],
+    ["network", "sending took over 60000 ms", "TimeoutError"],
+  );
   const never = { ...randomizerOf(2), randomize: () => new Promise(() => {}) };
-  await assert.rejects(ledger.send(never, RECORD, { ...OWN, deadline: 4321 }), { code: "network", message: "sending took over 4321 ms" });
+  await assert.rejects(ledger.send(never, RECORD, { ...OWN, deadline: 4321 }), {
+    code: "network",
+    message: "sending took over 4321 ms",
+  });
   assert.deepEqual([asked, calls], [[60_000, 5000, 4321], []]);
 });
 
@@ -195,7 +202,10 @@ test("what an aggregator refuses for good is refused, with its error, until it i
   const { reports } = await ledger.status();
   const { state, error: kept } = reports[0];
   assert.ok(kept instanceof SubmitError);
-  assert.deepEqual([state, kept.code, kept.message, kept.status, kept.type], ["refused", "refused", "the task has expired", 403, "task-expired"]);
+  assert.deepEqual(
+    [state, kept.code, kept.message, kept.status, kept.type],
+    ["refused", "refused", "the task has expired", 403, "task-expired"],
+  );
   assert.deepEqual(await ledger.flush(), []);
   // Sent once more, and the network is down.
   error = down();
@@ -245,7 +255,10 @@ test("the report goes where the page says last, as it is, and an address is abso
   assert.equal((await device.all())[0].attempted, true, "an attempt stays one");
   await ledger.flush();
   await ledger.send(randomizerOf(1), RECORD, { url: new URL("https://three.example") });
-  assert.deepEqual(calls.map(({ options }) => options.url), ["one", "two", "three"].map((name) => `https://${name}.example/`));
+  assert.deepEqual(
+    calls.map(({ options }) => options.url),
+    ["one", "two", "three"].map((name) => `https://${name}.example/`),
+  );
   assert.deepEqual([second.bytes, ...calls.map(({ report }) => report.bytes)], Array(4).fill(first.bytes));
 });
 
@@ -266,7 +279,10 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
   assert.match(again.error.message, /^this device's one report of task 0+1 was withdrawn: its budget stays spent$/);
   await assert.rejects(ledger.report(randomizerOf(1), RECORD, { url }), { code: "spent" });
   // One that was never made has no id.
-  await assert.rejects(ledger.report({ ...randomizerOf(2), randomize: () => Promise.reject(down()) }, RECORD, { url }), { code: "network" });
+  await assert.rejects(
+    ledger.report({ ...randomizerOf(2), randomize: () => Promise.reject(down()) }, RECORD, { url }),
+    { code: "network" },
+  );
   assert.deepEqual(await ledger.withdraw(digestOf(2)), { taskDigest: digestOf(2), id: undefined, sent: false });
   assert.deepEqual(await ledger.withdraw(digestOf(3)), { taskDigest: digestOf(3), id: undefined, sent: false });
   assert.deepEqual([(await device.all()).length, calls.length], [2, 0]);
@@ -281,7 +297,8 @@ test("withdrawing stops what this tab makes and sends for the task, and nothing 
   flights.push(ledger.send({ ...randomizerOf(3), randomize: () => making.promise }, RECORD, OWN));
   await turns();
   assert.equal(calls.length, 2);
-  for (const number of [1, 3]) assert.equal((await ledger.withdraw(digestOf(number))).sent, number === 1 ? "unknown" : false);
+  for (const number of [1, 3])
+    assert.equal((await ledger.withdraw(digestOf(number))).sent, number === 1 ? "unknown" : false);
   making.resolve(randomizerOf(3).randomize(RECORD));
   const [first, third] = await Promise.all([flights[0], flights[2]]);
   for (const [outcome, id] of [[first, idOf(1)], [third, undefined]]) {
@@ -311,7 +328,10 @@ test("what another tab does to the task counts here, before each attempt and at 
     // As the first version kept it.
     [{ id: idOf(1) }, { status: "duplicate" }],
     [{ withdrawn: true, id: idOf(1) }, { status: "refused", code: "spent" }],
-    [{ bytes: bytesOf(1), refused: { code: "refused", message: "expired", type: "task-expired" } }, { status: "refused", code: "refused" }],
+    [
+      { bytes: bytesOf(1), refused: { code: "refused", message: "expired", type: "task-expired" } },
+      { status: "refused", code: "refused" },
+    ],
   ]) {
     for (const when of ["while it is made", "between attempts"]) {
       const device = newDevice();
@@ -322,9 +342,16 @@ test("what another tab does to the task counts here, before each attempt and at 
         return { status: await between(), attempts: 2 };
       });
       const ledger = await openOn(device, {}, { deliver });
-      const slow = { ...randomizerOf(1), randomize: async (...given) => (await meddle(), randomizerOf(1).randomize(...given)) };
+      const slow = {
+        ...randomizerOf(1),
+        randomize: async (...given) => (await meddle(), randomizerOf(1).randomize(...given)),
+      };
       const outcome = await ledger.send(when === "between attempts" ? randomizerOf(1) : slow, RECORD, OWN);
-      assert.deepEqual([outcome.status, outcome.error?.code, outcome.id], [expected.status, expected.code, idOf(1)], when);
+      assert.deepEqual(
+        [outcome.status, outcome.error?.code, outcome.id],
+        [expected.status, expected.code, idOf(1)],
+        when,
+      );
       assert.equal(calls.length, when === "between attempts" ? 1 : 0);
       const [kept, ...others] = await device.all();
       assert.deepEqual(others, []);
@@ -352,7 +379,9 @@ test("of two tabs at once both send the report of whoever was first", async () =
   const { calls, deliver } = aggregator();
   const tabs = await Promise.all([1, 2].map(() => openOn(device, {}, { deliver })));
   const [first, second] = [held(), held()];
-  const sending = [first, second].map(({ promise }, index) => tabs[index].send({ ...randomizerOf(1), randomize: () => promise }, RECORD, OWN));
+  const sending = [first, second].map(({ promise }, index) =>
+    tabs[index].send({ ...randomizerOf(1), randomize: () => promise }, RECORD, OWN),
+  );
   await turns();
   second.resolve(randomizerOf(1).randomize(RECORD));
   await turns();
@@ -375,7 +404,9 @@ test("of two tabs at once both send the report of whoever was first", async () =
     },
   };
   assert.equal((await ledger.send(deleting, RECORD, OWN)).status, "pending");
-  assert.deepEqual(await lost.change((entries) => entries), [{ taskDigest, guarantee, url, bytes: bytesOf(2), attempted: true }]);
+  assert.deepEqual(await lost.change((entries) => entries), [
+    { taskDigest, guarantee, url, bytes: bytesOf(2), attempted: true },
+  ]);
 });
 
 test("what cannot be noted does not change the outcome", async () => {
@@ -409,7 +440,10 @@ test("three writes are all that sending takes, and the last is on the disk when 
     const ledger = await openOn(device, {}, { deliver: aggregator(verdict).deliver });
     await ledger.send(randomizerOf(1), RECORD, OWN);
     const [{ bytes, refused }] = await device.all();
-    assert.deepEqual([writes, bytes !== undefined, refused !== undefined], [3, state === "refused", state === "refused"]);
+    assert.deepEqual(
+      [writes, bytes !== undefined, refused !== undefined],
+      [3, state === "refused", state === "refused"],
+    );
   }
 });
 
@@ -417,7 +451,9 @@ test("one tab at a time sends a task's report, where there are locks; without it
   const asked = signals(t, (milliseconds) => (milliseconds === 5000 ? 20 : milliseconds));
   const requests = [];
   let turn = (options, send) => send();
-  instead(t, "navigator", { locks: { request: (name, options, send) => (requests.push([name, Object.keys(options)]), turn(options, send)) } });
+  instead(t, "navigator", {
+    locks: { request: (name, options, send) => (requests.push([name, Object.keys(options)]), turn(options, send)) },
+  });
   const { calls, deliver } = aggregator();
   const ledger = await openOn(newDevice(), { name: "of-mine" }, { deliver });
   const { taskDigest } = randomizerOf(1);
@@ -425,7 +461,8 @@ test("one tab at a time sends a task's report, where there are locks; without it
   assert.deepEqual(requests, [[`of-mine/${taskDigest}`, ["signal"]]]);
   assert.deepEqual([asked, calls.length], [[60_000, 5000], 1]);
   // Another tab keeps its turn.
-  turn = ({ signal }) => new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  turn = ({ signal }) =>
+    new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   assert.equal((await ledger.send(randomizerOf(2), RECORD, OWN)).status, "accepted");
   assert.equal(calls.length, 2);
   // Nobody waits for it any more, or there is no turn for another reason.
@@ -438,7 +475,11 @@ test("one tab at a time sends a task's report, where there are locks; without it
   await assert.rejects(ledger.send(randomizerOf(4), RECORD, OWN), { message: "no locks here" });
   assert.equal(calls.length, 2);
   // A ledger that forgets is of one tab.
-  const forgetful = await openOn({ openDatabase: () => Promise.reject("none") }, { onStorageDenied: () => true }, { deliver });
+  const forgetful = await openOn(
+    { openDatabase: () => Promise.reject("none") },
+    { onStorageDenied: () => true },
+    { deliver },
+  );
   assert.equal(forgetful.persistent, false);
   await forgetful.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual([requests.length, calls.length], [4, 3]);
@@ -458,8 +499,16 @@ test("when the device is back online a ledger flushes if its page wants that, un
   const device = newDevice();
   const flushed = [];
   const still = await openOn(device, {}, { deliver });
-  const ledger = await openOn(device, { flushOnline: true, onFlush: (outcomes) => flushed.push(outcomes) }, { deliver });
-  const unasked = await openOn(device, { flushOnline: false, onFlush: () => flushed.push("not asked for") }, { deliver });
+  const ledger = await openOn(
+    device,
+    { flushOnline: true, onFlush: (outcomes) => flushed.push(outcomes) },
+    { deliver },
+  );
+  const unasked = await openOn(
+    device,
+    { flushOnline: false, onFlush: () => flushed.push("not asked for") },
+    { deliver },
+  );
   assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).retryOn, "online");
   assert.equal((await unasked.flush())[0].retryOn, "flush");
   calls.length = 0;
@@ -491,7 +540,10 @@ test("where storage is denied the page is asked, with the error, and only a plai
   const denying = { openDatabase: (name) => (asked.push(name), Promise.reject(cause)) };
   const refused = await openOn(denying).catch((error) => error);
   assert.ok(refused instanceof LedgerError && refused.cause === cause);
-  assert.deepEqual([refused.code, refused.message], ["storage", "the ledger has no storage: TypeError: no storage here"]);
+  assert.deepEqual(
+    [refused.code, refused.message],
+    ["storage", "the ledger has no storage: TypeError: no storage here"],
+  );
   const errors = [];
   for (const answer of [false, undefined, "yes", 1]) {
     const onStorageDenied = async (error) => (errors.push(error), answer);

@@ -150,7 +150,10 @@ const asked = (what) => disk.log.filter(([name]) => name === what);
 
 function denied(message, cause) {
   return (error) => {
-    assert.deepEqual([error.name, error.code, error.message], ["LedgerError", "storage", `the ledger has no storage: ${message}`]);
+    assert.deepEqual(
+      [error.name, error.code, error.message],
+      ["LedgerError", "storage", `the ledger has no storage: ${message}`],
+    );
     assert.ok(cause === undefined || error.cause === cause || error.cause?.name === cause, String(error.cause));
     return true;
   };
@@ -161,7 +164,12 @@ test("what is booked is on the disk, strictly, and there for whoever opens it ne
   assert.equal(ledger.persistent, true);
   const made = await ledger.report(randomizerOf(1), RECORD, { url });
   const transaction = ["transaction", "reports", "readwrite", { durability: "strict" }];
-  assert.deepEqual(disk.log, [["open", "ldp-pca", 1], ["create", "reports", { keyPath: "taskDigest" }], transaction, transaction]);
+  assert.deepEqual(disk.log, [
+    ["open", "ldp-pca", 1],
+    ["create", "reports", { keyPath: "taskDigest" }],
+    transaction,
+    transaction,
+  ]);
   assert.ok(lasting.every(({ milliseconds }) => milliseconds === 10_000));
   const other = await open();
   assert.equal(asked("create").length, 1);
@@ -208,7 +216,10 @@ test("a disk that is broken, full, or closed is an error with its own words, or 
   disk.opening = "works";
   const ledger = await open();
   disk.writing = "fails";
-  await assert.rejects(ledger.report(randomizerOf(1), RECORD, { url }), denied("QuotaExceededError", "QuotaExceededError"));
+  await assert.rejects(
+    ledger.report(randomizerOf(1), RECORD, { url }),
+    denied("QuotaExceededError", "QuotaExceededError"),
+  );
   disk.writing = "works";
   assert.deepEqual((await ledger.status()).reports, []);
   // Somebody deletes the data, or a later version is there.
@@ -276,7 +287,10 @@ test("two tabs on one disk make one report, and have one budget", async () => {
   const made = await Promise.all(tabs.map((tab) => tab.report(randomizerOf(1, 1.5), RECORD, { url })));
   assert.deepEqual(made[0].bytes, made[1].bytes);
   for (const tab of tabs) {
-    await assert.rejects(tab.report(randomizerOf(2, 0.75), RECORD, { url }), { code: "budget", message: /epsilon 2\.25, and this page allows 2$/ });
+    await assert.rejects(tab.report(randomizerOf(2, 0.75), RECORD, { url }), {
+      code: "budget",
+      message: /epsilon 2\.25, and this page allows 2$/,
+    });
     assert.equal((await tab.status()).epsilon, 1.5);
   }
 });

@@ -38,7 +38,13 @@ export function randomizerOf(number, epsilon = 1, delta = 0) {
 /** What is stored under one name: who opens it with the same device shares it. `closed` counts who closed it. */
 export function newDevice() {
   const change = memory();
-  const device = { names: [], closed: 0, change, put: (entry) => change((_, write) => write.put(entry)), all: () => change((entries) => entries) };
+  const device = {
+    names: [],
+    closed: 0,
+    change,
+    put: (entry) => change((_, write) => write.put(entry)),
+    all: () => change((entries) => entries),
+  };
   device.openDatabase = async (name) => {
     device.names.push(name);
     return { change: (edit) => device.change(edit), close: () => (device.closed += 1) };
@@ -49,5 +55,8 @@ export function newDevice() {
 /** A ledger on a device, with the client's own parts but for `parts`. */
 export function openOn(device, options = {}, parts = {}) {
   const { openDatabase } = device;
-  return PrivacyLedger.open({ maxEpsilon: Infinity, ...options }, { deliver, issuedId, openDatabase, promising, ...parts });
+  return PrivacyLedger.open(
+    { maxEpsilon: Infinity, ...options },
+    { deliver, issuedId, openDatabase, promising, ...parts },
+  );
 }

@@ -96,7 +96,10 @@ test("a server that is down leaves the report pending, one whose consent is with
   const id = "0".repeat(32);
   const outcome = await ledger.send(one, RECORD, { url, id: Promise.resolve(id), retries: 0 });
   const { status, error, retryOn, retryAfter } = outcome;
-  assert.deepEqual([status, error.code, retryOn, retryAfter, outcome.id], ["pending", "network", "flush", undefined, id]);
+  assert.deepEqual(
+    [status, error.code, retryOn, retryAfter, outcome.id],
+    ["pending", "network", "flush", undefined, id],
+  );
   const spent = (await ledger.status()).epsilon;
   assert.equal((await ledger.withdraw(one.taskDigest)).sent, "unknown");
   assert.deepEqual(await ledger.flush(), []);
@@ -178,7 +181,11 @@ test("no series of tasks learns a value from refusals: all are answered, and all
     const columns = [{ name: "salary", type: "numeric", offset: guess, scale: 5e-324 }];
     const mechanism = { ...TASK.mechanism, epsilon: 1e-6 };
     const attempt = (scale) =>
-      ledger.report(new Randomizer(Task.parse({ ...TASK, schema: { columns: [{ ...columns[0], scale }] }, mechanism }), LIMITS), { salary }, { url });
+      ledger.report(
+        new Randomizer(Task.parse({ ...TASK, schema: { columns: [{ ...columns[0], scale }] }, mechanism }), LIMITS),
+        { salary },
+        { url },
+      );
     // What overflowed for some values and not for others is refused when it is parsed, whatever the record is.
     assert.throws(() => Task.parse({ ...TASK, schema: { columns }, mechanism }), { code: "task" });
     refused += 1;
@@ -206,12 +213,22 @@ function hostileTask(number) {
   const columns = Array.from({ length: 1 + Math.floor(3 * number()) }, (_, index) =>
     one(
       { name: `c${index}`, type: "numeric", offset: extreme(), scale: extreme() },
-      { name: `c${index}`, type: "categorical", values: one(["a"], ["a", ""], ["a", "other"]), unseen: one("zero", "other") },
+      {
+        name: `c${index}`,
+        type: "categorical",
+        values: one(["a"], ["a", ""], ["a", "other"]),
+        unseen: one("zero", "other"),
+      },
     ),
   );
   const mechanism = one(
     { type: "double-cap", epsilon: one(1e-6, 0.1, 4, 30), candidates: one(2, 16, 64), cap: one(1, 8, 0) },
-    { type: "gaussian", epsilon: one(1e-6, 1, 50), delta: one(1e-12, 1e-9, 1e-6), calibration: one("analytic", "paper") },
+    {
+      type: "gaussian",
+      epsilon: one(1e-6, 1, 50),
+      delta: one(1e-12, 1e-9, 1e-6),
+      calibration: one("analytic", "paper"),
+    },
   );
   const bounding = one({ type: "unit-norm" }, { type: "clip", radius: one(1e-150, 1, 1e150) });
   return { version: 2, schema: { columns }, bounding, mechanism, folds: one(1, 5) };
@@ -223,7 +240,9 @@ function anyRecord(task, number) {
   const numeric = () =>
     one(0, -0, NaN, Infinity, -Infinity, null, undefined, 52_001, 1.7e308, -1.7e308, 5e-324, 1e100, number() - 0.5);
   const text = () => one("a", "", "other", "\u0000", "nobody listed this", null, undefined, "x".repeat(5000));
-  return Object.fromEntries(task.schema.columns.map(({ name, type }) => [name, type === "numeric" ? numeric() : text()]));
+  return Object.fromEntries(
+    task.schema.columns.map(({ name, type }) => [name, type === "numeric" ? numeric() : text()]),
+  );
 }
 
 test("a thousand hostile tasks: refused when they are parsed, or every record has a report, and each is booked", async () => {

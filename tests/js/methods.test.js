@@ -114,7 +114,11 @@ test("with second moments alone, methods that read records keep their rows and s
 });
 
 test("records that do not fit are not drawn", () => {
-  throws(() => compare({ ...RECORDS, count: 2 ** 22 }), "argument", /4194304 records of 12 features are 50331648 numbers/);
+  throws(
+    () => compare({ ...RECORDS, count: 2 ** 22 }),
+    "argument",
+    /4194304 records of 12 features are 50331648 numbers/,
+  );
   throws(() => compare({ ...RECORDS, drawn: "all" }), "argument", /drawn is all: give "moments" or "records"/);
 });
 
@@ -140,7 +144,12 @@ test("its numbers are those of the command line", (t) => {
     const value = (column) => (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
     return Array.from({ length: dimension }, (_, column) => value(column));
   });
-  const columns = Array.from({ length: dimension }, (_, i) => ({ name: `x${i}`, type: "numeric", offset: 0, scale: 1 }));
+  const columns = Array.from({ length: dimension }, (_, i) => ({
+    name: `x${i}`,
+    type: "numeric",
+    offset: 0,
+    scale: 1,
+  }));
   const files = { records: join(folder, "records.csv"), schema: join(folder, "schema.json") };
   writeFileSync(files.records, [columns.map(({ name }) => name), ...rows].map((row) => `${row.join()}\n`).join(""));
   writeFileSync(files.schema, JSON.stringify({ columns }));

@@ -37,7 +37,9 @@ function failed(target = url, options = {}, timeout = 5000, read = (response) =>
 function forbid(...violations) {
   answer = async () => {
     for (const [effectiveDirective, blockedURI] of violations) {
-      setTimeout(() => page.dispatchEvent(Object.assign(new Event("securitypolicyviolation"), { effectiveDirective, blockedURI })));
+      setTimeout(() =>
+        page.dispatchEvent(Object.assign(new Event("securitypolicyviolation"), { effectiveDirective, blockedURI })),
+      );
     }
     throw cause;
   };
@@ -95,13 +97,15 @@ test("it listens while it waits, and no longer", async () => {
   answer = async () => new Response("");
   await reach("fetch", url, {}, 5000, (response) => response.text());
   assert.equal(listening.length, 2);
-  for (const [event, , { signal }] of listening) assert.deepEqual([event, signal.aborted], ["securitypolicyviolation", true]);
+  for (const [event, , { signal }] of listening)
+    assert.deepEqual([event, signal.aborted], ["securitypolicyviolation", true]);
 });
 
 test("it tells of a device that is offline, and of an address without a scheme", async (t) => {
   const before = Object.getOwnPropertyDescriptor(globalThis, "navigator") ?? { value: undefined, configurable: true };
   t.after(() => Object.defineProperty(globalThis, "navigator", before));
-  const isOnline = (onLine) => Object.defineProperty(globalThis, "navigator", { value: { onLine }, configurable: true });
+  const isOnline = (onLine) =>
+    Object.defineProperty(globalThis, "navigator", { value: { onLine }, configurable: true });
   isOnline(false);
   assert.equal((await failed()).message, `no answer from ${url}: the device is offline`);
   isOnline(true);
@@ -116,7 +120,10 @@ test("what fails while it is read says so itself, and the reader's own error is 
   answer = async () => new Response("", { status: 207 });
   const broken = () => Promise.reject(new TypeError("the connection broke"));
   const error = await failed(url, {}, 5000, broken);
-  assert.deepEqual([error.code, error.message, error.status], ["fetch", `no answer from ${url}: the connection broke`, 207]);
+  assert.deepEqual(
+    [error.code, error.message, error.status],
+    ["fetch", `no answer from ${url}: the connection broke`, 207],
+  );
   const own = failure("fetch", "as it is");
   assert.equal(await failed(url, {}, 5000, () => Promise.reject(own)), own);
   const other = failure("digest", "of another code");

@@ -14,7 +14,10 @@ const TEXT = "s3cret-7f3a";
 const NUMBER = 73155245.5;
 const MARKS = /s3cret|7f3a|7315524/;
 
-const COLUMNS = [...TASK.schema.columns, { name: "device", type: "categorical", values: ["phone", "other"], unseen: "other" }];
+const COLUMNS = [
+  ...TASK.schema.columns,
+  { name: "device", type: "categorical", values: ["phone", "other"], unseen: "other" },
+];
 const DOCUMENT = { ...TASK, schema: { columns: COLUMNS } };
 const REASONS = new Set(["missing", "type", "unknown", "length", "shape"]);
 
@@ -51,7 +54,14 @@ const ODD = [
   () => Promise.resolve(TEXT),
   () => Uint8Array.of(73, 15, 52, 45),
   () => ({ toString: () => TEXT, valueOf: () => NUMBER, toJSON: () => TEXT, [Symbol.toPrimitive]: () => TEXT }),
-  () => ({ toString: throwing, toJSON: throwing, [Symbol.toPrimitive]: throwing, get [Symbol.toStringTag]() { return TEXT; } }),
+  () => ({
+    toString: throwing,
+    toJSON: throwing,
+    [Symbol.toPrimitive]: throwing,
+    get [Symbol.toStringTag]() {
+      return TEXT;
+    },
+  }),
   () => class extends Array { static [TEXT] = TEXT; },
 ];
 
@@ -104,7 +114,11 @@ function randomRecord(random) {
       if (type === "ignored") return one(GOOD.ignored);
       return wrong() ? note(one([() => TEXT, ...ODD])) : one(GOOD.numeric);
     });
-    if (!wrong()) return [random() < 0.5 || faults > 0 ? values : Float64Array.from({ length: COLUMNS.length }, () => NUMBER), faults];
+    if (!wrong())
+      return [
+        random() < 0.5 || faults > 0 ? values : Float64Array.from({ length: COLUMNS.length }, () => NUMBER),
+        faults,
+      ];
     const short = random() < 0.5;
     return [short ? values.slice(1) : [...values, ...values], 1];
   }
@@ -115,7 +129,8 @@ function randomRecord(random) {
     if (bad && random() < 0.2) entries.push([name, { get: throwing, enumerable: true }, note(true)]);
     else entries.push([name, { value: bad ? note(one(WRONG[type])) : one(GOOD[type]), enumerable: true }]);
   }
-  while (wrong()) entries.push([`${TEXT} ${note(random())}`, { value: one([...GOOD.numeric, ...WRONG.numeric]), enumerable: true }]);
+  while (wrong())
+    entries.push([`${TEXT} ${note(random())}`, { value: one([...GOOD.numeric, ...WRONG.numeric]), enumerable: true }]);
   entries.sort(() => random() - 0.5);
   const record = Object.create(random() < 0.3 ? null : random() < 0.3 ? { [TEXT]: TEXT } : Object.prototype);
   for (const [name, property] of entries) Object.defineProperty(record, name, property);
@@ -191,7 +206,10 @@ test("no error about a record has a value, or a name that the task does not have
     }
   }
   // All there is came up.
-  assert.ok(Object.keys(told).length === 1 + REASONS.size && Object.values(told).every((count) => count > 50), inspect(told));
+  assert.ok(
+    Object.keys(told).length === 1 + REASONS.size && Object.values(told).every((count) => count > 50),
+    inspect(told),
+  );
 });
 
 test("check tells of everything at once, in the order of the columns", () => {

@@ -20,7 +20,10 @@ test("the tables in the READMEs say what is built", () => {
   for (const [file, parts] of Object.entries(stated())) {
     for (const [part, size] of Object.entries(sizes)) {
       const error = Math.abs(parts[part] - size) / size;
-      assert.ok(error <= tolerance, `${file}: ${part} is ${size}, not ${parts[part]} bytes: node scripts/sizes.js --write`);
+      assert.ok(
+        error <= tolerance,
+        `${file}: ${part} is ${size}, not ${parts[part]} bytes: node scripts/sizes.js --write`,
+      );
     }
   }
 });

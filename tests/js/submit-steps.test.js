@@ -15,7 +15,8 @@ const report = randomizerOf(1).randomize();
 const JSON_TYPE = { "content-type": "application/json" };
 const counted = () => new Response('{"accepted": 1, "duplicate": 0}', { headers: JSON_TYPE });
 const status = (code, headers, body = "") => new Response(body, { status: code, headers, statusText: "in short" });
-const problem = (code, document, headers) => status(code, { "content-type": "application/problem+json", ...headers }, JSON.stringify(document));
+const problem = (code, document, headers) =>
+  status(code, { "content-type": "application/problem+json", ...headers }, JSON.stringify(document));
 
 /** The time, in milliseconds; what was asked of the network; the waits that were begun; what signals last. */
 let now;
@@ -104,7 +105,10 @@ test("an answer is a count of one, in JSON, and nothing else", async () => {
     answers = [wrong];
     requests.length = 0;
     const error = await refused(submit(report, { url }), "answer");
-    assert.match(error.message, /^https:\/\/aggregator\.example\/tasks\/0+1\/reports answers 20[04], but not as an aggregator$/);
+    assert.match(
+      error.message,
+      /^https:\/\/aggregator\.example\/tasks\/0+1\/reports answers 20[04], but not as an aggregator$/,
+    );
     assert.deepEqual([error.status, requests.length], [wrong().status, 1]);
   }
 });
@@ -126,7 +130,15 @@ test("what may pass is tried again: so often, after waits that double and are sp
   assert.deepEqual(await submit(report, { url }), { status: "accepted", attempts: 4 });
   assert.equal(requests.length, 4);
   assert.ok(requests.every(({ body }) => String(body) === String(bytesOf(1))));
-  for (const [code, name] of [[400, "refused"], [401, "refused"], [404, "not-found"], [413, "too-large"], [415, "media-type"], [422, "rejected"], [499, "refused"]]) {
+  for (const [code, name] of [
+    [400, "refused"],
+    [401, "refused"],
+    [404, "not-found"],
+    [413, "too-large"],
+    [415, "media-type"],
+    [422, "rejected"],
+    [499, "refused"],
+  ]) {
     requests.length = 0;
     answers = [() => status(code)];
     const { message } = await refused(submit(report, { url }), name);
@@ -172,7 +184,10 @@ test("an order to wait is obeyed and added to, and one beyond the longest wait e
 test("dates and starts are seconds from now, and what is past is at once", async (t) => {
   t.mock.method(Date, "now", () => Date.UTC(2026, 0, 1));
   const at = (seconds) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)).toUTCString();
-  const starts = (seconds) => ({ type: "urn:ldp-pca:problem:task-not-started", starts: Date.UTC(2026, 0, 1) / 1000 + seconds });
+  const starts = (seconds) => ({
+    type: "urn:ldp-pca:problem:task-not-started",
+    starts: Date.UTC(2026, 0, 1) / 1000 + seconds,
+  });
   for (const [headers, document, expected] of [
     [{ "retry-after": "0" }, {}, 0],
     [{ "retry-after": "17" }, {}, 17],
@@ -262,7 +277,10 @@ test("an id is asked for by the task, and none is there for tasks whose reports 
   const task = { digest };
   assert.equal(await issuedId(task, { url }), "a");
   const [{ target, method, body, keepalive }] = requests;
-  assert.deepEqual([target, method, new TextDecoder().decode(body), keepalive], [`${url}/tasks/${digest}/seeds`, "POST", '{"count":1}', true]);
+  assert.deepEqual(
+    [target, method, new TextDecoder().decode(body), keepalive],
+    [`${url}/tasks/${digest}/seeds`, "POST", '{"count":1}', true],
+  );
   answers = [() => problem(409, { detail: "they make their own" })];
   assert.equal(await issuedId(task, { url }), undefined);
   for (const [code, name] of [[408, "unavailable"], [410, "refused"]]) {
@@ -281,7 +299,8 @@ test("what an aggregator has said for good is final, and nothing else", () => {
     assert.equal(isFinal(of(code, "task-not-started")), false, code);
   }
   for (const code of ["network", "rate-limit", "unavailable"]) assert.equal(isFinal(of(code, "busy")), false, code);
-  for (const other of [undefined, null, { code: "refused", type: "task-expired" }, of("budget", "x")]) assert.equal(isFinal(other), false);
+  for (const other of [undefined, null, { code: "refused", type: "task-expired" }, of("budget", "x")])
+    assert.equal(isFinal(other), false);
 });
 
 test("the names of problems are the aggregator's own, the report's before the request's", async () => {
@@ -308,7 +327,10 @@ test("options have their defaults, and numbers that timers know", () => {
   for (const name of Object.keys(usual)) {
     for (const value of [0, 0.5, 2 ** 31 - 1]) assert.equal(checked({ url, [name]: value })[name], value);
     for (const value of [-1, -5e-324, 2 ** 31, NaN, Infinity, "5", null]) {
-      assert.throws(() => checked({ url, [name]: value }), { code: "argument", message: `${value} is no number of retries or milliseconds` });
+      assert.throws(
+        () => checked({ url, [name]: value }),
+        { code: "argument", message: `${value} is no number of retries or milliseconds` },
+      );
     }
   }
 });

@@ -150,7 +150,11 @@ test("an id is asked for as reports are sent: again when it may come, and not fr
   assert.deepEqual([late.requests.length, method, url], [3, "POST", `/tasks/${task.digest}/seeds`]);
   assert.deepEqual([headers["content-type"], body.toString()], [undefined, '{"count":1}']);
   assert.ok(!("cookie" in headers) && !("referer" in headers));
-  for (const answer of [{ headers: JSON_TYPE, body: "{}" }, { headers: JSON_TYPE, body: '{"ids": []}' }, { body: ids.body }]) {
+  for (const answer of [
+    { headers: JSON_TYPE, body: "{}" },
+    { headers: JSON_TYPE, body: '{"ids": []}' },
+    { body: ids.body },
+  ]) {
     const server = await answering(t, answer);
     await refuses(issuedId(task, { url: server.url, ...QUICK }), "answer", 200);
   }
@@ -260,7 +264,11 @@ test("the deadline is for all attempts and waits together, and the last error is
   await refuses(submit(report, { url: silent.url, deadline: 60, ...QUICK }), "network", undefined);
   assert.equal(silent.requests.length, 1);
   const server = await answering(t, { status: 503 });
-  await refuses(submit(report, { url: server.url, deadline: 2000, delay: 1_000_000, maxDelay: 2 ** 31 - 1 }), "unavailable", 503);
+  await refuses(
+    submit(report, { url: server.url, deadline: 2000, delay: 1_000_000, maxDelay: 2 ** 31 - 1 }),
+    "unavailable",
+    503,
+  );
 });
 
 test("the aggregator's own name of a refusal is passed on, and the seconds until a task starts", async (t) => {
@@ -268,7 +276,10 @@ test("the aggregator's own name of a refusal is passed on, and the seconds until
   const starts = Math.floor(Date.now() / 1000) + 100;
   for (const [problem, type] of [
     [{ type: "urn:ldp-pca:problem:task-not-started", starts }, "task-not-started"],
-    [{ type: "urn:ldp-pca:problem:reports-rejected", rejections: [{ type: "urn:ldp-pca:problem:report-range" }] }, "report-range"],
+    [
+      { type: "urn:ldp-pca:problem:reports-rejected", rejections: [{ type: "urn:ldp-pca:problem:report-range" }] },
+      "report-range",
+    ],
     [{ type: "about:blank" }, undefined],
     [{ type: 5 }, undefined],
     [null, undefined],

@@ -16,9 +16,12 @@ const TYPES = join(ROOT, "tests/types");
 const LINES = {
   'randomizer.randomize({ height: 1, "plan \\"of\\" today": null });': /Property 'device' is missing in type/,
   'randomizer.randomize({ height: 1, device: "phone" });': /Property '"plan \\"of\\" today"' is missing in type/,
-  'randomizer.randomize({ height: 1, "plan \\"of\\" today": null, device: null, width: 1 });': /'width' does not exist in type/,
-  'randomizer.randomize({ ...record, "plan \\"of\\" today": "gold" });': /'"gold"' is not assignable to type '"free" \| "paid" \| null \| undefined'/,
-  'await ledger.report(randomizer, { height: 1, device: "phone" }, { url: "/" });': /Property '"plan \\"of\\" today"' is missing in type/,
+  'randomizer.randomize({ height: 1, "plan \\"of\\" today": null, device: null, width: 1 });':
+    /'width' does not exist in type/,
+  'randomizer.randomize({ ...record, "plan \\"of\\" today": "gold" });':
+    /'"gold"' is not assignable to type '"free" \| "paid" \| null \| undefined'/,
+  'await ledger.report(randomizer, { height: 1, device: "phone" }, { url: "/" });':
+    /Property '"plan \\"of\\" today"' is missing in type/,
 };
 
 const PROGRAM = `import { PrivacyLedger, Randomizer, Task } from "ldp-pca";
@@ -37,7 +40,9 @@ for (const version of ["typescript", "typescript-5.0"]) {
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
     writeFileSync(join(folder, "program.ts"), PROGRAM + Object.keys(LINES).join("\n"));
     const compiler = join(ROOT, "node_modules", version, "bin/tsc");
-    const { stdout } = spawnSync(process.execPath, [compiler, "--project", folder, "--pretty", "false"], { encoding: "utf8" });
+    const { stdout } = spawnSync(process.execPath, [compiler, "--project", folder, "--pretty", "false"], {
+      encoding: "utf8",
+    });
     const errors = stdout.split(/^(?=\S*program\.ts\()/m);
     const first = PROGRAM.split("\n").length;
     for (const [index, [line, part]] of Object.entries(LINES).entries()) {
@@ -62,7 +67,10 @@ test("every code that is thrown is in the types, in the table, and in the type o
     ...texts("pkg", ".js").flatMap((text) => found(text, /\bfailure\(\s*"([a-z-]+)"/g)),
     ...texts("src/js", ".rs").flatMap((text) => found(text, /(?:=> |\bfailure\()"([a-z-]+)"/g)),
   ];
-  const families = [...classes.matchAll(/family\(\s*"(\w+)",([^;]*)\);/g)].map(([, name, codes]) => [name, codes.match(/"(.+?)"/)[1].split(" ")]);
+  const families = [...classes.matchAll(/family\(\s*"(\w+)",([^;]*)\);/g)].map(([, name, codes]) => [
+    name,
+    codes.match(/"(.+?)"/)[1].split(" "),
+  ]);
   assert.ok(thrown.length > 50 && families.length > 7);
   for (const code of [...thrown, ...families.flatMap(([, codes]) => codes)]) assert.ok(stated.includes(code), code);
   for (const [name, codes] of families) {

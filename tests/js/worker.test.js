@@ -113,7 +113,10 @@ test("the worker is a module beside the entry, and started once however often it
   assert.equal(init(), first);
   assert.equal(await first, undefined);
   const [{ url, options, asked }, ...others] = workers;
-  assert.deepEqual([new URL(url).href, options], [new URL("../../pkg/worker-thread.js", import.meta.url).href, { type: "module" }]);
+  assert.deepEqual(
+    [new URL(url).href, options],
+    [new URL("../../pkg/worker-thread.js", import.meta.url).href, { type: "module" }],
+  );
   assert.deepEqual([asked, others], [[["init", undefined]], []]);
   assert.equal(await version(), "1.2.3");
   assert.deepEqual(workers[0].asked.slice(1), [["version"]]);
@@ -146,7 +149,11 @@ test("the page gives the worker, its address, or what makes one; one that has en
   await init(undefined, { worker: given });
   assert.deepEqual([workers.length, given.asked], [3, [["init", undefined]]]);
   terminate();
-  await refused(init(undefined, { worker: given }), "init", "the Worker that was given has ended: give a function that makes one");
+  await refused(
+    init(undefined, { worker: given }),
+    "init",
+    "the Worker that was given has ended: give a function that makes one",
+  );
   assert.equal(given.asked.length, 1);
 });
 
@@ -187,7 +194,11 @@ test("a worker that does not start is an error with its cause, and the next call
   const failing = () => {
     throw new TypeError("not allowed");
   };
-  const refusal = await refused(other.init(undefined, { worker: failing }), "init", "the worker did not start: not allowed");
+  const refusal = await refused(
+    other.init(undefined, { worker: failing }),
+    "init",
+    "the worker did not start: not allowed",
+  );
   assert.ok(refusal.cause instanceof TypeError);
   await refused(other.version(), "init", "no worker: it did not start: `await init()` tries again");
   await other.init();
@@ -291,7 +302,11 @@ test("an error that nobody foresaw ends the worker, and others do not", async ()
 test("what cannot be sent to the worker is an error with its cause", async () => {
   const { init, Task } = await load();
   await init();
-  const { cause } = await refused(Task.parse({ note: () => {} }), "argument", /^what is given cannot be sent to the worker: .*could not be cloned/);
+  const { cause } = await refused(
+    Task.parse({ note: () => {} }),
+    "argument",
+    /^what is given cannot be sent to the worker: .*could not be cloned/,
+  );
   assert.equal(cause.name, "DataCloneError");
   assert.equal(cleared.length, 1);
 });
@@ -308,17 +323,29 @@ test("a task is what the worker made of it, and is kept there until it is freed 
   assert.deepEqual(await task.check(RECORD), []);
   const [problem] = await task.check({ height: "tall", plan: "free" });
   assert.ok(problem instanceof RecordError && problem.column === "height");
-  assert.deepEqual(registry.registered.map(({ object, handle: kept, token }) => [object === task, kept, token === task]), [[true, handle, true]]);
+  assert.deepEqual(
+    registry.registered.map(({ object, handle: kept, token }) => [object === task, kept, token === task]),
+    [[true, handle, true]],
+  );
   task.free();
   assert.deepEqual([worker.asked.at(-1), registry.registered], [["free", handle], []]);
   const before = worker.posted.length;
   task.free();
   assert.equal(worker.posted.length, before, "a second time there is nothing to free");
-  assert.throws(() => new Randomizer(task, LIMITS), { code: "argument", message: "the task was freed: make a new one" });
+  assert.throws(
+    () => new Randomizer(task, LIMITS),
+    { code: "argument", message: "the task was freed: make a new one" },
+  );
   for (const other of [undefined, null, TASK, {}]) {
-    assert.throws(() => new Randomizer(other, LIMITS), { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" });
+    assert.throws(
+      () => new Randomizer(other, LIMITS),
+      { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" },
+    );
   }
-  assert.throws(() => new Task(undefined, 1, FACTS), { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" });
+  assert.throws(
+    () => new Task(undefined, 1, FACTS),
+    { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" },
+  );
   assert.throws(() => new Task(Symbol("Task.parse"), 1, FACTS), { code: "argument" });
   // What the page forgot.
   await Task.parse(TEXT);
@@ -333,7 +360,9 @@ test("a task is what the worker made of it, and is kept there until it is freed 
 test("a task is fetched by the page, and only the one that was meant is kept", async (t) => {
   const { init, Task } = await load();
   await init();
-  t.mock.method(globalThis, "fetch", async () => new Response(TEXT, { headers: { "content-type": "application/json" } }));
+  t.mock.method(globalThis, "fetch", async () =>
+    new Response(TEXT, { headers: { "content-type": "application/json" } }),
+  );
   assert.equal((await Task.fetch("https://a.example/t")).digest, FACTS.digest);
   assert.equal((await Task.fetch("https://a.example/t", { digest: FACTS.digest })).digest, FACTS.digest);
   assert.deepEqual(workers[0].asked.at(-1)[2], TEXT);
@@ -347,7 +376,11 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
   const [worker] = workers;
   const task = await Task.parse(TEXT);
   const [, [, taskHandle]] = worker.asked;
-  for (const [limits, code] of [[{ maxEpsilon: 1.9 }, "max-epsilon"], [{ maxEpsilon: 2, maxReportBytes: 34 }, "max-report-bytes"], [{ maxEpsilon: 2, maxDraws: 63 }, "max-draws"]]) {
+  for (const [limits, code] of [
+    [{ maxEpsilon: 1.9 }, "max-epsilon"],
+    [{ maxEpsilon: 2, maxReportBytes: 34 }, "max-report-bytes"],
+    [{ maxEpsilon: 2, maxDraws: 63 }, "max-draws"],
+  ]) {
     assert.throws(() => new Randomizer(task, limits), { code });
   }
   assert.throws(() => new Randomizer(task), { code: "argument" });
@@ -355,17 +388,26 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
   const randomizer = new Randomizer(task, { maxEpsilon: 2, maxReportBytes: 35, maxDraws: 64 });
   const [, , [method, handle, from]] = worker.asked;
   assert.deepEqual([method, from], ["randomizer", taskHandle]);
-  assert.deepEqual([randomizer.guarantee, randomizer.taskDigest, Object.isFrozen(randomizer.guarantee)], [GUARANTEE, FACTS.digest, true]);
+  assert.deepEqual(
+    [randomizer.guarantee, randomizer.taskDigest, Object.isFrozen(randomizer.guarantee)],
+    [GUARANTEE, FACTS.digest, true],
+  );
   const report = await randomizer.randomize(RECORD);
   assert.ok(report instanceof Report);
   assert.deepEqual([report.bytes, report.taskDigest, report.guarantee], [bytesOf(1), FACTS.digest, GUARANTEE]);
   const id = "0".repeat(32);
   await randomizer.randomize({ ...RECORD, note: () => {} }, { id });
   const copy = { height: 181, note: undefined, plan: "paid" };
-  assert.deepEqual(worker.asked.slice(3), [["randomize", handle, copy, { id: undefined }], ["randomize", handle, copy, { id }]]);
+  assert.deepEqual(worker.asked.slice(3), [
+    ["randomize", handle, copy, { id: undefined }],
+    ["randomize", handle, copy, { id }],
+  ]);
   await refused(randomizer.randomize({ height: 1 }), "schema", /plan/);
   assert.equal(worker.asked.length, 5);
-  assert.deepEqual(registry.registered.map(({ handle, token }) => [handle, token]), [[taskHandle, task], [handle, randomizer]]);
+  assert.deepEqual(registry.registered.map(({ handle, token }) => [handle, token]), [
+    [taskHandle, task],
+    [handle, randomizer],
+  ]);
   assert.equal(registry.registered[1].object, randomizer);
   // The task may go before it.
   task.free();
@@ -415,7 +457,11 @@ test("the successor of a dead worker has all that lives, under the same handles,
   const report = await one.randomize(RECORD);
   assert.equal(report.bytes.length, 35);
   assert.equal(workers.length, 2);
-  assert.deepEqual(workers[1].asked.slice(0, -1), [["init", undefined], ["parse", handles[0], TEXT], ["revive", handles[2], TEXT]]);
+  assert.deepEqual(workers[1].asked.slice(0, -1), [
+    ["init", undefined],
+    ["parse", handles[0], TEXT],
+    ["revive", handles[2], TEXT],
+  ]);
   assert.deepEqual(workers[1].asked.at(-1).slice(0, 2), ["randomize", handles[2]]);
   // New handles are others.
   new Randomizer(first, LIMITS);
@@ -525,7 +571,10 @@ test("the worker's script keeps tasks and randomizers under handles, and moves t
   // A task that is freed is gone, and its randomizer lives.
   assert.deepEqual(await ask("free", 1), nothing);
   assert.deepEqual(await ask("free", 1), nothing);
-  const ended = { error: { code: "argument", message: "the object belongs to a worker that has ended: make a new one" }, moved: undefined };
+  const ended = {
+    error: { code: "argument", message: "the object belongs to a worker that has ended: make a new one" },
+    moved: undefined,
+  };
   assert.deepEqual(await ask("randomizer", 6, 1), ended);
   assert.equal((await ask("randomize", 2, RECORD, {})).value.length, 35);
   await ask("free", 2);
@@ -539,7 +588,11 @@ test("the worker's script tells the package's errors as they are, and of others 
   const { error } = await ask("parse", 1, { ...TASK, note: 1 });
   assert.deepEqual([error.code, "fatal" in error], ["task", false]);
   assert.match(error.message, /note/);
-  assert.deepEqual((await ask("nothing", "s3cret")).error, { code: "init", message: "the worker failed: TypeError", fatal: true });
+  assert.deepEqual((await ask("nothing", "s3cret")).error, {
+    code: "init",
+    message: "the worker failed: TypeError",
+    fatal: true,
+  });
   await ask("parse", 1, TEXT);
   await ask("randomizer", 2, 1);
   assert.equal((await ask("randomize", 2, { height: 1 }, {})).error.code, "schema");

@@ -14,10 +14,12 @@ const TYPES = join(ROOT, "tests/types");
 // The classes of the two sides are not each other's, so of what functions return only plain data is compared.
 const SHAPE = `
 type Callable = (...given: any) => unknown;
-type Result<R> = R extends Promise<infer P> ? Promise<Result<P>> : R extends { [K in keyof R]: Exclude<R[K], Callable> } ? R : object;
+type Plain<R> = { [K in keyof R]: Exclude<R[K], Callable> };
+type Result<R> = R extends Promise<infer P> ? Promise<Result<P>> : R extends Plain<R> ? R : object;
 type Returning<F> = F extends (...given: infer G) => infer R ? (...given: G) => Result<R> : never;
 type Methods<T> = { [K in keyof T as K extends string ? (T[K] extends Callable ? K : never) : never]: Returning<T[K]> };
-type Value<V> = V extends Callable ? Returning<V> : V extends { prototype: infer I } ? Methods<V> & { prototype: Methods<I> } : V;
+type Class<V, I> = Methods<V> & { prototype: Methods<I> };
+type Value<V> = V extends Callable ? Returning<V> : V extends { prototype: infer I } ? Class<V, I> : V;
 export type Shape<M> = { [K in keyof M]: Value<M[K]> };
 `;
 // What the builds for WebAssembly make.

@@ -84,7 +84,8 @@ export function subset<T extends string>(
     read: (text) => {
       const words = text.split(/[\s,]+/).filter((word) => word !== "");
       const unknown = words.find((word) => !options.some((option) => option === word));
-      if (unknown !== undefined) throw new InvalidValue(`Choose among ${options.join(", ")}: “${unknown}” is none of them.`);
+      if (unknown !== undefined)
+        throw new InvalidValue(`Choose among ${options.join(", ")}: “${unknown}” is none of them.`);
       if (words.length < min) throw new InvalidValue(`Choose at least ${min === 1 ? "one" : min}.`);
       return options.filter((option) => words.includes(option));
     },

@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Reports:
-    """Reports of one task in a plain sequence and in Parquet files, and the state that the command line makes of them."""
+    """Reports of one task in a plain sequence and in Parquet files, and the state that the command line makes."""
 
     def __init__(
         self, command: Command, folder: Path, mechanism: str, dimension: int, count: int, *options: str

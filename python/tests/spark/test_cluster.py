@@ -36,7 +36,7 @@ def test_the_state_is_the_command_lines(spark: Any, made: Callable[[str], Any], 
 def test_a_process_that_dies_amid_the_job_changes_nothing(
     spark: Any, made: Callable[[str], Any], tmp_path: Path, victim: str, name: str
 ) -> None:
-    """The last partition stops halfway until its executor, or Python worker, is killed, and all others are summed by then.
+    """The last partition stops halfway until its executor, or worker, is killed, and all others are summed by then.
 
     So what the executor had finished is lost with it, and the partition is summed by halves and then again.
     """

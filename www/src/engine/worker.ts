@@ -43,7 +43,10 @@ async function perform(request: Exclude<Request, { module: unknown }>): Promise<
   return undefined;
 }
 
-async function compareAllMethods({ module, ...options }: JobOptions<"compareAllMethods">): Promise<JobResult<"compareAllMethods">> {
+async function compareAllMethods({
+  module,
+  ...options
+}: JobOptions<"compareAllMethods">): Promise<JobResult<"compareAllMethods">> {
   await loadMethods(module);
   return compare(options);
 }

@@ -76,7 +76,8 @@ export function start(_root: HTMLElement, context: Context): void {
       } else {
         own.abort();
         status.textContent = "";
-        failure.textContent = `The simulation stopped: ${(error as Error).message}. The chart has what was done before.`;
+        const { message } = error as Error;
+        failure.textContent = `The simulation stopped: ${message}. The chart has what was done before.`;
         failure.hidden = false;
       }
       controls.running = false;

@@ -28,7 +28,8 @@ type Settings = Values<typeof FIELDS>;
 
 const NOTES = {
   "double-cap":
-    "Random directions are drawn in public, and the report names one of them: more likely one that the record lies along.",
+    "Random directions are drawn in public, and the report names one of them: more likely one that the record lies " +
+    "along.",
   gaussian: "Noise of a normal law is added to every number. Its far tails are why the promise has a δ.",
 };
 const MANY = 2000;
@@ -102,8 +103,8 @@ class View {
     this.#own.show(
       contribution,
       ACTIVITIES,
-      "Each square is the product of two answers, all answers scaled to length 1: everything about the record that patterns " +
-        "depend on.",
+      "Each square is the product of two answers, all answers scaled to length 1: everything about the record that " +
+        "patterns depend on.",
     );
     this.#scales[0]!.show({ largest: largestSize(contribution) });
     element("one-report-guarantee").replaceChildren(...describeGuarantee(lab.consent(this.#task)));
@@ -116,7 +117,8 @@ class View {
     this.#read.show(
       read,
       ACTIVITIES,
-      "Right on average and wrong by far each time: mind the scale, and look for the record in it. Then randomize again.",
+      "Right on average and wrong by far each time: mind the scale, and look for the record in it. Then randomize " +
+        "again.",
     );
     this.#scales[1]!.show({ largest: largestSize(read) });
     const { bytes } = report;
@@ -156,8 +158,8 @@ class View {
     this.#mean.show(
       mean,
       ACTIVITIES,
-      `The mean of ${counted(sum.records, "report")} of the same record: compare it with the record above. Each of them promises ` +
-        `ε = ${epsilon}; what they reveal adds up, and together they promise as good as nothing.`,
+      `The mean of ${counted(sum.records, "report")} of the same record: compare it with the record above. Each of ` +
+        `them promises ε = ${epsilon}; what they reveal adds up, and together they promise as good as nothing.`,
     );
     this.#scales[2]!.show({ largest: largestSize(mean) });
   }

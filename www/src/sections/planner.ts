@@ -35,7 +35,10 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
 
   async function answerAll(settings: Settings, signal: AbortSignal): Promise<void> {
     const options = { signal, urgent: true };
-    const population = settings.source === "own" ? ownPopulation(settings) : await populationOfCharts(pool, charts.values, options);
+    const population =
+      settings.source === "own"
+        ? ownPopulation(settings)
+        : await populationOfCharts(pool, charts.values, options);
     const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
     const { target, records, delta } = settings;
     const plan = await pool.run("plan", { ...asked, target, records, shuffled: { delta } }, options);

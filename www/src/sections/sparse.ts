@@ -173,8 +173,8 @@ class View {
       .replaceChildren(...METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth)));
     const kept = counted(fantope.support.length, "feature");
     element("sparse-certificate").textContent =
-      `At a penalty of ${number(penalty)} the Fantope keeps ${kept}. Its solution is certified: no other is better by more than ` +
-      `${number(relativeGap)} of the objective.`;
+      `At a penalty of ${number(penalty)} the Fantope keeps ${kept}. Its solution is certified: no other is better ` +
+      `by more than ${number(relativeGap)} of the objective.`;
     this.#move(penalty);
   }
 
@@ -185,16 +185,16 @@ class View {
     const place = steps.findIndex(({ penalty }) => penalty === automatic);
     const [least, most] = [steps[0]!, steps.at(-1)!];
     element("sparse-ends").textContent =
-      `From ${number(least.penalty)} to ${number(most.penalty)}, in equal ratios; the automatic one, ${number(automatic)}, is ` +
-      `step ${place + 1} of ${steps.length}.`;
+      `From ${number(least.penalty)} to ${number(most.penalty)}, in equal ratios; the automatic one, ` +
+      `${number(automatic)}, is step ${place + 1} of ${steps.length}.`;
     element("sparse-marks").replaceChildren(new Option("automatic", String(place)));
     const path = element("sparse-path");
     const highest = Math.max(...steps.map(({ hits, falseAlarms }) => hits + falseAlarms));
     path.replaceChildren(...steps.map((step) => column(step, highest)));
     path.setAttribute(
       "aria-label",
-      `At the smallest penalty the Fantope keeps ${keptBy(least)}; at the automatic one ${keptBy(steps[place]!)}; at the largest ` +
-        `${keptBy(most)}.`,
+      `At the smallest penalty the Fantope keeps ${keptBy(least)}; at the automatic one ${keptBy(steps[place]!)}; at ` +
+        `the largest ${keptBy(most)}.`,
     );
     const rows = steps.map(({ penalty, hits, misses, falseAlarms, relativeGap }) => {
       const numbers = [hits + falseAlarms, hits, misses, falseAlarms].map(String);

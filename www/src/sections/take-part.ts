@@ -2,7 +2,15 @@
 
 import type { Randomizer, Report, Task } from "ldp-pca/lab";
 
-import { follow, type Listener, listTasks, NoAggregator, type Recovery, TIMEOUT_MS, Unreachable } from "../aggregator.js";
+import {
+  follow,
+  type Listener,
+  listTasks,
+  NoAggregator,
+  type Recovery,
+  TIMEOUT_MS,
+  Unreachable,
+} from "../aggregator.js";
 import { componentLists } from "../components.js";
 import { type Context, element } from "../context.js";
 import { counted, number } from "../format.js";
@@ -95,9 +103,10 @@ class TakePart implements Listener {
   recovery(recovery: Recovery): void {
     this.#say(
       "summary",
-      "The strongest patterns in all reports so far. Bars on the same side: features that are large together; on opposite " +
-        "sides: one is large where the other is small. Which side is which has no meaning. The noise of all reports " +
-        `together leaves each entry of their common matrix uncertain by about ±${number(recovery.noise_deviation)}.`,
+      "The strongest patterns in all reports so far. Bars on the same side: features that are large together; on " +
+        "opposite sides: one is large where the other is small. Which side is which has no meaning. The noise of all " +
+        "reports together leaves each entry of their common matrix uncertain by about " +
+        `±${number(recovery.noise_deviation)}.`,
     );
     part("components").replaceChildren(...componentLists(recovery));
   }

@@ -100,7 +100,8 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   bindControls(element<HTMLFormElement>("trust-every-form"), section, () => undefined);
   bindAllMethods(context, () => {
     const { records, delta, epsilon } = section.values;
-    const setting = `${describePopulation(charts.values)}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
+    const setting =
+      `${describePopulation(charts.values)}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
     return { records: recordsOf(section.values), epsilon, setting };
   });
   charts.onChange(() => void renew());

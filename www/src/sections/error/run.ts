@@ -38,14 +38,20 @@ export async function run(
       left[trial.axis] -= 1;
       for (const [series, error] of errors) results.add(trial.axis, series, trial.x, error);
       const place = trial.axis === "epsilon" ? `ε = ${number(trial.x)}` : `n = ${number(trial.x)}`;
-      const text = `Trial ${trial.index + 1} of ${settings.trials} at ${place}; ${done} of ${all.length} simulations done.`;
+      const text =
+        `Trial ${trial.index + 1} of ${settings.trials} at ${place}; ${done} of ${all.length} simulations done.`;
       onTrial(trial.axis, { done, total: all.length, complete: left[trial.axis] === 0, text });
     }),
   );
 }
 
 /** One trial of every mechanism on the same records, drawn from the exact law of the reports. */
-async function simulate(pool: Pool, settings: Settings, trial: Trial, signal: AbortSignal): Promise<[string, number][]> {
+async function simulate(
+  pool: Pool,
+  settings: Settings,
+  trial: Trial,
+  signal: AbortSignal,
+): Promise<[string, number][]> {
   const { dimension, rank, sparsity, signal: strength, delta, seed, mechanisms } = settings;
   const { byMechanism, nonPrivate } = await pool.run(
     "simulate",

@@ -24,8 +24,8 @@ export function sentences(settings: Settings, plan: Plan): string[] {
   const mixed =
     shuffled?.recordsForTarget == null || shuffled.localEpsilonForTarget == null
       ? ""
-      : `If somebody trusted shuffles the reports before anybody else sees them, ε = ${number(epsilon)} can be a promise ` +
-        `about the whole batch: then ${users(shuffled.recordsForTarget)} are enough, each with a report of ` +
+      : `If somebody trusted shuffles the reports before anybody else sees them, ε = ${number(epsilon)} can be a ` +
+        `promise about the whole batch: then ${users(shuffled.recordsForTarget)} are enough, each with a report of ` +
         `ε = ${number(shuffled.localEpsilonForTarget)}.`;
   const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
   // An equation stays on its line.

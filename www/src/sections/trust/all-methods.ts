@@ -178,7 +178,9 @@ class Table {
     table.append(caption(findings, this.#setting), head);
     const scale = scaleOf(findings);
     for (const [trust, name] of Object.entries(GROUPS)) {
-      const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) => findings.rows.get(method) ?? []);
+      const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) =>
+        findings.rows.get(method) ?? [],
+      );
       if (own.length === 0) continue;
       const group = headed(name, "rowheader", "rowgroup");
       group.setAttribute("colspan", "3");
