@@ -5,6 +5,7 @@
 
 Every file names the versions it was computed with, and per value how far it may be from the truth.
 """
+
 import json
 import math
 import platform
@@ -182,12 +183,13 @@ def write_shuffle():
                         "epsilon": part * e0, "delta": delta,
                     })  # fmt: skip
     about = (
-        "delta of n shuffled reports: the privacy blanket (Balle, Bell, Gascon & Nissim 2019) summed over all counts with "
-        "scipy's binomial functions; reference_error is relative"
+        "delta of n shuffled reports: the privacy blanket (Balle, Bell, Gascon & Nissim 2019) summed over all counts "
+        "with scipy's binomial functions; reference_error is relative"
     )
     write("shuffle.json", about, 1e-7, cases)
     published = {
-        "source": "README.md of github.com/apple/ml-shuffling-amplification at 3fde49360b433d6d470dbec48bc49e4885b2dd53",
+        "source": "README.md of github.com/apple/ml-shuffling-amplification at "
+        "3fde49360b433d6d470dbec48bc49e4885b2dd53",
         "epsilon0": 4.0, "reports": 100_000, "delta": 1e-6,
         "numerical_lower": 0.1675385583317841, "numerical_upper": 0.172790550755978, "closed_form": 0.5378040242374512,
     }  # fmt: skip

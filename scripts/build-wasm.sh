@@ -35,9 +35,10 @@ unplaced() {
 
 # build NAME PROFILE CRATE FEATURE
 build() {
-    local out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/${3//-/_}.wasm
+    local imports out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/${3//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
-    cargo rustc --quiet --package "$3" --lib --crate-type cdylib --profile "$2" --target $TARGET --features "$4" --config "$(unplaced)"
+    cargo rustc --quiet --package "$3" --lib --crate-type cdylib --profile "$2" --target $TARGET --features "$4" \
+        --config "$(unplaced)"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
@@ -46,15 +47,18 @@ build() {
     wasm-bindgen --target bundler --no-typescript --out-dir "$out" --out-name ldp_pca "$module"
     mv "$out/ldp_pca_bg.js" "$out/ldp_pca.js"
     # Every host that the package runs on has a FinalizationRegistry: pkg/worker.js asks no host whether it does.
-    sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" "$out/ldp_pca.js"
+    sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" \
+        "$out/ldp_pca.js"
     # What the module imports, as an object: bundlers add more where the file itself has to be one.
-    echo "export const imports = { $(sed -n 's/^export function \(__wb[A-Za-z0-9_]*\)(.*/\1/p' "$out/ldp_pca.js" | paste -sd,) };" >>"$out/ldp_pca.js"
+    imports=$(sed -n 's/^export function \(__wb[A-Za-z0-9_]*\)(.*/\1/p' "$out/ldp_pca.js" | paste -sd,)
+    echo "export const imports = { $imports };" >>"$out/ldp_pca.js"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes. Merging functions would be
     # in the way of the client, whose speed counts, and saves the others a few hundred more.
     local merging=(--merge-similar-functions --gufa-optimizing)
     if [ "$1" = client ]; then merging=(); fi
-    wasm-opt "${merging[@]}" -Oz --converge --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
-        --enable-reference-types --enable-sign-ext --enable-simd --strip-debug --strip-producers --strip-target-features \
+    wasm-opt "${merging[@]}" -Oz --converge --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
+        --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext --enable-simd \
+        --strip-debug --strip-producers --strip-target-features \
         "$out/ldp_pca_bg.wasm" --output "$out/ldp_pca_bg.wasm"
     if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
     mkdir -p "$(dirname "$stamp")"

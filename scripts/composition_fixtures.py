@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tests/vectors/accounting/composition.json: what reports of one person lose together, independently of the crate.
+"""Writes tests/vectors/accounting/composition.json: what one person's reports lose together, not by the crate.
 
     python3 -m pip install mpmath && python3 scripts/composition_fixtures.py
 
 Every method's theorem is written out here once more, in 40 digits; sums are of fractions. Rust, JavaScript and Python
 read the file.
 """
+
 import json
 import math
 import platform
@@ -129,7 +130,7 @@ def basic(parts, delta):
 
 
 def advanced(parts, delta):
-    """Kairouz, Oh & Viswanath 2015, Theorem 3.5: the two forms with a square root. Half of the slack is the Gaussians'."""
+    """Kairouz, Oh & Viswanath 2015, Theorem 3.5: the two forms with a root. Half of the slack is the Gaussians'."""
     left = delta - own_delta(parts)
     slack = left / 2 if kinds(parts, "gaussian") else left
     if slack <= 0:
@@ -222,7 +223,7 @@ def summed(parts, name):
 
 
 def filtered(parts, epsilon, delta):
-    """What the filter of one order says is spent of a budget: see src/privacy/filter.rs, with an eighth of delta apart."""
+    """What the filter of one order says is spent of a budget: see src/privacy/filter.rs; an eighth of delta apart."""
     epsilon_, delta_ = exact(epsilon), exact(delta)
     apart = own_delta(parts)
     for loss, reports in kinds(parts, "gaussian"):
@@ -252,8 +253,8 @@ def case(name, delta, parts):
 
 def main():
     about = (
-        "epsilon of several reports of one person, by every method (null: it does not apply), and what ledgers add up, rounded "
-        "up; values in 40 digits, rounded to doubles"
+        "epsilon of several reports of one person, by every method (null: it does not apply), and what ledgers add up, "
+        "rounded up; values in 40 digits, rounded to doubles"
     )
     provenance = {
         "script": "scripts/composition_fixtures.py", "python": platform.python_version(), "mpmath": version("mpmath"),

@@ -7,6 +7,7 @@ Every case is a list of numbers: the inputs, each an exact double, and last the 
 the largest that is not above it and the smallest that is not below. The true result is one of a formula of its own,
 written down here from the statements. Where there are more numbers, the test that reads them says what they are.
 """
+
 import json
 import math
 import random
@@ -98,7 +99,8 @@ def delta_cases():
         sensitivity = rng.choice([1.0, math.sqrt(2), log_uniform(1e-3, 1e3)])
         add(ratio * sensitivity, sensitivity, epsilon)
     # The loss from where a + b is 38 has few bits.
-    for epsilon in (80.0, 300.0, 600.0, 690.0, 700.0, 715.0, 719.0, 722.0, 726.0, 730.0, 733.0, 734.5, 737.0, 900.0, 1e4):
+    epsilons = (80.0, 300.0, 600.0, 690.0, 700.0, 715.0, 719.0, 722.0, 726.0, 730.0, 733.0, 734.5, 737.0, 900.0, 1e4)
+    for epsilon in epsilons:
         for s in (37.3, 37.8, 38.1, 38.3, 38.4, 38.45):
             t = math.sqrt(max(s * s - 2 * epsilon, 0.0))
             ratio = (t + math.sqrt(t * t + 2 * epsilon)) / (2 * epsilon)
@@ -166,7 +168,7 @@ def root(function, guess, high):
 
 
 def normal_epsilon(ratio, delta):
-    """The smallest epsilon with this delta, 0 where every one has it: the largest that may be said, and around the true one."""
+    """The smallest epsilon with this delta, 0 where every one has it: the largest to say, and around the true one."""
     digits_for(float(ratio))
     a = 1 / (2 * ratio)
     found = []
@@ -275,7 +277,14 @@ def cap_cases():
         cap = rng.randint(1, candidates - 1)
         epsilon, order = log_uniform(1e-3, 20), 1 + log_uniform(1e-3, 1e3)
         cases.append([epsilon, candidates, cap, order, *around(cap_divergence(epsilon, candidates, cap, order))])
-    for epsilon, order in [(300.0, 3.0 - 2.0**-40), (300.0, 3.0), (300.0, 3.1), (1.0, 600.5), (1.0, 601.5), (0.1, 6002.0)]:
+    for epsilon, order in [
+        (300.0, 3.0 - 2.0**-40),
+        (300.0, 3.0),
+        (300.0, 3.1),
+        (1.0, 600.5),
+        (1.0, 601.5),
+        (0.1, 6002.0),
+    ]:
         cases.append([epsilon, 64, 14, order, *around(cap_divergence(epsilon, 64, 14, order))])
     mp.dps = 130
     return cases
@@ -370,8 +379,14 @@ def gaussian_power(rho, variation, alpha):
 
 def power_cases():
     gaussian = []
-    points = [(log_uniform(1e-6, 50), rng.choice([0.0, log_uniform(1e-16, 1e-3)]), log_uniform(1e-12, 1)) for _ in range(50)]
-    points += [(rho, 0.0, alpha) for rho in (1e-300, 1e-12, 1.0, 20.0, 700.0) for alpha in (1e-300, 1e-30, 0.01, 0.99, 1 - 2.0**-50)]
+    points = [
+        (log_uniform(1e-6, 50), rng.choice([0.0, log_uniform(1e-16, 1e-3)]), log_uniform(1e-12, 1)) for _ in range(50)
+    ]
+    points += [
+        (rho, 0.0, alpha)
+        for rho in (1e-300, 1e-12, 1.0, 20.0, 700.0)
+        for alpha in (1e-300, 1e-30, 0.01, 0.99, 1 - 2.0**-50)
+    ]
     points += [(0.5, 0.25, 0.5), (0.5, 0.5, 0.5), (1e300, 0.0, 1e-300), (2.0, 1e-18, 1e-18), (2.0, 0.3, 0.0)]
     for rho, variation, alpha in points:
         gaussian.append([rho, variation, alpha, *around(min(gaussian_power(rho, variation, alpha), mpf(1)))])
@@ -388,7 +403,13 @@ def power_cases():
         middle = min(members, candidates - members) * (w - 1) / (members * w + candidates - members)
         case += around(min(w * alpha, alpha + middle, 1 - (1 - alpha) / w))
     for _ in range(60):
-        approximate.append([log_uniform(1e-6, 20), rng.choice([0.0, log_uniform(1e-12, 0.5)]), rng.choice([0.01, log_uniform(1e-9, 1)])])
+        approximate.append(
+            [
+                log_uniform(1e-6, 20),
+                rng.choice([0.0, log_uniform(1e-12, 0.5)]),
+                rng.choice([0.01, log_uniform(1e-9, 1)]),
+            ]
+        )
     for epsilon in (1e-12, 300.0, 700.0):
         approximate += [[epsilon, 0.0, 1e-300], [epsilon, 1e-300, 0.5], [epsilon, 0.5, 0.75]]
     for case in approximate:
@@ -443,7 +464,9 @@ def closed_form_cases():
 
 def slack_cases():
     cases = []
-    points = [(log_uniform(1e-3, 10), log_uniform(1e-15, 1e-6), rng.randint(2, 30), log_uniform(1e-3, 8)) for _ in range(60)]
+    points = [
+        (log_uniform(1e-3, 10), log_uniform(1e-15, 1e-6), rng.randint(2, 30), log_uniform(1e-3, 8)) for _ in range(60)
+    ]
     points += [
         (local, own, reports, epsilon)
         for local, epsilon in [(1e-12, 1e-13), (4.0, 1.0), (39.0, 30.0)]
@@ -519,8 +542,8 @@ def blanket_cases():
 
 
 def transform_cases():
-    """Terms of the sum in src/privacy/amplification/excess.rs: the real part of G at a frequency, over e^moment, and how far
-    above it a term may be."""
+    """Terms of the sum in src/privacy/amplification/excess.rs: the real part of G at a frequency, over e^moment, and
+    how far above it a term may be."""
     cases = []
     for _ in range(150):
         kind = rng.randint(0, 2)
@@ -572,7 +595,9 @@ def transform_cases():
             size = abs(moment(z, False))
         size *= abs(mp.exp(s * s * z * z / 2)) / abs(z) ** 2 / mp.exp(mpf(scale))
         allowed = 1e-12 * (1 + n * m) * size * mpf("1.01")
-        cases.append([draws, counted, idle, second, third, tilt, noise, scale, frequency, float(allowed), *around(value)])
+        cases.append(
+            [draws, counted, idle, second, third, tilt, noise, scale, frequency, float(allowed), *around(value)]
+        )
     return cases
 
 
@@ -617,7 +642,14 @@ def gain_cases():
         # Where the cap begins the integrand is steep.
         edge = mp.sqrt(2) * mp.erfinv(1 - mpf(cap) / candidates)
         width = 1 / mp.sqrt(mpf(cap))
-        points = sorted({mpf(0), mpf(15), *[x for x in (edge + width * k / 2 for k in range(-16, 17)) if 0 < x < 15], *map(mpf, (1, 2, 3, 4, 5, 6, 7, 8, 10))})
+        points = sorted(
+            {
+                mpf(0),
+                mpf(15),
+                *[x for x in (edge + width * k / 2 for k in range(-16, 17)) if 0 < x < 15],
+                *map(mpf, (1, 2, 3, 4, 5, 6, 7, 8, 10)),
+            }
+        )
         total = sum(mp.quad(integrand, [low, high], maxdegree=5) for low, high in zip(points, points[1:]))
         top = mpf(candidates) / cap * total
         rest = (candidates - cap * top) / (candidates - cap)
@@ -641,15 +673,15 @@ def share_cases():
 
 
 def published_cases():
-    """For k = 1 but where it is said: [d, k, lambda_1, lambda_k, lambda_{k+1}, epsilon, delta, n, target, s] and the value of
-    ppca, any-central, mod-sulq (its infimum over phi, for fine steps) and wang-xu-1 to 5; -1 where there is none."""
+    """For k = 1 but where it is said: [d, k, lambda_1, lambda_k, lambda_{k+1}, epsilon, delta, n, target, s] and the
+    value of ppca, any-central, mod-sulq (its infimum over phi, for fine steps) and wang-xu-1 to 5; -1 for none."""
     cases = []
     spectra = [(100, [0.5, 0.1]), (40, [0.9]), (12, [0.4, 0.3, 0.2, 0.05]), (3, [0.6, 0.2]), (1000, [0.02, 0.01])]
     for d, signals in spectra:
         for k in (1, 2, 3, 4):
             for epsilon, delta, n, t, s in [
-                (0.5, 0.01, 20_000, 1e-3, 10), (0.1, 1e-6, 10**9, 0.05, 12), (1e-12, 1e-300, 2**53, 1e-12, 3), (2.0, 0.5, 1, 0.9, 100),
-                (700.0, 1e-12, 10**6, 1e-9, 5),
+                (0.5, 0.01, 20_000, 1e-3, 10), (0.1, 1e-6, 10**9, 0.05, 12), (1e-12, 1e-300, 2**53, 1e-12, 3),
+                (2.0, 0.5, 1, 0.9, 100), (700.0, 1e-12, 10**6, 1e-9, 5),
             ]:  # fmt: skip
                 if k >= d:
                     continue
@@ -661,7 +693,9 @@ def published_cases():
                 values = [None] * 8
                 if k == 1 and gap > 0:
                     rho = mp.sqrt(1 - tt)
-                    values[0] = d / (e * gap * (1 - rho)) * (4 * mp.log(20) / d + 2 * mp.log(8 * first / ((1 - rho**2) * gap)))
+                    values[0] = (
+                        d / (e * gap * (1 - rho)) * (4 * mp.log(20) / d + 2 * mp.log(8 * first / ((1 - rho**2) * gap)))
+                    )
                     if d >= 3 and gap <= mpf(1) / 2 and epsilon <= 0.5:
                         complement = mp.exp(-2 * (mp.log(8) + mp.log(1 + mp.exp(d))) / (d - 2))
                         if tt <= complement / 16:
@@ -686,7 +720,9 @@ def published_cases():
 
 def mod_sulq(d, e, delta, n):
     """Chaudhuri, Sarwate & Sinha 2013, Theorem 15: the least over phi above the limits of (22)."""
-    beta = (d + 1) / (n * e) * mp.sqrt(2 * mp.log((d * d + d) / (2 * delta * mp.sqrt(2 * mp.pi)))) + 1 / (n * mp.sqrt(e))
+    beta = (d + 1) / (n * e) * mp.sqrt(2 * mp.log((d * d + d) / (2 * delta * mp.sqrt(2 * mp.pi)))) + 1 / (
+        n * mp.sqrt(e)
+    )
     information = 1 / beta**2 + mp.log(2)
     limits = [1 / mp.sqrt(2 * mp.pi * d)]
     for numerator in (2 * mp.log(8 * d), 2 / beta**2 + mp.log(256)):

@@ -35,7 +35,8 @@ rust() {
 
 # The program that builds all of them once.
 switched() {
-    cargo run --quiet --release --manifest-path mutants/Cargo.toml --target-dir "$(target_directory)/mutants/program" -- "$@"
+    cargo run --quiet --release --manifest-path mutants/Cargo.toml \
+        --target-dir "$(target_directory)/mutants/program" -- "$@"
 }
 
 javascript() {

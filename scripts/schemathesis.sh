@@ -25,7 +25,8 @@ main() {
     start
     id=$(curl --silent --fail "$url/openapi.json" | python3 -c 'import json, sys
 document = json.load(sys.stdin)
-json.dump(document["paths"]["/tasks/{id}"]["put"]["requestBody"]["content"]["application/json"]["example"], open(sys.argv[1], "w"))
+body = document["paths"]["/tasks/{id}"]["put"]["requestBody"]
+json.dump(body["content"]["application/json"]["example"], open(sys.argv[1], "w"))
 print(document["components"]["parameters"]["Id"]["example"])' "$folder/put.json")
     # First whatever ids come to its mind. Streams stay open, which it would wait for.
     check --exclude-path '/tasks/{id}/events'
@@ -37,7 +38,7 @@ print(document["components"]["parameters"]["Id"]["example"])' "$folder/put.json"
 
 start() {
     local binary
-    binary=$(cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/debug/ldp-pca
+    binary=$(target_directory)/debug/ldp-pca
     cat >"$folder/config.toml" <<TOML
 data = "$folder/data"
 listen = "127.0.0.1:0"

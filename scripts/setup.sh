@@ -22,7 +22,8 @@ PYTHON_VERSION=3.11
 JAVA_VERSION=17
 
 main() {
-    local need_nextest=false need_wasm=false need_chromium=false need_firefox=false need_consumers=false need_python=false need_spark=false part
+    local need_nextest=false need_wasm=false need_chromium=false need_firefox=false need_consumers=false
+    local need_python=false need_spark=false part
     for part in "${@:-test}"; do
         case $part in
             native) need_nextest=true ;;
@@ -36,7 +37,10 @@ main() {
                 need_nextest=true need_wasm=true need_chromium=true need_firefox=true need_consumers=true
                 need_python=true need_spark=true
                 ;;
-            *) fail "unknown part '$part'" "scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]..." ;;
+            *)
+                fail "unknown part '$part'" \
+                    "scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]..."
+                ;;
         esac
     done
 
@@ -109,7 +113,8 @@ node_js() {
     have node npm || fail "Node is not installed" "install Node $required or newer: see nodejs.org/en/download"
     found=$(node --version)
     found=${found#v}
-    at_least "$found" "$required" || fail "Node $found is too old: $required or newer is needed" "see nodejs.org/en/download"
+    at_least "$found" "$required" ||
+        fail "Node $found is too old: $required or newer is needed" "see nodejs.org/en/download"
     ok "Node $found"
 }
 
@@ -147,7 +152,8 @@ python_found() {
         install_packages "Python with its module venv" "for the Python package" python3 python3-venv
     fi
     found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-    at_least "$found" "$PYTHON_VERSION" || fail "Python $found is too old for the tests: $PYTHON_VERSION or newer is needed" "put it on PATH as python3"
+    at_least "$found" "$PYTHON_VERSION" ||
+        fail "Python $found is too old for the tests: $PYTHON_VERSION or newer is needed" "put it on PATH as python3"
     ok "Python $found"
 }
 
@@ -167,7 +173,9 @@ python_packages() {
 
 java_found() {
     java_version >/dev/null 2>&1 || install_packages "Java" "for Spark" "openjdk-$JAVA_VERSION-jre-headless"
-    at_least "$(java_version)" "$JAVA_VERSION" || fail "Java $(java_version) is too old for Spark: $JAVA_VERSION or newer is needed" "put it on PATH, or set SKIP_SPARK=1"
+    at_least "$(java_version)" "$JAVA_VERSION" ||
+        fail "Java $(java_version) is too old for Spark: $JAVA_VERSION or newer is needed" \
+            "put it on PATH, or set SKIP_SPARK=1"
     ok "Java $(java_version)"
 }
 
@@ -192,7 +200,8 @@ chromium() {
         else
             install_browser "Chromium and chromedriver" CHROME_BIN chromium chromium-driver
         fi
-        browser_found chromium || fail "no Chromium was found even after installing it" "set CHROME_BIN to its executable"
+        browser_found chromium ||
+            fail "no Chromium was found even after installing it" "set CHROME_BIN to its executable"
         have chromedriver || fail "no chromedriver was found even after installing it" "put it on PATH"
     fi
     ok "browser $(node tests/browser/chromium.js) with $(command -v chromedriver)"
@@ -206,7 +215,8 @@ firefox() {
         else
             install_browser "Firefox" FIREFOX_BIN firefox-esr
         fi
-        browser_found firefox || fail "no Firefox was found even after installing it" "set FIREFOX_BIN to its executable"
+        browser_found firefox ||
+            fail "no Firefox was found even after installing it" "set FIREFOX_BIN to its executable"
     fi
     ok "browser $(node tests/browser/firefox.js)"
 }

@@ -6,6 +6,7 @@
 Everything is computed with 80 digits. The written files are committed: the script exists so that a reviewer can
 produce them again and compare (`git diff --exit-code` after running it).
 """
+
 from pathlib import Path
 from mpmath import mp, mpf, erfc, erfinv, exp, floor, findroot, sqrt
 
@@ -32,7 +33,8 @@ def write_gaussian_table():
     lines = [
         "//! Frozen cell probabilities of the Gaussian sampler. Written by scripts/tables.py; do not edit.",
         "",
-        "/// `CELL_WEIGHTS[m]` = 2^127 P(m <= 16 |G| < m + 1) for a standard normal G, rounded down; the remainder is in cell 0.",
+        "/// `CELL_WEIGHTS[m]` = 2^127 P(m <= 16 |G| < m + 1) for a standard normal G, rounded down; the remainder is "
+        "in cell 0.",
         f"pub(super) const CELL_WEIGHTS: [u128; {len(weights)}] = [",
         *[f"    0x{w:032x}," for w in weights],
         "];",
@@ -80,7 +82,8 @@ def write_quantile_table():
     lines = [
         "//! Frozen table of the candidate coordinates. Written by scripts/tables.py; do not edit.",
         "",
-        "/// How often each magnitude 0, 1, 2, … occurs among the entries of the 16-bit numbers from 32768 on, which ascend.",
+        "/// How often each magnitude 0, 1, 2, … occurs among the entries of the 16-bit numbers from 32768 on, which "
+        "ascend.",
         "#[rustfmt::skip]",
         f"pub(super) const MAGNITUDE_COUNTS: [u16; {len(counts)}] = [",
         *["    " + " ".join(f"{c}," for c in counts[i : i + 20]) for i in range(0, len(counts), 20)],
@@ -93,7 +96,8 @@ def write_quantile_table():
 
 # Multiples of ln 2 are where 2^32 e^epsilon is next to an integer.
 WEIGHTS_AT = sorted(
-    [1e-6, 1e-5, 2.0**-10, 0.01, 0.1, 0.25, 0.3, 0.5, 0.6931471805599454, 0.7, 1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 4.0, 4.5, 5.0, 6.0, 6.5, 7.3, 8.0, 10.0]
+    [1e-6, 1e-5, 2.0**-10, 0.01, 0.1, 0.25, 0.3, 0.5, 0.6931471805599454, 0.7, 1.0, 1.1, 1.5, 2.0, 2.5, 3.0]
+    + [4.0, 4.5, 5.0, 6.0, 6.5, 7.3, 8.0, 10.0]
     + [11.090354888959126, 12.0, 16.0, 20.0, 21.48]
     + [k * 0.6931471805599453 for k in (1, 2, 3, 5, 8, 16, 20)]
 )
@@ -108,6 +112,7 @@ def analytic_variance(epsilon, delta=mpf(10) ** -6, sensitivity=sqrt(mpf(2))):
     def excess(sigma):
         a, b = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
         return upper_tail(b - a) - exp(epsilon) * upper_tail(a + b) - delta
+
     low, high = mpf("1e-6"), mpf("1e6")
     for _ in range(260):
         middle = (low + high) / 2
@@ -116,15 +121,27 @@ def analytic_variance(epsilon, delta=mpf(10) ** -6, sensitivity=sqrt(mpf(2))):
 
 
 def print_tradeoff(alpha=mpf(1) / 100):
-    """The largest power at 1 % false alarms: of Gaussian noise by its rho, and calibrated with how often its loss exceeds epsilon."""
+    """The largest power at 1 % false alarms: of Gaussian noise by its rho, and calibrated.
+
+    With the latter how often its loss exceeds epsilon.
+    """
+
     def power(shift, alpha):
         return upper_tail(-normal_quantile(alpha) - shift)
+
     for rho in ("0.001", "0.1", "1", "10"):
         for share in ("1e-6", "0.01", "0.3", "0.999"):
             print("power at rho", rho, "alpha", share, mp.nstr(power(sqrt(2 * mpf(rho)), mpf(share)), 17))
     for e in map(mpf, ("0.5", "1", "2", "4", "6", "8")):
         shift = sqrt(2 / analytic_variance(e))
-        print("epsilon", e, "power", mp.nstr(power(shift, alpha), 17), "P[loss > epsilon]", mp.nstr(upper_tail(e / shift - shift / 2), 17))
+        print(
+            "epsilon",
+            e,
+            "power",
+            mp.nstr(power(shift, alpha), 17),
+            "P[loss > epsilon]",
+            mp.nstr(upper_tail(e / shift - shift / 2), 17),
+        )
 
 
 if __name__ == "__main__":

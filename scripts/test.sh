@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every check there is, in the order in which a mistake is cheapest to find. Stops at the first that fails.
 #
-# usage: scripts/test.sh [native|wasm|browser|consumers|python|spark]...   (all by default; without spark where SKIP_SPARK=1)
+# usage: scripts/test.sh [native|wasm|browser|consumers|python|spark]...   (all by default; no spark where SKIP_SPARK=1)
 #   native     format, lints, docs, Rust tests and doctests
 #   wasm       lints for wasm, Rust tests in a headless Chromium
 #   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
@@ -32,14 +32,18 @@ main() {
     step any "setup" scripts/setup.sh $groups
     step native "format" cargo fmt --all --check
     # With all that the default builds leave out.
-    step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets --features ldp-pca-server/postgres,ldp-pca-server/tls -- -D warnings
+    step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
+        --features ldp-pca-server/postgres,ldp-pca-server/tls -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
-    step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client -- -D warnings
+    step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client \
+        -- -D warnings
     step wasm "lints for the lab" cargo clippy --package ldp-pca-lab --target $WASM --features lab -- -D warnings
-    step wasm "lints for the methods" cargo clippy --package ldp-pca-lab --target $WASM --features methods -- -D warnings
+    step wasm "lints for the methods" cargo clippy --package ldp-pca-lab --target $WASM --features methods \
+        -- -D warnings
     step native "features inert off their target" dependency_trees
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
-    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
+    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
+        --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
     step native "Rust tests" cargo nextest run "${CRATES[@]}"
     step native "doctests" cargo test "${CRATES[@]}" --doc
     step native "siege" scripts/siege.sh --short
