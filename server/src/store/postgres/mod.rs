@@ -11,6 +11,7 @@ mod error;
 mod follower;
 mod pool;
 mod schema;
+mod shared;
 mod snapshots;
 mod state;
 mod task;

@@ -10,8 +10,8 @@ use tokio_postgres::types::{ToSql, Type};
 use super::PostgresOptions;
 use super::error::PostgresError;
 use super::schema::SNAPSHOT_LOCKS;
+use super::shared::{Compared, Shared};
 use super::state::Snapshot;
-use super::task::Shared;
 use crate::store::StoreMetrics;
 use crate::store::queue::hold;
 use ldp_pca::aggregate::Aggregate;
@@ -22,24 +22,7 @@ use ldp_pca::task::Task;
 /// The most bytes of a sum in one row.
 const PART_BYTES: usize = 16 << 20;
 
-/// Which transactions a sum has, and how many rows they brought.
-#[derive(Clone)]
-pub(super) struct Compared {
-    horizon: i64,
-    counted: Vec<i64>,
-    rows: i64,
-}
-
 impl Compared {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
-        Self {
-            horizon: snapshot.horizon,
-            counted: snapshot.counted.clone(),
-            rows: i64::try_from(rows).unwrap_or(i64::MAX),
-        }
-    }
-
     /// Rows in the table of these transactions that are not in a sum before it.
     async fn rows_since(&self, client: &Client, number: i32, before: &Self) -> Result<i64, PostgresError> {
         let query = format!(

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
@@ -13,8 +12,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::PostgresOptions;
 use super::pool::Pool;
-use super::snapshots::Compared;
-use super::state::{Awaited, Snapshot, State};
+use super::shared::Shared;
+use super::state::Awaited;
 use super::writer::{Commit, commit};
 use crate::store::queue::{self, CommitQueue, Waiting, Waits, hold};
 use crate::store::{
@@ -32,50 +31,6 @@ pub(super) struct PostgresTask {
     shared: Arc<Shared>,
     queue: CommitQueue,
     writers: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// What the writers and the follower work on.
-pub(super) struct Shared {
-    pub(super) task: Task,
-    /// The task's number in this database.
-    pub(super) number: i32,
-    settings: RwLock<Arc<TaskSettings>>,
-    pub(super) state: State,
-    /// Reports in the last snapshot that is known of.
-    snapshot: AtomicU64,
-    /// Up to where the sum was compared with the table.
-    pub(super) compared: Mutex<Compared>,
-    /// A report of the last own commit, which the database has for as long as it keeps what it confirms.
-    confirmed: Mutex<Option<ReportId>>,
-}
-
-impl Shared {
-    pub(super) fn new(task: Task, number: i32, settings: TaskSettings, snapshot: Snapshot, duplicates: u64) -> Self {
-        let last = AtomicU64::new(snapshot.aggregate.records());
-        let compared = Mutex::new(Compared::of(&snapshot));
-        let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
-        Self { task, number, settings, state, snapshot: last, compared, confirmed: Mutex::default() }
-    }
-
-    pub(super) fn confirmed(&self) -> Option<ReportId> {
-        *hold(&self.confirmed)
-    }
-
-    pub(super) fn last_snapshot(&self) -> u64 {
-        self.snapshot.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_last_snapshot(&self, records: u64) {
-        self.snapshot.store(records, Ordering::Relaxed);
-    }
-
-    pub(super) fn settings(&self) -> Arc<TaskSettings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(super) fn configure(&self, settings: TaskSettings) {
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
-    }
 }
 
 impl PostgresTask {

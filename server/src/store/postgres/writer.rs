@@ -13,8 +13,8 @@ use super::durability::{self, unwritten};
 use super::error::PostgresError;
 use super::pool::Pool;
 use super::schema::LOCKS;
+use super::shared::Shared;
 use super::state::Awaited;
-use super::task::Shared;
 use crate::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 use ldp_pca::report::{Report, ReportId, report_bytes};
 

@@ -1,0 +1,73 @@
+//! What those who write a task's reports, follow them and keep their sum work on together.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::state::{Snapshot, State};
+use crate::store::TaskSettings;
+use crate::store::queue::hold;
+use ldp_pca::report::ReportId;
+use ldp_pca::task::Task;
+
+/// A task, as its writers and the follower have it.
+pub(super) struct Shared {
+    pub(super) task: Task,
+    /// The task's number in this database.
+    pub(super) number: i32,
+    settings: RwLock<Arc<TaskSettings>>,
+    pub(super) state: State,
+    /// Reports in the last snapshot that is known of.
+    snapshot: AtomicU64,
+    /// Up to where the sum was compared with the table.
+    pub(super) compared: Mutex<Compared>,
+    /// A report of the last own commit, which the database has for as long as it keeps what it confirms.
+    pub(super) confirmed: Mutex<Option<ReportId>>,
+}
+
+impl Shared {
+    pub(super) fn new(task: Task, number: i32, settings: TaskSettings, snapshot: Snapshot, duplicates: u64) -> Self {
+        let last = AtomicU64::new(snapshot.aggregate.records());
+        let compared = Mutex::new(Compared::of(&snapshot));
+        let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
+        Self { task, number, settings, state, snapshot: last, compared, confirmed: Mutex::default() }
+    }
+
+    pub(super) fn confirmed(&self) -> Option<ReportId> {
+        *hold(&self.confirmed)
+    }
+
+    pub(super) fn last_snapshot(&self) -> u64 {
+        self.snapshot.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_last_snapshot(&self, records: u64) {
+        self.snapshot.store(records, Ordering::Relaxed);
+    }
+
+    pub(super) fn settings(&self) -> Arc<TaskSettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn configure(&self, settings: TaskSettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+}
+
+/// Which transactions a sum has, and how many rows they brought.
+#[derive(Clone)]
+pub(super) struct Compared {
+    pub(super) horizon: i64,
+    pub(super) counted: Vec<i64>,
+    pub(super) rows: i64,
+}
+
+impl Compared {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
+        Self {
+            horizon: snapshot.horizon,
+            counted: snapshot.counted.clone(),
+            rows: i64::try_from(rows).unwrap_or(i64::MAX),
+        }
+    }
+}
