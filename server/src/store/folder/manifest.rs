@@ -17,57 +17,15 @@ use super::disk::Disk;
 use super::rows::{SELECT_TASKS, Sealed, SegmentRow, StoredTask, TaskRow, put_part, snapshot_checksum};
 use super::sizes::Sizes;
 use super::slots::{Found, Slots};
-use super::tally::{State, Tally};
-use super::upgrade::{OLD_VERSION, upgrade};
+use super::tables::{OLD_VERSION, TABLES, VERSION, make_tables};
+use super::tally::{Problem, State, Tally};
+use super::upgrade::upgrade;
 use crate::store::{StoreError, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::task::{Task, TaskDigest};
 
-/// The tables' version.
-const VERSION: i64 = 3;
-
-/// Checksums stand before what is long, so that they are read without it.
-pub(super) const TABLES: [&str; 4] = [
-    "CREATE TABLE tasks (
-        digest BLOB PRIMARY KEY,
-        settings TEXT NOT NULL,
-        created INTEGER NOT NULL,
-        deleted INTEGER NOT NULL,
-        checksum INTEGER NOT NULL
-    ) STRICT",
-    "CREATE TABLE segments (
-        task BLOB NOT NULL,
-        number INTEGER NOT NULL,
-        reports INTEGER NOT NULL,
-        bytes INTEGER NOT NULL,
-        footer INTEGER NOT NULL,
-        sealed INTEGER NOT NULL,
-        checksum INTEGER NOT NULL,
-        ids BLOB NOT NULL,
-        PRIMARY KEY (task, number)
-    ) STRICT",
-    "CREATE TABLE snapshots (
-        task BLOB NOT NULL,
-        part INTEGER NOT NULL,
-        checksum INTEGER NOT NULL,
-        bytes BLOB NOT NULL,
-        PRIMARY KEY (task, part)
-    ) STRICT",
-    "CREATE TABLE state (
-        tasks INTEGER NOT NULL,
-        segments INTEGER NOT NULL,
-        snapshots INTEGER NOT NULL,
-        sum INTEGER NOT NULL,
-        changes INTEGER NOT NULL,
-        checksum INTEGER NOT NULL
-    ) STRICT",
-];
-
 /// The file beside the database that counts its changes: SQLite passes over damage in its log without a word.
 const CHANGES: &str = "store.sqlite-changes";
-
-/// What a transaction may end with.
-pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// In the place of a time: the reports of a deleted task are erased at once.
 pub(super) const AT_ONCE: u64 = 1;
@@ -312,11 +270,6 @@ fn prepare(connection: &mut Connection, new: bool) -> Result<i64, Problem> {
     State::default().write(&transaction)?;
     transaction.commit()?;
     Ok(VERSION)
-}
-
-pub(super) fn make_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    TABLES.iter().try_for_each(|table| transaction.execute(table, []).map(drop))?;
-    transaction.pragma_update(None, "user_version", VERSION)
 }
 
 /// Reads the whole database: every page, and the tally of all rows.

@@ -39,6 +39,7 @@ mod scan;
 mod segment;
 mod sizes;
 mod slots;
+mod tables;
 mod tally;
 mod task;
 mod thrift;

@@ -2,9 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use super::manifest::Problem;
-use super::tally::RowChecksum;
-use super::upgrade::OLD_VERSION;
+use super::tables::OLD_VERSION;
+use super::tally::{Problem, RowChecksum};
 use crate::store::TaskSettings;
 use ldp_pca::task::TaskDigest;
 

@@ -2,8 +2,10 @@
 
 use rusqlite::{Connection, params};
 
-use super::manifest::Problem;
 use ldp_pca::task::TaskDigest;
+
+/// Why the database is not read or changed.
+pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// The tables whose rows are counted, and the column of the task in each.
 const COUNTED: [(&str, &str); 3] = [("tasks", "digest"), ("segments", "task"), ("snapshots", "task")];

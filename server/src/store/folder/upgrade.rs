@@ -9,24 +9,21 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction};
 
 use super::disk::Disk;
-use super::manifest::{Problem, make_tables};
 use super::rows::{Sealed, SegmentRow, StoredTask, put_part};
 use super::segment::{sealed_as, sealed_path};
-use super::tally::{State, Tally};
+use super::tables::make_tables;
+use super::tally::{Problem, State, Tally};
 use crate::store::StoreError;
 use ldp_pca::task::TaskDigest;
 
-/// The version of the tables that this begins with.
-pub(super) const OLD_VERSION: i64 = 2;
-
-const TABLES: [&str; 3] = ["tasks", "segments", "snapshots"];
+const OLD_TABLES: [&str; 3] = ["tasks", "segments", "snapshots"];
 
 /// Brings a database of the old version to this one.
 pub(super) fn upgrade(disk: &dyn Disk, path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
     let failed = |problem: Problem| StoreError::manifest(path, problem);
     let transaction = connection.transaction().map_err(|error| failed(error.into()))?;
     let prepare = || {
-        for table in TABLES {
+        for table in OLD_TABLES {
             transaction.execute(&format!("ALTER TABLE {table} RENAME TO old_{table}"), [])?;
         }
         make_tables(&transaction)
@@ -36,7 +33,9 @@ pub(super) fn upgrade(disk: &dyn Disk, path: &Path, connection: &mut Connection)
     copied.map_err(|error| failed(error.into()))?;
     copy_segments(disk, path, &transaction)?;
     let finish = || {
-        TABLES.iter().try_for_each(|table| transaction.execute(&format!("DROP TABLE old_{table}"), []).map(drop))?;
+        OLD_TABLES
+            .iter()
+            .try_for_each(|table| transaction.execute(&format!("DROP TABLE old_{table}"), []).map(drop))?;
         let mut state = State::default();
         state.follow(Tally::default(), Tally::of(&transaction, None)?);
         state.write(&transaction)
