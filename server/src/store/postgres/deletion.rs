@@ -4,8 +4,7 @@
 use tokio_postgres::{Client, types::Type};
 
 use super::error::PostgresError;
-use super::lock_alone;
-use super::schema::LOCKS;
+use super::schema::{LOCKS, lock_alone};
 use crate::store::{DeletedTask, Erase};
 use ldp_pca::task::TaskDigest;
 

@@ -9,9 +9,9 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio_postgres::{Client, Row, types::Type};
 
-use super::PostgresOptions;
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
+use super::options::PostgresOptions;
 use super::pool::{Address, Database, Pool};
 use super::shared::Shared;
 use super::task::{PostgresTask, sum};

@@ -9,6 +9,7 @@ mod deletion;
 mod durability;
 mod error;
 mod follower;
+mod options;
 mod pool;
 mod schema;
 mod shared;
@@ -29,8 +30,8 @@ use tokio_postgres::{Client, types::Type};
 
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
-use self::schema::LOCKS;
-use super::{DeletedTask, Erase, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
+use self::schema::{LOCKS, lock_alone};
+use super::{DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
@@ -43,35 +44,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 const PROBE: &str =
     "TRUNCATE ldp_pca.probe; INSERT INTO ldp_pca.probe SELECT decode(repeat('5a', 65536), 'hex'); COMMIT";
 
-/// How a store uses its database.
-#[derive(Clone, Debug)]
-pub(in super::super) struct PostgresOptions {
-    /// Batches that may wait per task.
-    pub(in super::super) queue: usize,
-    /// Connections at the same time, beside the follower's.
-    pub(in super::super) connections: usize,
-    /// The time between two looks at what others have written.
-    pub(in super::super) poll: Duration,
-    /// Reports after which a snapshot is written.
-    pub(in super::super) snapshot_reports: u64,
-    /// The same in bytes of reports, where that is more than the bytes of the sum.
-    pub(in super::super) snapshot_bytes: u64,
-    /// Where it tells of its work.
-    pub(in super::super) metrics: StoreMetrics,
-}
-
-impl Default for PostgresOptions {
-    fn default() -> Self {
-        Self {
-            queue: 4096,
-            connections: 8,
-            poll: Duration::from_millis(250),
-            snapshot_reports: 1 << 18,
-            snapshot_bytes: 64 << 20,
-            metrics: StoreMetrics::default(),
-        }
-    }
-}
+pub(in super::super) use options::PostgresOptions;
 
 /// All tasks of a database.
 pub(in super::super) struct PostgresStore {
@@ -256,14 +229,4 @@ async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), Post
     );
     client.execute_typed(&configure, &[(&number, Type::INT4), (&json, Type::TEXT)]).await.map_err(failed())?;
     Ok(())
-}
-
-/// Takes a task's lock alone, until the transaction ends. `None` if there is no such task.
-async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, PostgresError> {
-    let failed = || PostgresError::query("lock a task");
-    let query = "SELECT number FROM ldp_pca.tasks WHERE digest = $1";
-    let rows = client.query_typed(query, &[(&digest, Type::TEXT)]).await.map_err(failed())?;
-    let Some(number) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
-    client.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await.map_err(failed())?;
-    Ok(Some(number))
 }

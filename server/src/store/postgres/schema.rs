@@ -193,3 +193,13 @@ async fn renumber(client: &Client) -> Result<(), PostgresError> {
         .await
         .map_err(failed())
 }
+
+/// Takes a task's lock alone, until the transaction ends. `None` if there is no such task.
+pub(super) async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, PostgresError> {
+    let failed = || PostgresError::query("lock a task");
+    let query = "SELECT number FROM ldp_pca.tasks WHERE digest = $1";
+    let rows = client.query_typed(query, &[(&digest, Type::TEXT)]).await.map_err(failed())?;
+    let Some(number) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
+    client.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await.map_err(failed())?;
+    Ok(Some(number))
+}

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::PostgresOptions;
+use super::options::PostgresOptions;
 use super::pool::Pool;
 use super::shared::Shared;
 use super::state::Awaited;

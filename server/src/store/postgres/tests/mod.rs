@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use self::cluster::Cluster;
 use super::*;
 use crate::limits::Share;
-use crate::store::{Batch, CommitError, Committed, FolderOptions, FolderStore};
+use crate::store::{Batch, CommitError, Committed, FolderOptions, FolderStore, StoreMetrics};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
