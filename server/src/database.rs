@@ -6,10 +6,11 @@ use std::io;
 
 use tokio::task::spawn_blocking;
 
+use super::config::ServerConfig;
+use super::error::ServerError;
 use super::store::{FolderOptions, FolderStore, ReportStore, StoreError, StoreMetrics};
 #[cfg(feature = "postgres")]
 use super::store::{PostgresOptions, PostgresStore};
-use super::{ServerConfig, ServerError};
 use ldp_pca::task::Task;
 
 /// Opens the database if there is one, and else the folder, with `tasks` and those that it already has.

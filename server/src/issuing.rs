@@ -25,7 +25,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use super::ServerError;
+use super::error::ServerError;
 use super::secrets::{random_line, read_or_make};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;

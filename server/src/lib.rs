@@ -17,6 +17,7 @@
 mod app;
 mod config;
 mod database;
+mod error;
 mod events;
 mod front;
 mod health;
@@ -60,6 +61,7 @@ use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
+pub use error::ServerError;
 #[doc(hidden)]
 pub use interactive::read_session;
 pub use net::{AddressRange, AddressRangeError, TlsError, keep_files_private, raise_file_limit};
@@ -228,55 +230,4 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     socket.set_send_buffer_size(UNREAD_BYTES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
-}
-
-/// Why a server does not start or goes on.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServerError {
-    /// The folder.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A setting that makes no sense.
-    #[error("{0}")]
-    Config(String),
-    /// A file of secrets.
-    #[error("{}: {source}; it must be this user's to read, and its folder to write", path.display())]
-    Secret {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A token that is none.
-    #[error("{0}")]
-    Token(String),
-    /// The folder of the page.
-    #[error("{} is not a folder: build the page first, or serve without it", path.display())]
-    Page {
-        /// What was given.
-        path: PathBuf,
-    },
-    /// The port.
-    #[error("cannot listen on {address}: {source}; choose another address or port, or let the next free port be taken")]
-    Listen {
-        /// The last address tried.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A session between data providers that an earlier run left.
-    #[error("{}: {problem}; the session cannot go on: remove its folder", path.display())]
-    Session {
-        /// The folder, or a file in it.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The certificate.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The system, while serving.
-    #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
-    Io(#[from] io::Error),
 }

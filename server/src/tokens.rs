@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-use super::ServerError;
 use super::config::{Secret, TokenConfig};
+use super::error::ServerError;
 use super::problem::{Kind, Problem};
 use super::secrets::{random_line, read_or_make};
 

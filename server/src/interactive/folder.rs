@@ -1,30 +1,19 @@
 //! The sessions of a server, in the folder `sessions` of its data: what was acknowledged is there after a crash.
-//!
-//! ```text
-//! sessions/<id>/session.json         the parameters; a folder without is what a crash left of one that never was
-//! sessions/<id>/0001-0003.1a2b3c4d.json
-//!                                    the message of provider 3 in round 1, and its CRC-32
-//! ```
-//!
-//! Every file is there whole or not at all. A start takes the messages again in their order, which gives the same rounds:
-//! they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and messages have their
-//! checksum in their name (those of earlier versions have none).
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::running::{Kept, Running};
-use crate::ServerError;
+use super::files::{PARAMETERS, checksum_of, sync, write};
+use super::running::Running;
+use crate::error::ServerError;
 use crate::problem::{Kind, Problem};
 use ldp_pca_dps::{Session, SessionId, State};
 
 /// Sessions at the same time. Each holds a few messages in memory.
 const MOST_SESSIONS: usize = 256;
-
-const PARAMETERS: &str = "session.json";
 
 /// All sessions.
 #[derive(Default)]
@@ -104,13 +93,6 @@ impl Sessions {
     }
 }
 
-/// Stores a message.
-pub(super) fn keep(folder: &Path, kept: &Kept) -> io::Result<()> {
-    let bytes = serde_json::to_vec(kept)?;
-    let checksum = crc32fast::hash(&bytes);
-    write(folder, &format!("{:04}-{:04}.{checksum:08x}.json", kept.round, kept.provider), &bytes)
-}
-
 /// What an earlier run left of a session; nothing where it left no session.
 fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
     let text = match fs::read_to_string(folder.join(PARAMETERS)) {
@@ -141,11 +123,6 @@ fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
     Ok(Some(running))
 }
 
-/// What a message's name says of its content.
-fn checksum_of(name: &str) -> Option<&str> {
-    name.strip_suffix(".json")?.split_once('.').map(|(_, checksum)| checksum)
-}
-
 /// The session of these parameters, before its first message.
 fn restored(parameters: &str, folder: PathBuf) -> Result<Running, String> {
     let session = Session::from_json(parameters).map_err(|error| error.to_string())?;
@@ -162,22 +139,6 @@ pub fn read_session(parameters: &str, messages: &[&[u8]]) -> Result<(Session, St
     let running = restored(parameters, PathBuf::new())?;
     messages.iter().try_for_each(|message| running.replay(message))?;
     Ok((running.session().clone(), running.state(None)))
-}
-
-/// Writes a file that is on the disk, whole, when this returns.
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let temporary = folder.join(format!("{name}.tmp"));
-    let mut file = File::create(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&temporary, folder.join(name))?;
-    sync(folder)
-}
-
-/// Elsewhere than on Unix a folder cannot be synced.
-fn sync(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]

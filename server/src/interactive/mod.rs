@@ -4,6 +4,7 @@
 //! message, and ask again; when the messages of all have come, the next round begins. The mathematics are those of
 //! [`ldp_pca_dps`].
 
+mod files;
 mod folder;
 mod running;
 

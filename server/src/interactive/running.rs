@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::folder;
+use super::files::{self, Kept};
 use crate::object;
 use crate::problem::{Kind, Problem};
 use ldp_pca_dps::DpsPcaError;
@@ -32,15 +31,6 @@ struct Progress {
     accepted: HashMap<(u32, u32), [u8; 32]>,
     /// Why the last round has no successor, though it is not the last of the session.
     failed: Option<DpsPcaError>,
-}
-
-/// A message as it is kept.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Kept {
-    pub(super) round: u32,
-    pub(super) provider: u32,
-    pub(super) cells: Vec<i64>,
 }
 
 impl Running {
@@ -94,7 +84,7 @@ impl Running {
             return Ok(());
         }
         let kept = Kept { round, provider, cells };
-        folder::keep(&self.folder, &kept).map_err(|error| {
+        files::keep(&self.folder, &kept).map_err(|error| {
             tracing::warn!(%error, "a message could not be stored");
             let detail =
                 format!("the message could not be stored, and does not count: {error}; send the same bytes again");

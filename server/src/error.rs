@@ -1,0 +1,59 @@
+//! Why a server does not start or goes on.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use super::net::TlsError;
+use super::store::StoreError;
+
+/// Why a server does not start or goes on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The folder.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A setting that makes no sense.
+    #[error("{0}")]
+    Config(String),
+    /// A file of secrets.
+    #[error("{}: {source}; it must be this user's to read, and its folder to write", path.display())]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A token that is none.
+    #[error("{0}")]
+    Token(String),
+    /// The folder of the page.
+    #[error("{} is not a folder: build the page first, or serve without it", path.display())]
+    Page {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// The port.
+    #[error("cannot listen on {address}: {source}; choose another address or port, or let the next free port be taken")]
+    Listen {
+        /// The last address tried.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A session between data providers that an earlier run left.
+    #[error("{}: {problem}; the session cannot go on: remove its folder", path.display())]
+    Session {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The system, while serving.
+    #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
+    Io(#[from] io::Error),
+}
