@@ -1,5 +1,6 @@
 //! From an accepted socket to the last answer on it.
 
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
@@ -7,12 +8,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
+use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::TRANSFER_ENCODING;
 use hyper::server::conn::http1::{self, Parts};
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -24,7 +26,6 @@ use super::client::Client;
 use super::shares::Full;
 use super::table::Table;
 use super::tls::Tls;
-use super::{Answers, is_of_one_connection};
 
 /// How many bytes a connection reads at once. It holds so much while a request is on its way.
 #[derive(Clone, Copy)]
@@ -79,6 +80,14 @@ static REFUSING: Semaphore = Semaphore::const_new(REFUSED_AT_ONCE);
 /// A request whose head says in two ways how long its body is. Others on its way may have taken the other one.
 #[derive(Clone, Copy)]
 pub(in super::super) struct TwoLengths;
+
+/// What answers the requests of a connection.
+pub(in super::super) trait Answers:
+    Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>
+{
+}
+
+impl<S: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>> Answers for S {}
 
 /// An accepted connection and all that it needs.
 pub(super) struct Connection<S> {
@@ -246,6 +255,12 @@ impl Patience {
         self.failures += 1;
         sleep(rest).await;
     }
+}
+
+/// Errors that concern one connection alone: the next one may be good.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 #[cfg(test)]

@@ -27,17 +27,11 @@ mod table;
 mod tls;
 mod turns;
 
-use std::convert::Infallible;
 use std::future::Future;
-use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::response::Response;
-use hyper::Request;
-use hyper::service::Service;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -47,7 +41,7 @@ use self::accept::Patience;
 use self::table::Table;
 use super::config::ServerConfig;
 
-pub(super) use accept::TwoLengths;
+pub(super) use accept::{Answers, TwoLengths};
 pub(super) use activity::RequestBody;
 pub use address::{AddressRange, AddressRangeError};
 pub(super) use client::{Client, client_address, is_proxy};
@@ -57,11 +51,6 @@ pub(super) use shares::{Full, Most, Portion, Shares};
 pub(super) use tls::Tls;
 pub use tls::TlsError;
 pub(super) use turns::Turns;
-
-/// What answers the requests of a connection.
-pub(super) trait Answers: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible> {}
-
-impl<S: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>> Answers for S {}
 
 /// Serves until `shutdown` is ready and what is open then has ended or been cut. `answering` makes the service of a connection
 /// from the address at its other end.
@@ -120,10 +109,4 @@ async fn sweep_forever(table: Arc<Table>) {
         sleep(table.period()).await;
         table.sweep();
     }
-}
-
-/// Errors that concern one connection alone: the next one may be good.
-fn is_of_one_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
