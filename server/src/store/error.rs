@@ -38,7 +38,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A folder of another release or of something else.
-    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another folder", path.display(), super::folder::FORMAT)]
+    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another folder", path.display(), super::folder::format::FORMAT)]
     Format {
         /// The file that names the format.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum StoreError {
         found: String,
     },
     /// A folder of the format before this one, which only a server or a repair brings to this one.
-    #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says '{}'", path.display(), super::folder::FORMAT)]
+    #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says '{}'", path.display(), super::folder::format::FORMAT)]
     Old {
         /// The file that names the format.
         path: PathBuf,

@@ -172,7 +172,7 @@ impl Told {
 mod tests {
     use super::super::maintenance::tests::compact;
     use super::super::parquet::Footer;
-    use super::super::simulated::Machine;
+    use super::super::tests::simulated::Machine;
     use super::*;
 
     const FOLDER: &str = "/data";

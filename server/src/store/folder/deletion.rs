@@ -3,13 +3,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use super::disk::{Disk, write_small};
-use super::manifest::{AT_ONCE, now};
+use super::manifest::{AT_ONCE, Manifest, now};
+use super::place::folder_of;
 use super::segment::SegmentFile;
-use super::{FolderStore, hold};
-use crate::store::{DeletedTask, Erase, StoreError, TaskReports};
+use crate::store::{DeletedTask, StoreError, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
 /// Where deleted tasks are kept.
@@ -40,59 +39,39 @@ pub(super) fn deleted(disk: &dyn Disk, root: &Path) -> Result<Vec<DeletedTask>, 
     Ok(names.iter().filter_map(task).collect())
 }
 
-impl FolderStore {
-    pub(super) fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        let _change = hold(&self.changes);
-        let found = self.find(digest);
-        // One that failed after it had begun.
-        let unfinished = self.manifest.deleted_at(digest)?.filter(|at| *at > 0);
-        unfinished.map_or(Ok(()), |at| self.finish_deletion(digest, at))?;
-        if let Some(task) = &found {
-            let at = match erase {
-                Erase::Now => AT_ONCE,
-                Erase::AfterGrace => {
-                    self.keep_settings(digest, &task.settings())?;
-                    self.free_second(digest)?
-                }
-            };
-            self.manifest.bury(digest, at)?;
-            self.tasks.write().unwrap_or_else(PoisonError::into_inner).remove(&digest);
-            task.close();
-            // Should this fail, the next start finishes it.
-            self.finish_deletion(digest, at)?;
-        }
-        if erase == Erase::AfterGrace {
-            return Ok(found.is_some() || unfinished.is_some());
-        }
-        let before: Vec<DeletedTask> =
-            deleted(&*self.disk, &self.root)?.into_iter().filter(|task| task.digest == digest).collect();
-        before.iter().try_for_each(|task| self.erase_task(task))?;
-        Ok(found.is_some() || unfinished.is_some() || !before.is_empty())
-    }
+/// What a deletion changes.
+pub(super) struct Deletion<'a> {
+    pub(super) disk: &'a dyn Disk,
+    /// The folder of the store.
+    pub(super) root: &'a Path,
+    pub(super) manifest: &'a Manifest,
+}
 
-    pub(super) fn erase_task(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        self.remove_folder(&deleted_path(&self.root, task))
+impl Deletion<'_> {
+    /// Erases every byte of a task that was put aside.
+    pub(super) fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
+        self.remove_folder(&deleted_path(self.root, task))
     }
 
     /// The settings are in the manifest, which forgets the task.
-    fn keep_settings(&self, digest: TaskDigest, settings: &super::TaskSettings) -> Result<(), StoreError> {
-        let folder = self.folder(digest);
+    pub(super) fn keep_settings(&self, digest: TaskDigest, settings: &TaskSettings) -> Result<(), StoreError> {
+        let folder = folder_of(self.root, digest);
         let kept = serde_json::to_string(settings).map_err(io::Error::from);
-        let kept = kept.and_then(|settings| write_small(&*self.disk, &folder, SETTINGS, settings.as_bytes()));
+        let kept = kept.and_then(|settings| write_small(self.disk, &folder, SETTINGS, settings.as_bytes()));
         kept.map_err(|error| StoreError::io("write", &folder.join(SETTINGS), error))
     }
 
     /// Now, or as soon after it as no other deletion of the task has for its name.
-    fn free_second(&self, digest: TaskDigest) -> Result<u64, StoreError> {
-        let taken = deleted(&*self.disk, &self.root)?;
+    pub(super) fn free_second(&self, digest: TaskDigest) -> Result<u64, StoreError> {
+        let taken = deleted(self.disk, self.root)?;
         let is_free = |since: &u64| !taken.iter().any(|task| task.digest == digest && task.since == *since);
         Ok((now().max(AT_ONCE + 1)..).find(is_free).unwrap_or(u64::MAX))
     }
 
     /// Does what is left to do of a deletion that the manifest tells of.
-    pub(super) fn finish_deletion(&self, digest: TaskDigest, at: u64) -> Result<(), StoreError> {
+    pub(super) fn finish(&self, digest: TaskDigest, at: u64) -> Result<(), StoreError> {
         if at == AT_ONCE {
-            self.remove_folder(&self.folder(digest))?;
+            self.remove_folder(&folder_of(self.root, digest))?;
         } else {
             self.put_aside(&DeletedTask { digest, key: at, since: at })?;
         }
@@ -101,18 +80,18 @@ impl FolderStore {
 
     /// Moves a task's folder to the deleted ones, unless it is there already.
     fn put_aside(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        let (from, to) = (self.folder(task.digest), deleted_path(&self.root, task));
+        let (from, to) = (folder_of(self.root, task.digest), deleted_path(self.root, task));
         let put = || {
             let names = self.disk.list(&from);
             if names.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) || names?.is_empty() {
                 return Ok(());
             }
-            self.disk.make_folder(&deleted_folder(&self.root))?;
-            self.disk.sync_folder(&self.root)?;
+            self.disk.make_folder(&deleted_folder(self.root))?;
+            self.disk.sync_folder(self.root)?;
             // What is in it is there before it has its new name.
             self.disk.sync_folder(&from)?;
             self.disk.move_folder(&from, &to)?;
-            self.disk.sync_folder(&deleted_folder(&self.root))?;
+            self.disk.sync_folder(&deleted_folder(self.root))?;
             self.disk.sync_folder(&self.root.join("tasks"))
         };
         put().map_err(|error| StoreError::io("put aside", &from, error))
@@ -121,7 +100,7 @@ impl FolderStore {
     /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are
     /// somebody's mistake.
     pub(super) fn sweep(&self, digest: TaskDigest) -> Result<(), StoreError> {
-        let folder = self.folder(digest);
+        let folder = folder_of(self.root, digest);
         let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
         let is_segment = |name: &String| {
             matches!(
@@ -162,12 +141,12 @@ mod tests {
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
-    use super::super::FolderOptions;
     use super::super::maintenance::restore_on;
-    use super::super::model::{batch, reports, sum, tasks};
-    use super::super::simulated::Machine;
+    use super::super::tests::model::{batch, reports, sum, tasks};
+    use super::super::tests::simulated::Machine;
+    use super::super::{FolderOptions, FolderStore};
     use super::*;
-    use crate::store::{ReportStore, TaskSettings};
+    use crate::store::{Erase, ReportStore};
 
     #[test]
     fn what_is_not_there_is_not_deleted_and_what_the_disk_refuses_is_told() {

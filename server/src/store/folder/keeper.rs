@@ -188,9 +188,9 @@ mod tests {
     use super::super::disk::Disk;
     use super::super::maintenance::tests::compact;
     use super::super::manifest::Manifest;
-    use super::super::model;
-    use super::super::simulated::Machine;
     use super::super::sizes::Sizes;
+    use super::super::tests::model;
+    use super::super::tests::simulated::Machine;
     use super::super::{Age, FolderOptions};
     use super::*;
     use ldp_pca::report::report_bytes;

@@ -12,8 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, Transaction};
 
-use super::Age;
 use super::disk::Disk;
+use super::format::Age;
 use super::rows::{SELECT_TASKS, Sealed, SegmentRow, StoredTask, TaskRow, put_part, snapshot_checksum};
 use super::sizes::Sizes;
 use super::slots::{Found, Slots};
@@ -317,7 +317,7 @@ pub(super) fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::maintenance::tests::compact;
-    use super::super::simulated::Machine;
+    use super::super::tests::simulated::Machine;
     use super::*;
 
     fn path() -> &'static Path {

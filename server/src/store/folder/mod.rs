@@ -27,10 +27,12 @@ mod deletion;
 #[cfg(target_os = "linux")]
 mod direct;
 mod disk;
+pub(super) mod format;
 mod ids;
 mod keeper;
 pub mod maintenance;
 mod manifest;
+mod options;
 mod parquet;
 mod place;
 mod reserve;
@@ -47,19 +49,7 @@ mod upgrade;
 mod writer;
 
 #[cfg(test)]
-mod damaged;
-#[cfg(test)]
-mod failing;
-#[cfg(test)]
-mod flips;
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod simulated;
-#[cfg(test)]
-mod small;
-#[cfg(test)]
-mod speed;
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -67,54 +57,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use self::acknowledged::{Acknowledged, AcknowledgedFile, Told};
+use self::deletion::Deletion;
 use self::disk::{Disk, SystemDisk, read_small, write_small};
-use self::manifest::Manifest;
-use self::place::Place;
+use self::format::{Age, FORMAT, OLD_FORMAT};
+use self::manifest::{AT_ONCE, Manifest};
+use self::place::{Place, folder_of};
 use self::reserve::Reserve;
-use self::sizes::Sizes;
 use self::task::FolderTask;
 use super::queue::hold;
-use super::{Damage, DeletedTask, Erase, Put, ReportStore, StoreError, StoreMetrics, TaskReports, TaskSettings};
+use super::{Damage, DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
-/// What the file `format` says.
-pub(super) const FORMAT: &str = "ldp-pca store 3";
-
-/// What it said before; a start goes on with such a folder and makes it one of this format.
-const OLD_FORMAT: &str = "ldp-pca store 2";
-
-/// How a folder is written.
-#[derive(Clone, Debug)]
-pub(crate) struct FolderOptions {
-    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](super::CommitError::Busy). Default
-    /// 4096.
-    pub(crate) queue: usize,
-    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256
-    /// MiB.
-    pub(crate) segment_bytes: u64,
-    /// Reports of a segment from which it is sealed. Default 131,072.
-    pub(crate) segment_reports: u64,
-    /// Bytes that are kept free for a start and a deletion on a full disk; none with 0. Default 16 MiB.
-    pub(crate) reserve_bytes: u64,
-    /// What is done at a time.
-    pub(crate) sizes: Sizes,
-    /// Where the store keeps its figures.
-    pub(crate) metrics: StoreMetrics,
-}
-
-impl Default for FolderOptions {
-    fn default() -> Self {
-        Self {
-            queue: 4096,
-            segment_bytes: 256 << 20,
-            segment_reports: 1 << 17,
-            reserve_bytes: 16 << 20,
-            sizes: Sizes::default(),
-            metrics: StoreMetrics::default(),
-        }
-    }
-}
+pub(crate) use self::options::FolderOptions;
 
 /// All tasks of a folder.
 pub(crate) struct FolderStore {
@@ -129,17 +84,6 @@ pub(crate) struct FolderStore {
     lock: Mutex<Option<Box<dyn Send + Sync>>>,
     /// As it was found.
     age: Age,
-}
-
-/// What a folder says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Age {
-    /// Nothing: it is being made.
-    New,
-    /// The format before this one, or a start that was brought to this one and did not come to its end.
-    Old,
-    /// This format.
-    Current,
 }
 
 impl FolderStore {
@@ -194,13 +138,13 @@ impl FolderStore {
         for row in self.manifest.tasks()? {
             known.push(row.digest);
             if row.is_deleted() {
-                match self.reserve.with(|| self.finish_deletion(row.digest, row.deleted_at)) {
+                match self.reserve.with(|| self.deletion().finish(row.digest, row.deleted_at)) {
                     Ok(()) => tracing::warn!(task = %row.digest, "a deletion that was cut short is finished"),
                     Err(error) => tracing::warn!(task = %row.digest, %error, "a deletion cannot be finished now"),
                 }
                 continue;
             }
-            let task = read_task(&*self.disk, &self.folder(row.digest), row.digest)?;
+            let task = read_task(&*self.disk, &folder_of(&self.root, row.digest), row.digest)?;
             let open = || FolderTask::open(self.place(task.clone())?, row.settings.clone());
             let task = self.reserve.with(open)?;
             warn_of(&task.damage(), row.digest);
@@ -209,7 +153,7 @@ impl FolderStore {
         let folder = self.root.join("tasks");
         for name in self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
             match TaskDigest::from_hex(&name) {
-                Some(digest) if !known.contains(&digest) => self.sweep(digest)?,
+                Some(digest) if !known.contains(&digest) => self.deletion().sweep(digest)?,
                 _ => {}
             }
         }
@@ -225,10 +169,10 @@ impl FolderStore {
             return Ok(Put::Updated);
         }
         if let Some(at @ 1..) = self.manifest.deleted_at(digest)? {
-            self.finish_deletion(digest, at)?;
+            self.deletion().finish(digest, at)?;
         }
         // The manifest tells of a task once its folder is complete.
-        let folder = self.folder(digest);
+        let folder = folder_of(&self.root, digest);
         let made = self
             .disk
             .make_folder(&folder)
@@ -241,6 +185,39 @@ impl FolderStore {
         Ok(Put::Created)
     }
 
+    fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
+        let _change = hold(&self.changes);
+        let (deletion, found) = (self.deletion(), self.find(digest));
+        // One that failed after it had begun.
+        let unfinished = self.manifest.deleted_at(digest)?.filter(|at| *at > 0);
+        unfinished.map_or(Ok(()), |at| deletion.finish(digest, at))?;
+        if let Some(task) = &found {
+            let at = match erase {
+                Erase::Now => AT_ONCE,
+                Erase::AfterGrace => {
+                    deletion.keep_settings(digest, &task.settings())?;
+                    deletion.free_second(digest)?
+                }
+            };
+            self.manifest.bury(digest, at)?;
+            self.tasks.write().unwrap_or_else(PoisonError::into_inner).remove(&digest);
+            task.close();
+            // Should this fail, the next start finishes it.
+            deletion.finish(digest, at)?;
+        }
+        if erase == Erase::AfterGrace {
+            return Ok(found.is_some() || unfinished.is_some());
+        }
+        let before: Vec<DeletedTask> =
+            deletion::deleted(&*self.disk, &self.root)?.into_iter().filter(|task| task.digest == digest).collect();
+        before.iter().try_for_each(|task| deletion.erase(task))?;
+        Ok(found.is_some() || unfinished.is_some() || !before.is_empty())
+    }
+
+    fn deletion(&self) -> Deletion<'_> {
+        Deletion { disk: &*self.disk, root: &self.root, manifest: &self.manifest }
+    }
+
     fn find(&self, digest: TaskDigest) -> Option<Arc<FolderTask>> {
         self.tasks.read().unwrap_or_else(PoisonError::into_inner).get(&digest).map(Arc::clone)
     }
@@ -250,12 +227,8 @@ impl FolderStore {
         tasks.insert(task.task().digest(), Arc::new(task));
     }
 
-    fn folder(&self, digest: TaskDigest) -> PathBuf {
-        self.root.join("tasks").join(digest.to_string())
-    }
-
     fn place(&self, task: Task) -> Result<Place, StoreError> {
-        let folder = self.folder(task.digest());
+        let folder = folder_of(&self.root, task.digest());
         Ok(Place {
             disk: Arc::clone(&self.disk),
             told: Told::read(&*self.disk, &folder, task.digest(), self.age == Age::Current)?,
@@ -293,7 +266,7 @@ impl ReportStore for FolderStore {
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        self.erase_task(task)
+        self.deletion().erase(task)
     }
 
     fn check(&self) -> Result<(), String> {

@@ -10,6 +10,7 @@
 //! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. A reader of
 //! Parquet needs nothing of ours (docs/store.md).
 
+use super::format::OLD_FORMAT;
 use super::thrift::{Kind, Reader, Writer};
 
 /// The first and the last bytes of a file.
@@ -237,10 +238,10 @@ impl Footer {
     /// Whether it tells what `other` tells, whichever release wrote it. The format before this one had no checksum of ids.
     pub(super) fn tells_the_same(&self, mut other: Self) -> bool {
         other.writer.clone_from(&self.writer);
-        if self.note(FORMAT_NOTE) == Some(super::OLD_FORMAT) {
+        if self.note(FORMAT_NOTE) == Some(OLD_FORMAT) {
             other.notes.retain(|(key, _)| key != IDS_NOTE);
             let format = other.notes.iter_mut().find(|(key, _)| key == FORMAT_NOTE);
-            format.into_iter().for_each(|(_, value)| super::OLD_FORMAT.clone_into(value));
+            format.into_iter().for_each(|(_, value)| OLD_FORMAT.clone_into(value));
         }
         *self == other
     }
@@ -299,7 +300,7 @@ mod tests {
             notes: notes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             writer: format!("{WRITER}{release}"),
         };
-        let (format, old) = ((FORMAT_NOTE, super::super::FORMAT), (FORMAT_NOTE, super::super::OLD_FORMAT));
+        let (format, old) = ((FORMAT_NOTE, super::super::format::FORMAT), (FORMAT_NOTE, OLD_FORMAT));
         let (ids, segment) = ((IDS_NOTE, "01234567"), ("ldp-pca.segment", "3"));
         let now = || footer(&[format, segment, ids], 2);
         assert!(footer(&[format, segment, ids], 1).tells_the_same(now()));

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use super::FolderOptions;
 use super::acknowledged::Told;
 use super::disk::{Disk, DiskFile};
 use super::manifest::Manifest;
+use super::options::FolderOptions;
 use super::rows::Sealed;
 use super::scan::{Found, ScanError, Scanned, scan};
 use super::segment::{
@@ -18,7 +18,12 @@ use super::segment::{
 use crate::store::{Damage, StoreError};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::Report;
-use ldp_pca::task::Task;
+use ldp_pca::task::{Task, TaskDigest};
+
+/// The folder of a task, in that of its store.
+pub(super) fn folder_of(root: &Path, task: TaskDigest) -> PathBuf {
+    root.join("tasks").join(task.to_string())
+}
 
 /// A task and its folder.
 pub(super) struct Place {

@@ -97,7 +97,7 @@ mod tests {
     use rand::SeedableRng;
     use tempfile::{TempDir, tempdir};
 
-    use super::super::model::{batch, reports, tasks};
+    use super::super::tests::model::{batch, reports, tasks};
     use super::super::{FolderOptions, FolderStore};
     use crate::store::{CommitError, Committed, Erase, ReportStore};
     use ldp_pca::report::Report;

@@ -330,8 +330,8 @@ mod tests {
     use rand::SeedableRng;
 
     use super::super::maintenance::tests::compact;
-    use super::super::model;
     use super::super::segment::{IdsChecksum, footer};
+    use super::super::tests::model;
     use super::*;
 
     /// The bytes of a report of this task.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, DiskFile};
+use super::format::FORMAT;
 use super::parquet::{FOOTER_END, FORMAT_NOTE, Footer, IDS_NOTE, MAGIC, MAX_METADATA, PageHeader, WRITER};
 use super::rows::Sealed;
 use super::sizes::Sizes;
@@ -288,7 +289,7 @@ pub(super) fn sealed_as(disk: &dyn Disk, path: &Path) -> io::Result<Sealed> {
 /// The footer of a segment with reports of these ids, whose pages end at `end`.
 pub(super) fn footer(task: &Task, number: u64, ids: &IdsChecksum, end: u64) -> Footer {
     let notes = [
-        (FORMAT_NOTE, super::FORMAT.to_owned()),
+        (FORMAT_NOTE, FORMAT.to_owned()),
         ("ldp-pca.task.digest", task.digest().to_string()),
         ("ldp-pca.segment", number.to_string()),
         (IDS_NOTE, format!("{:08x}", ids.hasher.clone().finalize())),

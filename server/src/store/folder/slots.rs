@@ -145,7 +145,7 @@ fn checksum(content: &[u8], kind: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simulated::Machine;
+    use super::super::tests::simulated::Machine;
     use super::*;
 
     const KIND: &[u8] = b"test";

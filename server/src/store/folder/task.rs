@@ -249,8 +249,8 @@ mod tests {
     use rand::SeedableRng;
 
     use super::super::maintenance::tests::compact;
-    use super::super::model::{batch, reports, sum};
-    use super::super::simulated::Machine;
+    use super::super::tests::model::{batch, reports, sum};
+    use super::super::tests::simulated::Machine;
     use super::super::{FolderOptions, FolderStore};
     use super::*;
     use ldp_pca::report::report_bytes;

@@ -201,8 +201,8 @@ mod tests {
     use rand::SeedableRng;
 
     use super::super::maintenance::tests::compact;
-    use super::super::model::{batch, reports};
-    use super::super::simulated::Machine;
+    use super::super::tests::model::{batch, reports};
+    use super::super::tests::simulated::Machine;
     use super::super::{FolderOptions, FolderStore};
     use super::*;
     use crate::store::{Counts, ReportStore, StoreMetrics};

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use super::Progress;
 use crate::store::folder::acknowledged::Told;
 use crate::store::folder::disk::{Disk, SystemDisk};
+use crate::store::folder::format::{Age, FORMAT};
 use crate::store::folder::manifest::Manifest;
-use crate::store::folder::place::Place;
+use crate::store::folder::options::FolderOptions;
+use crate::store::folder::place::{Place, folder_of};
 use crate::store::folder::rows::TaskRow;
 use crate::store::folder::scan::{Found, ScanError, Scanned, scan};
 use crate::store::folder::segment::SegmentFile;
 use crate::store::folder::sizes::Sizes;
-use crate::store::folder::{Age, FORMAT, FolderOptions, read_format, read_task};
+use crate::store::folder::{read_format, read_task};
 use crate::store::{StoreError, StoreMetrics};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
@@ -57,7 +59,7 @@ impl Folder {
     }
 
     pub(super) fn task_folder(&self, digest: TaskDigest) -> PathBuf {
-        self.root.join("tasks").join(digest.to_string())
+        folder_of(&self.root, digest)
     }
 
     /// The tasks that have a folder, in the order of their digests.

@@ -8,12 +8,13 @@ use serde::Serialize;
 use super::Progress;
 use super::read::{Folder, Meter};
 use crate::store::folder::disk::{Disk, SystemDisk, write_small};
+use crate::store::folder::format::{Age, FORMAT};
 use crate::store::folder::manifest::Manifest;
 use crate::store::folder::place::Place;
 use crate::store::folder::rows::{StoredTask, TaskRow};
 use crate::store::folder::segment::{SegmentFile, damaged_path, open_path};
 use crate::store::folder::task::FolderTask;
-use crate::store::folder::{Age, FORMAT, read_format, write_format};
+use crate::store::folder::{read_format, write_format};
 use crate::store::{StoreError, TaskReports, TaskSettings};
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 

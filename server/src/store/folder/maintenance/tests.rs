@@ -10,7 +10,7 @@ use parquet::record::RowAccessor;
 use rand::SeedableRng;
 use tempfile::{TempDir, tempdir};
 
-use super::super::model::{batch, reports, sum};
+use super::super::tests::model::{batch, reports, sum};
 use super::super::{FolderOptions, FolderStore};
 use super::{Layout, deleted, export, merge, read_segment, repair, restore, tasks, verify};
 use crate::store::{Erase, Put, ReportStore, StoreError, TaskSettings};

@@ -9,15 +9,15 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rusqlite::Connection;
 
-use super::disk::Disk;
-use super::maintenance::tests::{commit, compact, dense};
-use super::model::{batch, reports, sum};
-use super::parquet::{MAGIC, MAX_PAGE_HEADER, PageHeader};
-use super::scan::{Scanned, scan};
-use super::segment::{IdsChecksum, NotAppended, Segment};
+use super::super::disk::Disk;
+use super::super::maintenance::tests::{commit, compact, dense};
+use super::super::parquet::{MAGIC, MAX_PAGE_HEADER, PageHeader};
+use super::super::scan::{Scanned, scan};
+use super::super::segment::{IdsChecksum, NotAppended, Segment};
+use super::super::sizes::Sizes;
+use super::super::{FolderOptions, FolderStore};
+use super::model::{batch, reports, sum, tiny};
 use super::simulated::Machine;
-use super::sizes::Sizes;
-use super::{FolderOptions, FolderStore};
 use crate::store::{CommitError, Damage, ReportStore, TaskSettings};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
@@ -222,22 +222,6 @@ fn damage_is_read_in_the_same_way_however_much_is_searched_at_a_time() {
     }
 }
 
-/// Sizes that go through all their choices with the seed, the usual ones among them.
-pub(super) fn tiny(seed: u64) -> Sizes {
-    let pick = |choices: [usize; 4], step: u64| choices[((seed / step) % 4) as usize];
-    Sizes {
-        page: pick([1, 70, 200, 8 << 20], 1),
-        worth_a_part: pick([0, usize::MAX, 100, 4096], 4),
-        least_room: pick([0, 0, 100, 256 << 10], 1) as u64,
-        most_room: pick([0, 500, 1000, 32 << 20], 1) as u64,
-        searched: pick([1, 7, 40, 1 << 20], 2),
-        copied: pick([1, 35, 100, 1 << 20], 2),
-        backlog: pick([0, 1, 100, 64 << 20], 1),
-        summed: pick([0, 1, 100, 8 << 20], 2),
-        snapshot_part: pick([1, 40, 100, 16 << 20], 1),
-    }
-}
-
 /// The whole store: committed, summed, sealed and opened again.
 #[test]
 fn a_store_of_any_sizes_keeps_every_report_once() {
@@ -412,5 +396,5 @@ fn what_is_left_of_a_task_that_was_about_to_be_added_is_removed_unless_it_has_re
     let error = open().err().unwrap().to_string();
     assert!(error.contains("which has reports in"), "{error}");
     machine.stop_after(0);
-    assert!(super::read_format(&machine, Path::new(FOLDER)).is_err());
+    assert!(super::super::read_format(&machine, Path::new(FOLDER)).is_err());
 }

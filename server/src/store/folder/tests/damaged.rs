@@ -9,12 +9,12 @@ use rand::SeedableRng;
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
 
-use super::disk::{Disk, SystemDisk, write_small};
-use super::maintenance::tests::{commit, compact, filled, options, problems, segment};
-use super::maintenance::{Repaired, repair, verify};
+use super::super::disk::{Disk, SystemDisk, write_small};
+use super::super::maintenance::tests::{commit, compact, filled, options, problems, segment};
+use super::super::maintenance::{Repaired, repair, verify};
+use super::super::{FORMAT, FolderStore};
 use super::model::{batch, reports};
 use super::simulated::Machine;
-use super::{FORMAT, FolderStore};
 use crate::store::{Damage, ReportStore, StoreError, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;

@@ -10,12 +10,11 @@ use futures_util::future::join_all;
 use rand::{RngExt, SeedableRng};
 use tokio::runtime::Runtime;
 
-use super::disk::Disk;
-use super::maintenance::{merge_on, verify_on};
+use super::super::disk::Disk;
+use super::super::maintenance::{merge_on, verify_on};
+use super::super::sizes::Sizes;
+use super::super::{FolderOptions, FolderStore};
 use super::simulated::Machine;
-use super::sizes::Sizes;
-use super::small::tiny;
-use super::{FolderOptions, FolderStore};
 use crate::limits::Share;
 use crate::store::{Batch, CommitError, Committed, Erase, Put, ReportStore, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
@@ -30,7 +29,7 @@ use ldp_pca::task::{Folds, Task, TaskDigest};
 const LIVES: u64 = 150;
 const STEPS: usize = 80;
 
-pub(super) fn tasks() -> Vec<Task> {
+pub(in super::super) fn tasks() -> Vec<Task> {
     let task = |dimension| {
         let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 8, cap: 1 };
         let schema = Schema::numeric(dimension).unwrap();
@@ -39,12 +38,12 @@ pub(super) fn tasks() -> Vec<Task> {
     vec![task(2), task(3)]
 }
 
-pub(super) fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize) -> Vec<Report> {
+pub(in super::super) fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize) -> Vec<Report> {
     let record = task.bound((0..task.dimension()).map(|index| 1.0 + index as f64).collect()).unwrap();
     (0..count).map(|_| task.randomize_with_rng(&record, rng).unwrap()).collect()
 }
 
-pub(super) fn batch(reports: &[Report]) -> Batch {
+pub(in super::super) fn batch(reports: &[Report]) -> Batch {
     Batch {
         closed: None,
         bytes: reports.iter().flat_map(Report::to_bytes).collect(),
@@ -53,7 +52,7 @@ pub(super) fn batch(reports: &[Report]) -> Batch {
     }
 }
 
-pub(super) fn sum<'a>(task: &Task, reports: impl IntoIterator<Item = &'a Report>) -> Aggregate {
+pub(in super::super) fn sum<'a>(task: &Task, reports: impl IntoIterator<Item = &'a Report>) -> Aggregate {
     let mut aggregate = Aggregate::empty(task);
     aggregate.accumulate(task, &reports.into_iter().cloned().collect::<Vec<Report>>()).unwrap();
     aggregate
@@ -417,4 +416,20 @@ fn whenever_the_machine_stops_the_store_is_the_set_of_acknowledged_reports() {
     }
     println!("{} steps, {operations} operations, {stops} stops, {counted} reports", LIVES * STEPS as u64);
     assert!(stops > LIVES && counted > LIVES as usize, "the lives are too quiet to show anything");
+}
+
+/// Sizes that go through all their choices with the seed, the usual ones among them.
+pub(super) fn tiny(seed: u64) -> Sizes {
+    let pick = |choices: [usize; 4], step: u64| choices[((seed / step) % 4) as usize];
+    Sizes {
+        page: pick([1, 70, 200, 8 << 20], 1),
+        worth_a_part: pick([0, usize::MAX, 100, 4096], 4),
+        least_room: pick([0, 0, 100, 256 << 10], 1) as u64,
+        most_room: pick([0, 500, 1000, 32 << 20], 1) as u64,
+        searched: pick([1, 7, 40, 1 << 20], 2),
+        copied: pick([1, 35, 100, 1 << 20], 2),
+        backlog: pick([0, 1, 100, 64 << 20], 1),
+        summed: pick([0, 1, 100, 8 << 20], 2),
+        snapshot_part: pick([1, 40, 100, 16 << 20], 1),
+    }
 }

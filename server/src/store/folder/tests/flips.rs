@@ -13,9 +13,9 @@ use rand::{RngExt, SeedableRng};
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir, tempdir_in};
 
-use super::maintenance::{repair, verify};
+use super::super::maintenance::{repair, verify};
+use super::super::{FolderOptions, FolderStore};
 use super::model::{batch, reports, sum};
-use super::{FolderOptions, FolderStore};
 use crate::store::{Erase, ReportStore, TaskSettings};
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};

@@ -1,6 +1,6 @@
 //! How fast the store is by itself, on the disk of the temporary folder. Not a test: it measures, and is run by hand.
 //!
-//! `cargo test --profile bench -p ldp-pca-server --lib store::folder::speed -- --ignored --nocapture`
+//! `cargo test --profile bench -p ldp-pca-server --lib store::folder::tests::speed -- --ignored --nocapture`
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use tempfile::tempdir;
 
+use super::super::{FolderOptions, FolderStore};
 use super::model::batch;
-use super::{FolderOptions, FolderStore};
 use crate::store::{Batch, ReportStore};
 use ldp_pca::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -149,7 +149,7 @@ fn restarts() {
         }
         // A process of its own has nothing else in memory.
         let mut process = Command::new(std::env::current_exe().unwrap());
-        let name = "store::folder::speed::one_restart";
+        let name = "store::folder::tests::speed::one_restart";
         let output =
             process.args(["--exact", name, "--ignored", "--nocapture"]).env(FOLDER, root.path()).output().unwrap();
         println!("{count} reports of {} bytes: {}", report_bytes(&task), String::from_utf8_lossy(&output.stdout));

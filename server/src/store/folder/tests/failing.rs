@@ -7,9 +7,9 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use tokio::runtime::{Builder, Runtime};
 
+use super::super::{FolderOptions, FolderStore};
 use super::model::{batch, reports, sum, tasks};
 use super::simulated::Machine;
-use super::{FolderOptions, FolderStore};
 use crate::store::{CommitError, Committed, ReportStore};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;

@@ -11,7 +11,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rusqlite::Connection;
 
-use super::disk::{Disk, DiskFile};
+use super::super::disk::{Disk, DiskFile};
 use crate::store::StoreError;
 use crate::store::queue::hold;
 
@@ -20,7 +20,7 @@ static MACHINES: AtomicU64 = AtomicU64::new(0);
 
 /// The machine. Clones are the same one.
 #[derive(Clone)]
-pub(super) struct Machine(Arc<Mutex<State>>);
+pub(in super::super) struct Machine(Arc<Mutex<State>>);
 
 struct State {
     /// Every file that was ever made.
@@ -87,7 +87,7 @@ enum Change {
 }
 
 impl Machine {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in super::super) fn new(seed: u64) -> Self {
         let name = format!("machine-{}", MACHINES.fetch_add(1, Ordering::Relaxed));
         Self(Arc::new(Mutex::new(State {
             files: Vec::new(),
@@ -109,32 +109,32 @@ impl Machine {
     }
 
     /// Stops the machine after so many operations.
-    pub(super) fn stop_after(&self, operations: u64) {
+    pub(in super::super) fn stop_after(&self, operations: u64) {
         self.state().fuse = Some(operations);
     }
 
-    pub(super) fn has_stopped(&self) -> bool {
+    pub(in super::super) fn has_stopped(&self) -> bool {
         self.state().stopped
     }
 
-    pub(super) fn operations(&self) -> u64 {
+    pub(in super::super) fn operations(&self) -> u64 {
         self.state().operations
     }
 
     /// Bytes from which on the disk is full.
-    pub(super) fn set_room(&self, room: u64) {
+    pub(in super::super) fn set_room(&self, room: u64) {
         self.state().room = room;
     }
 
     /// Starts programs again on a machine that goes on: nothing that they did is lost.
-    pub(super) fn revive(&self) {
+    pub(in super::super) fn revive(&self) {
         let mut state = self.state();
         (state.fuse, state.stopped) = (None, false);
     }
 
     /// Starts the machine again. Each file has what was synced, and of what was not any part; names changed in their
     /// order up to any of them.
-    pub(super) fn restart(&self) {
+    pub(in super::super) fn restart(&self) {
         let mut state = self.state();
         let State { files, rng, durable, pending, .. } = &mut *state;
         for changes in std::mem::take(pending).into_values() {
@@ -166,22 +166,22 @@ impl Machine {
     }
 
     /// Makes the next syncs of files fail, and the next cuts. What could not be synced the system forgets to write.
-    pub(super) fn fail(&self, syncs: u32, cuts: u32) {
+    pub(in super::super) fn fail(&self, syncs: u32, cuts: u32) {
         let mut state = self.state();
         (state.failing_syncs, state.failing_cuts) = (syncs, cuts);
     }
 
     /// How many syncs and cuts have failed so.
-    pub(super) fn failures(&self) -> u64 {
+    pub(in super::super) fn failures(&self) -> u64 {
         self.state().failures
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(in super::super) fn is_full(&self) -> bool {
         self.state().room < 1 << 20
     }
 
     /// Whether there is a file in a folder.
-    pub(super) fn holds_below(&self, folder: &Path) -> bool {
+    pub(in super::super) fn holds_below(&self, folder: &Path) -> bool {
         self.state().names.keys().any(|name| name.starts_with(folder))
     }
 
