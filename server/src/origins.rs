@@ -1,4 +1,6 @@
 //! Pages of other origins: what browsers let them do (CORS, Fetch Standard 3.2), task by task.
+//!
+//! tower-http's layer for CORS would not do: reports meet no layer on their way, and its answers have other headers and another status.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,

@@ -1,4 +1,7 @@
 //! From an accepted socket to the last answer on it.
+//!
+//! `axum::serve` accepts whatever comes and waits for it as long as it takes. Here a connection without a place is told so, and one that
+//! rests gives its buffers back: thousands may be open.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};

@@ -1,6 +1,9 @@
 //! How often a client may ask: a bucket of requests for each, which fills up steadily.
 //!
 //! Addresses are kept in memory alone, and forgotten once their bucket is full again: then it is as good as none.
+//!
+//! The crate `governor` would not do: it refuses for ever what is more than a bucket holds, where this one lets it be owed, and it keeps
+//! every address until it is told to look for old ones, where these tables never hold more than so many.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
