@@ -19,7 +19,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::app::{App, Collection};
-use super::net::{Client, Full, Most, Portion, Shares};
+use super::config::Most;
+use super::net::{Client, Full, Portion, Shares};
 use super::observe::Admission;
 use super::problem::{Kind, Problem};
 use super::recovery::{Asker, Wanted, asker, recover};

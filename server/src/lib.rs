@@ -60,11 +60,13 @@ use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
-pub use config::{LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig};
+pub use config::{
+    AddressRange, AddressRangeError, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig,
+};
 pub use error::ServerError;
 #[doc(hidden)]
 pub use interactive::read_session;
-pub use net::{AddressRange, AddressRangeError, TlsError, keep_files_private, raise_file_limit};
+pub use net::{TlsError, keep_files_private, raise_file_limit};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};

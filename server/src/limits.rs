@@ -16,8 +16,8 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::app::App;
-use super::config::ServerConfig;
-use super::net::{AddressRange, Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
+use super::config::{AddressRange, ServerConfig};
+use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
 use super::observe::Admission;
 use super::problem::{Kind, Problem};
 

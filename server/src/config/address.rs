@@ -1,4 +1,7 @@
 //! Ranges of addresses, as operators write them.
+//!
+//! The crate `ipnet` would save the mask alone: it reads no single address, keeps bits behind the shared ones without a word, and does not
+//! know an IPv4 address in its IPv6 form.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -67,7 +70,7 @@ impl fmt::Display for AddressRange {
 }
 
 /// The address as 128 bits, IPv4 mapped into IPv6: a socket for both may report either form.
-pub(super) fn bits(address: IpAddr) -> u128 {
+pub(crate) fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
         IpAddr::V6(address) => address.to_bits(),

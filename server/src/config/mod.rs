@@ -1,5 +1,7 @@
 //! What an operator decides.
 
+mod address;
+
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -7,7 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::net::{AddressRange, Most};
+pub(super) use self::address::bits;
+pub use self::address::{AddressRange, AddressRangeError};
 
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names there are
 /// those here, durations are in seconds, and a name that is not here is an error.
@@ -112,7 +115,7 @@ pub struct ServerConfig {
     /// The file of the key that report ids are issued with; made when it is not there. Several aggregators of one task share it.
     /// Default `issuing.key` in `data`.
     pub issuing_key_file: Option<PathBuf>,
-    /// What the process tells of itself on standard error. [`Server`](super::Server) only emits it; who starts one subscribes.
+    /// What the process tells of itself on standard error. [`Server`](crate::Server) only emits it; who starts one subscribes.
     pub log: LogConfig,
 }
 
@@ -181,6 +184,26 @@ pub enum LogFormat {
     Json,
 }
 
+/// How much of the whole one client may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Most {
+    /// So much, whatever others hold.
+    Fixed(usize),
+    /// One part of so many of what the others leave; at least 1. So the share becomes smaller as more is taken: a hundred clients that
+    /// take all they get leave room for the next, who gets about as much as each of them.
+    Part(usize),
+}
+
+impl Most {
+    /// Of what the other clients leave.
+    pub(crate) fn of(self, left_by_others: usize) -> usize {
+        match self {
+            Self::Fixed(most) => most,
+            Self::Part(parts) => (left_by_others / parts.max(1)).max(1),
+        }
+    }
+}
+
 impl ServerConfig {
     /// The defaults, with the store in the folder `data`.
     #[must_use]
@@ -226,7 +249,7 @@ impl ServerConfig {
     }
 
     /// What makes no sense, and what would.
-    pub(super) fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<String> {
         let limits = [
             ("rate_limit", self.rate_limit),
             ("reports_rate_limit", self.reports_rate_limit),
@@ -256,21 +279,21 @@ impl ServerConfig {
         Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }
 
-    pub(super) fn client_connections(&self) -> Most {
+    pub(crate) fn client_connections(&self) -> Most {
         self.max_client_connections.map_or(Most::Part(16), Most::Fixed)
     }
 
-    pub(super) fn client_event_streams(&self) -> Most {
+    pub(crate) fn client_event_streams(&self) -> Most {
         self.max_client_event_streams.map_or(Most::Part(16), Most::Fixed)
     }
 
     /// The largest body fits, and beside it another client's.
-    pub(super) fn pending_bytes(&self) -> usize {
+    pub(crate) fn pending_bytes(&self) -> usize {
         self.max_pending_bytes.max(self.max_body_bytes.saturating_mul(2))
     }
 
     /// The largest body fits where nothing else is.
-    pub(super) fn client_pending_bytes(&self) -> Most {
+    pub(crate) fn client_pending_bytes(&self) -> Most {
         let most = self.max_client_pending_bytes.map(|most| Most::Fixed(most.max(self.max_body_bytes)));
         most.unwrap_or(Most::Part((self.pending_bytes() / self.max_body_bytes.max(1)).clamp(2, 4)))
     }
@@ -288,7 +311,7 @@ impl Secret {
         Self(text.into())
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.0
     }
 }

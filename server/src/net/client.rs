@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
-use super::address::{AddressRange, bits};
+use crate::config::{AddressRange, bits};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 

@@ -17,7 +17,6 @@
 
 mod accept;
 mod activity;
-mod address;
 mod client;
 mod files;
 mod head;
@@ -43,11 +42,10 @@ use super::config::ServerConfig;
 
 pub(super) use accept::{Answers, TwoLengths};
 pub(super) use activity::RequestBody;
-pub use address::{AddressRange, AddressRangeError};
 pub(super) use client::{Client, client_address, is_proxy};
 pub use files::{keep_files_private, raise_file_limit};
 pub(super) use rate::RateLimiter;
-pub(super) use shares::{Full, Most, Portion, Shares};
+pub(super) use shares::{Full, Portion, Shares};
 pub(super) use tls::Tls;
 pub use tls::TlsError;
 pub(super) use turns::Turns;

@@ -4,26 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::client::Client;
-
-/// How much of the whole one client may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Most {
-    /// So much, whatever others hold.
-    Fixed(usize),
-    /// One part of so many of what the others leave; at least 1. So the share becomes smaller as more is taken: a hundred clients that
-    /// take all they get leave room for the next, who gets about as much as each of them.
-    Part(usize),
-}
-
-impl Most {
-    /// Of what the other clients leave.
-    pub(in super::super) fn of(self, left_by_others: usize) -> usize {
-        match self {
-            Self::Fixed(most) => most,
-            Self::Part(parts) => (left_by_others / parts.max(1)).max(1),
-        }
-    }
-}
+use crate::config::Most;
 
 /// Why somebody gets no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

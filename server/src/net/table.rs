@@ -1,4 +1,6 @@
 //! All connections, so that those that take too long can be closed.
+//!
+//! No library has this: a limit of tower's makes new connections wait, and knows neither clients nor which connection is idle.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
@@ -9,8 +11,8 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::activity::{Activity, Clock, Phase};
 use super::client::Client;
-use super::shares::{Full, Most};
-use crate::config::ServerConfig;
+use super::shares::Full;
+use crate::config::{Most, ServerConfig};
 
 /// How often connections are looked at, unless a limit is short.
 const SWEEP: Duration = Duration::from_millis(250);
