@@ -12,12 +12,13 @@ use tokio::sync::Mutex;
 
 use super::config::ServerConfig;
 use super::events::{Events, Pulse};
-use super::health::Readiness;
 use super::issuing::Issuer;
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::problem::Problem;
+use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
+use super::sessions::Sessions;
 use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings};
 use super::tokens::Tokens;
 use ldp_pca::privacy::Guarantee;
@@ -25,13 +26,13 @@ use ldp_pca::task::TaskDigest;
 
 /// The state of a server.
 pub(super) struct App {
-    pub(super) store: Box<dyn ReportStore>,
+    pub(super) store: Arc<dyn ReportStore>,
     pub(super) events: Events,
     pub(super) issuer: Issuer,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) readiness: Readiness,
-    pub(super) sessions: super::interactive::Sessions,
+    pub(super) sessions: Sessions,
     pub(super) recoveries: Recoveries,
     /// Held while a task is put.
     pub(super) putting: Mutex<()>,
@@ -93,21 +94,23 @@ pub(super) struct Status {
 
 impl App {
     pub(super) fn new(
-        store: Box<dyn ReportStore>,
+        store: Arc<dyn ReportStore>,
         store_metrics: StoreMetrics,
         tokens: Tokens,
         issuer: Issuer,
         config: &ServerConfig,
     ) -> Self {
+        let metrics = Metrics::new(store_metrics);
+        let computed = metrics.computed_recoveries.clone();
         Self {
             store,
             events: Events::new(config.max_event_streams, config.client_event_streams()),
             issuer,
             limits: Limits::new(config),
-            metrics: Metrics::new(store_metrics),
+            metrics,
             readiness: Readiness::default(),
-            sessions: super::interactive::Sessions::default(),
-            recoveries: Recoveries::new(config.max_recoveries),
+            sessions: Sessions::default(),
+            recoveries: Recoveries::new(config.max_recoveries, config.request_timeout, computed),
             putting: Mutex::default(),
             tokens,
             max_body_bytes: config.max_body_bytes,
@@ -124,7 +127,7 @@ impl App {
     }
 
     /// With what an earlier run left of sessions.
-    pub(super) fn with_sessions(self, sessions: super::interactive::Sessions) -> Self {
+    pub(super) fn with_sessions(self, sessions: Sessions) -> Self {
         Self { sessions, ..self }
     }
 

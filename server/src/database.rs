@@ -3,6 +3,7 @@
 #[cfg(feature = "postgres")]
 use std::fs;
 use std::io;
+use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
@@ -18,7 +19,7 @@ pub(super) async fn open_store(
     config: &ServerConfig,
     tasks: Vec<Task>,
     metrics: StoreMetrics,
-) -> Result<Box<dyn ReportStore>, ServerError> {
+) -> Result<Arc<dyn ReportStore>, ServerError> {
     let queue = config.max_pending_requests;
     if let Some(address) = &config.store {
         #[cfg(feature = "postgres")]
@@ -28,7 +29,7 @@ pub(super) async fn open_store(
             fs::create_dir_all(data).map_err(|error| StoreError::io("make", data, error))?;
             let options = PostgresOptions { queue, metrics, ..PostgresOptions::default() };
             let store = PostgresStore::open(address, &tasks, options).await.map_err(StoreError::from)?;
-            return Ok(Box::new(store));
+            return Ok(Arc::new(store));
         }
         #[cfg(not(feature = "postgres"))]
         {
@@ -38,5 +39,5 @@ pub(super) async fn open_store(
     }
     let (root, options) = (config.data.clone(), FolderOptions { queue, metrics, ..FolderOptions::default() });
     let store = spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
-    Ok(Box::new(store))
+    Ok(Arc::new(store))
 }

@@ -39,7 +39,7 @@ pub(super) const MOST: u32 = 10_000;
 /// What the authenticated text begins with, so that the key can serve nothing else by mistake.
 const CONTEXT: &[u8] = b"ldp-pca issued id 1";
 
-/// The same for what data providers show (`interactive`).
+/// The same for what data providers show (`sessions`).
 const PROVIDER_CONTEXT: &[u8] = b"ldp-pca provider token 1";
 
 /// Makes ids, and knows its own.

@@ -19,27 +19,21 @@ mod config;
 mod database;
 mod error;
 mod events;
-mod front;
-mod health;
-mod interactive;
 mod issuing;
 mod limits;
 mod metrics;
 mod net;
 mod object;
-mod observe;
-mod openapi;
 mod origins;
-mod page;
 mod problem;
+mod readiness;
 mod recovery;
 mod retention;
-mod router;
+mod routes;
 mod secrets;
+mod sessions;
 mod store;
-mod tasks;
 mod tokens;
-mod upload;
 
 use std::future::Future;
 use std::io;
@@ -52,10 +46,11 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use self::app::App;
 use self::database::open_store;
-use self::front::Front;
 use self::issuing::Issuer;
 use self::net::Tls;
-use self::router::router;
+use self::routes::front::Front;
+use self::routes::router;
+use self::sessions::Sessions;
 use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
@@ -64,9 +59,9 @@ pub use config::{
     AddressRange, AddressRangeError, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig,
 };
 pub use error::ServerError;
-#[doc(hidden)]
-pub use interactive::read_session;
 pub use net::{TlsError, keep_files_private, raise_file_limit};
+#[doc(hidden)]
+pub use sessions::read_session;
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};
@@ -109,7 +104,7 @@ impl Server {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
-        let sessions = match interactive::Sessions::load(&config.data) {
+        let sessions = match Sessions::load(&config.data) {
             Ok(sessions) => sessions,
             Err(error) => {
                 // Whoever mends it can start the next one at once.

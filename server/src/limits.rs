@@ -7,19 +7,15 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, Request, header};
-use axum::middleware::Next;
-use axum::response::Response;
+use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
-use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use super::app::App;
 use super::config::{AddressRange, ServerConfig};
 use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
-use super::observe::Admission;
-use super::problem::{Kind, Problem};
+use super::object;
+use super::problem::{Kind, Problem, excerpt};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -61,7 +57,7 @@ pub(super) struct Limits {
     trusted_proxies: Vec<AddressRange>,
     told_of_proxy: Once,
     /// Of what is answered without waiting for anybody.
-    turns: Arc<Turns>,
+    pub(super) turns: Arc<Turns>,
     /// One permit for each refused body that is still read.
     lingering: Arc<Semaphore>,
 }
@@ -76,17 +72,6 @@ impl Share {
     pub(super) fn of_nothing() -> Self {
         Self { _portion: None }
     }
-}
-
-/// The layer around what is answered at once: a client with thousands of requests waits for itself, and others do not wait for it.
-pub(super) async fn in_turn(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
-    let _turn = match request.extensions().get() {
-        Some(&Admission { client, .. }) => Some(app.limits.turns.wait(client).await),
-        None => None,
-    };
-    // And of many on one connection each waits until other connections were looked after.
-    yield_now().await;
-    next.run(request).await
 }
 
 /// A whole request body. Its share of the pending bytes is given back when the permit is dropped.
@@ -190,13 +175,27 @@ impl Limits {
         Err(self.refuse(headers, body, problem))
     }
 
-    /// A whole body that is no upload, of at most `most` bytes.
-    pub(super) async fn read_document(
+    /// Reads a document of at most `most` bytes.
+    pub(super) async fn read_json<T: DeserializeOwned>(
         &self,
         headers: &HeaderMap,
-        mut body: Body,
+        body: Body,
         most: usize,
-    ) -> Result<Vec<u8>, Problem> {
+    ) -> Result<T, Problem> {
+        let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+        if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+            let found = excerpt(found);
+            let problem =
+                Problem::new(Kind::MediaType, format!("the Content-Type is '{found}': send application/json"));
+            return Err(self.refuse(headers, body, problem));
+        }
+        let bytes = self.read_document(headers, body, most).await?;
+        object::from_slice(&bytes)
+            .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
+    }
+
+    /// A whole body that is no upload, of at most `most` bytes.
+    async fn read_document(&self, headers: &HeaderMap, mut body: Body, most: usize) -> Result<Vec<u8>, Problem> {
         let too_large =
             || Problem::new(Kind::BodyTooLarge, format!("the body has more than {most} bytes, and so many are read"));
         let read = if declared_length(headers) > most {

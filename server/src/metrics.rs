@@ -1,27 +1,15 @@
-//! What an operator watches, in the text format of OpenMetrics. Counting is adding to atomics; names are put to numbers when somebody
+//! What an operator watches. Counting is adding to atomics; names are put to numbers when somebody
 //! looks.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
-use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
-use super::app::App;
-use super::problem::{Kind, Problem, Rejected};
+use super::problem::{Kind, Rejected};
 use super::store::StoreMetrics;
-use super::tokens::Role;
-
-/// The media type that encoders of this version of the format name.
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The figures of a server.
 pub(super) struct Metrics {
@@ -38,7 +26,7 @@ pub(super) struct Metrics {
     store: StoreMetrics,
 }
 
-type Labels = Vec<(&'static str, String)>;
+pub(super) type Labels = Vec<(&'static str, String)>;
 
 impl Metrics {
     pub(super) fn new(store: StoreMetrics) -> Self {
@@ -67,44 +55,44 @@ impl Metrics {
     pub(super) fn time_upload(&self, took: Duration) {
         self.upload_seconds.observe(took.as_secs_f64());
     }
-}
 
-/// `GET /metrics`.
-pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
-    let collector = app.tokens.has(&headers, Role::Collector)?;
-    let mut registry = Registry::with_prefix("ldp_pca");
-    let Metrics {
-        accepted,
-        duplicate,
-        conflicting,
-        issued_ids,
-        computed_recoveries,
-        rejected,
-        problems,
-        upload_seconds,
-        store,
-    } = &app.metrics;
-    registry.register("reports_accepted", "Reports counted, since the start", accepted.clone());
-    registry.register("reports_duplicate", "Reports that were there already, since the start", duplicate.clone());
-    let help = "Duplicates that came with another payload than the first, which counts; since the start";
-    registry.register("reports_conflicting", help, conflicting.clone());
-    let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(rejected));
-    registry.register("reports_rejected", "Reports rejected among others, since the start", family);
-    let family = by_label("type", Kind::ALL.iter().map(|kind| kind.name()).zip(problems));
-    registry.register("problems", "Requests refused, since the start", family);
-    registry.register_with_unit(
-        "upload",
-        "Time from the head of a request with reports to its answer",
-        Unit::Seconds,
-        upload_seconds.clone(),
-    );
-    registry.register("issued_ids", "Report ids issued, since the start", issued_ids.clone());
-    registry.register("recoveries_computed", "Recoveries that were computed, not cached", computed_recoveries.clone());
-    store.register(&mut registry);
-    register_tasks(&app, collector, &mut registry);
-    let mut text = String::new();
-    encode(&mut text, &registry).map_err(|error| Problem::internal(error.to_string()))?;
-    Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+    /// All figures, under the names that operators watch.
+    pub(super) fn registry(&self) -> Registry {
+        let mut registry = Registry::with_prefix("ldp_pca");
+        let Metrics {
+            accepted,
+            duplicate,
+            conflicting,
+            issued_ids,
+            computed_recoveries,
+            rejected,
+            problems,
+            upload_seconds,
+            store,
+        } = self;
+        registry.register("reports_accepted", "Reports counted, since the start", accepted.clone());
+        registry.register("reports_duplicate", "Reports that were there already, since the start", duplicate.clone());
+        let help = "Duplicates that came with another payload than the first, which counts; since the start";
+        registry.register("reports_conflicting", help, conflicting.clone());
+        let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(rejected));
+        registry.register("reports_rejected", "Reports rejected among others, since the start", family);
+        let family = by_label("type", Kind::ALL.iter().map(|kind| kind.name()).zip(problems));
+        registry.register("problems", "Requests refused, since the start", family);
+        registry.register_with_unit(
+            "upload",
+            "Time from the head of a request with reports to its answer",
+            Unit::Seconds,
+            upload_seconds.clone(),
+        );
+        registry.register("issued_ids", "Report ids issued, since the start", issued_ids.clone());
+        registry.register(
+            "recoveries_computed",
+            "Recoveries that were computed, not cached",
+            computed_recoveries.clone(),
+        );
+        store.register(&mut registry);
+        registry
+    }
 }
 
 fn by_label<'a>(
@@ -116,27 +104,4 @@ fn by_label<'a>(
         family.get_or_create(&vec![(label, name.to_owned())]).inc_by(count.get());
     }
     family
-}
-
-/// What was recovered is told to whoever may ask for the components themselves.
-fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
-    let records = Family::<Labels, Gauge>::default();
-    let queued = Family::<Labels, Gauge>::default();
-    let predicted = Family::<Labels, Gauge<f64, AtomicU64>>::default();
-    for reports in app.store.tasks() {
-        let digest = reports.task().digest();
-        let mut labels = vec![("task", digest.to_string())];
-        records.get_or_create(&labels).set(i64::try_from(reports.counts().records).unwrap_or(i64::MAX));
-        queued.get_or_create(&labels).set(i64::try_from(reports.queued()).unwrap_or(i64::MAX));
-        let told = collector || app.open_recovery(&reports.settings());
-        let predicted_error = || app.collection(&reports).recovery.predicted_error();
-        if let Some((rank, error)) = told.then(predicted_error).flatten() {
-            labels.push(("rank", rank.to_string()));
-            predicted.get_or_create(&labels).set(error);
-        }
-    }
-    registry.register("records", "Reports in the sum of a task", records);
-    registry.register("queued", "Requests of a task that wait for the disk", queued);
-    let help = "Predicted error of the components asked for last, as a share of what a random subspace has";
-    registry.register("predicted_error", help, predicted);
 }

@@ -9,8 +9,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use super::app::App;
-use super::store::TaskSettings;
+use super::store::{ReportStore, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
 /// An origin as browsers write it: scheme, host and port, in lower case, and nothing behind them.
@@ -26,10 +25,10 @@ impl Origin {
 }
 
 /// What a page of the request's origin may do; `None` when no page asks, as most who send reports do not.
-pub(super) fn allowance<B>(app: &App, request: &Request<B>) -> Option<HeaderValue> {
+pub(super) fn allowance<B>(store: &dyn ReportStore, request: &Request<B>) -> Option<HeaderValue> {
     let origin = request.headers().get(ORIGIN)?;
     let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| TaskDigest::from_hex(rest.get(..64)?));
-    let settings = task.and_then(|task| app.store.task(task)).map(|reports| reports.settings());
+    let settings = task.and_then(|task| store.task(task)).map(|reports| reports.settings());
     match settings.as_ref().and_then(|settings| settings.origins.as_ref()) {
         Some(origins) => is_listed(origins, origin).then(|| origin.clone()),
         None => Some(HeaderValue::from_static("*")),

@@ -13,7 +13,6 @@ use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::app::{App, unix_time};
-use super::observe::RequestId;
 use super::store::{DeletedTask, Erase, StoreError, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
@@ -28,7 +27,7 @@ pub(super) fn delete(
     app: &App,
     task: TaskDigest,
     erase: Erase,
-    asked: Option<(&str, &RequestId)>,
+    asked: Option<(&str, &str)>,
 ) -> Result<bool, StoreError> {
     let erase = if app.deletion_grace.is_zero() { Erase::Now } else { erase };
     let records = app.store.task(task).map_or(0, |reports| reports.counts().records);
@@ -36,7 +35,7 @@ pub(super) fn delete(
     app.forget(task);
     if deleted {
         let seconds = if erase == Erase::Now { 0 } else { app.deletion_grace.as_secs() };
-        let (who, request) = asked.map(|(who, request)| (who, request.as_str())).unzip();
+        let (who, request) = asked.unzip();
         tracing::warn!(%task, who, request, records, erased_after_seconds = seconds, "the task is deleted");
     }
     Ok(deleted)

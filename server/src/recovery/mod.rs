@@ -6,24 +6,17 @@ mod wanted;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Extension, Path as UrlPath, Query, State};
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
+use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 
 pub(super) use self::answer::Answer;
 use self::answer::Decomposition;
 pub(super) use self::wanted::Wanted;
-use super::app::App;
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
-use super::observe::Admission;
 use super::problem::{Kind, Problem};
-use super::store::{TaskReports, TaskSettings};
-use super::tokens::Role;
+use super::store::TaskReports;
 
 /// Wishes per task whose answers are kept. Beyond them the one that was asked for longest ago is forgotten.
 const KEPT: usize = 16;
@@ -37,6 +30,9 @@ pub(super) struct Recoveries {
     of_collector: Arc<Semaphore>,
     of_anybody: Arc<Semaphore>,
     of_clients: Arc<Shares>,
+    request_timeout: Duration,
+    /// How many were computed.
+    computed: Counter,
 }
 
 /// Who asks for components.
@@ -51,10 +47,10 @@ type Permit = (OwnedSemaphorePermit, Option<Portion>);
 
 impl Recoveries {
     /// At most `most` at the same time for the collector, and as many for everybody else.
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize, request_timeout: Duration, computed: Counter) -> Self {
         let permits = || Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS)));
         let of_clients = Shares::new(usize::MAX, Most::Fixed(OF_ONE_CLIENT));
-        Self { of_collector: permits(), of_anybody: permits(), of_clients }
+        Self { of_collector: permits(), of_anybody: permits(), of_clients, request_timeout, computed }
     }
 
     async fn enter(&self, asker: Asker) -> Result<Permit, Problem> {
@@ -75,19 +71,6 @@ impl Recoveries {
     }
 }
 
-/// As who the request may have components, if at all. Who comes with a token comes with a good one.
-pub(super) fn asker(
-    app: &App,
-    headers: &HeaderMap,
-    client: Client,
-    settings: &TaskSettings,
-) -> Result<Option<Asker>, Problem> {
-    if app.tokens.has(headers, Role::Collector)? {
-        return Ok(Some(Asker::Collector));
-    }
-    Ok(app.open_recovery(settings).then_some(Asker::Anybody(client)))
-}
-
 /// The answers of a task's present state, or of one not long ago.
 #[derive(Default)]
 pub(super) struct RecoveryCache {
@@ -100,48 +83,11 @@ pub(super) struct RecoveryCache {
 /// The answer to one wish. While it is computed, others wait for it rather than compute it again.
 type Slot = Arc<Mutex<Option<Arc<Answer>>>>;
 
-/// `GET /tasks/{id}/recovery`.
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    Extension(Admission { client, .. }): Extension<Admission>,
-    id: Result<UrlPath<String>, PathRejection>,
-    headers: HeaderMap,
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
-) -> Result<Response, Problem> {
-    let reports = app.find(id)?;
-    let asker = match asker(&app, &headers, client, &reports.settings())? {
-        Some(asker) => asker,
-        // Refuses: there is no token.
-        None => app.tokens.check(&headers, Role::Collector).map(|_| Asker::Collector)?,
-    };
-    let wanted = Wanted::read(query, reports.task().dimension())?;
-    let answer = recover(&app, asker, &reports, wanted, reports.counts().records).await?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], answer.json().clone()).into_response())
-}
-
-/// The components of a state with `records` reports or more.
-pub(super) async fn recover(
-    app: &App,
-    asker: Asker,
-    reports: &Arc<dyn TaskReports>,
-    wanted: Wanted,
-    records: u64,
-) -> Result<Arc<Answer>, Problem> {
-    let minimum = app.minimum_batch(&reports.settings());
-    if records < minimum {
-        return Err(below_minimum_batch(records, minimum));
-    }
-    let collection = app.collection(reports);
-    let computed = collection.recovery.answer(app, asker, reports, wanted, records);
-    timeout(app.limits.request_timeout(), computed).await.unwrap_or_else(|_| {
-        Err(Problem::new(Kind::RecoveryTimeout, "the components are still being computed: ask again later"))
-    })
-}
-
 impl RecoveryCache {
-    async fn answer(
+    /// The components of a state with `records` reports or more.
+    pub(super) async fn answer(
         &self,
-        app: &App,
+        recoveries: &Recoveries,
         asker: Asker,
         reports: &Arc<dyn TaskReports>,
         wanted: Wanted,
@@ -154,13 +100,13 @@ impl RecoveryCache {
             return Ok(answer);
         }
         // Before the slot is held: who waits for a permit keeps nobody else from the answer.
-        let permit = app.recoveries.enter(asker).await?;
+        let permit = recoveries.enter(asker).await?;
         let mut last = slot.lock_owned().await;
         if let Some(answer) = fresh(&last) {
             return Ok(answer);
         }
         let (reports, decomposition) = (Arc::clone(reports), Arc::clone(&self.decomposition));
-        let deadline = Instant::now() + solving_time(app.limits.request_timeout());
+        let deadline = Instant::now() + solving_time(recoveries.request_timeout);
         // Slot and permit go along: when the request is given up, the answer still serves the next one, and nothing else is begun
         // beside it.
         let computed = spawn_blocking(move || {
@@ -170,7 +116,7 @@ impl RecoveryCache {
             Ok::<_, String>(answer)
         });
         let answer = computed.await.unwrap_or_else(|error| Err(error.to_string())).map_err(Problem::internal)?;
-        app.metrics.computed_recoveries.inc();
+        recoveries.computed.inc();
         Ok(answer)
     }
 
@@ -221,14 +167,6 @@ fn compute(
     }
 }
 
-fn below_minimum_batch(records: u64, minimum: u64) -> Problem {
-    Problem::new(
-        Kind::BelowMinimumBatch,
-        format!("there are {records} reports, and components are given out from {minimum} on: collect more"),
-    )
-    .with(serde_json::json!({"records": records, "minimum_batch": minimum}))
-}
-
 #[cfg(test)]
 mod tests {
     use std::future::Future;
@@ -252,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_collector_waits_for_nobody_and_no_client_takes_all_the_time() {
-        let recoveries = Recoveries::new(1);
+        let recoveries = Recoveries::new(1, Duration::ZERO, Counter::default());
         let computing = at_once(recoveries.enter(anybody(1))).unwrap().unwrap();
         let mut waiting: Vec<_> = (0..OF_ONE_CLIENT - 1).map(|_| Box::pin(recoveries.enter(anybody(1)))).collect();
         let mut context = Context::from_waker(Waker::noop());

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::problem::Problem;
+use crate::problem::Problem;
 
 /// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head, for
 /// hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.

@@ -15,25 +15,25 @@ use axum::response::{IntoResponse, Response};
 use hyper::service::service_fn;
 use tower_service::Service;
 
-use super::app::App;
-use super::net::{Answers, RequestBody, TwoLengths};
 use super::observe::{Admission, Route, Seen};
-use super::problem::{Kind, Problem};
-use super::upload;
+use super::reports;
+use crate::app::App;
+use crate::net::{Answers, RequestBody, TwoLengths};
+use crate::problem::{Kind, Problem};
 
 /// What all connections share.
-pub(super) struct Front {
+pub(in super::super) struct Front {
     app: Arc<App>,
     router: Router,
 }
 
 impl Front {
-    pub(super) fn new(app: Arc<App>, router: Router) -> Self {
+    pub(in super::super) fn new(app: Arc<App>, router: Router) -> Self {
         Self { app, router }
     }
 
     /// The service of a connection from `peer`.
-    pub(super) fn answering(self: &Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
+    pub(in super::super) fn answering(self: &Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
         let front = Arc::clone(self);
         service_fn(move |request: Request<RequestBody>| {
             let front = Arc::clone(&front);
@@ -67,7 +67,7 @@ impl Front {
             return routed.await.unwrap_or_else(|never| match never {});
         };
         let (app, task) = (&self.app, task.to_owned());
-        let seen = Seen::of(app, &request, Some(Route::Known(upload::ROUTE)));
+        let seen = Seen::of(app, &request, Some(Route::Known(reports::ROUTE)));
         let admitted = entered.and_then(|place| app.limits.admit(client).map(|()| place));
         let (parts, body) = request.into_parts();
         let body = Body::new(body);
@@ -75,7 +75,7 @@ impl Front {
             Ok(_place) => {
                 let admission = Admission { client, entered: Ok(()) };
                 let upload =
-                    upload::take(State(Arc::clone(app)), Extension(admission), Ok(UrlPath(task)), parts.headers, body);
+                    reports::take(State(Arc::clone(app)), Extension(admission), Ok(UrlPath(task)), parts.headers, body);
                 upload.await.into_response()
             }
             Err(problem) => app.limits.refuse(&parts.headers, body, problem).into_response(),

@@ -14,7 +14,7 @@ use ldp_pca_dps::DpsPcaError;
 use ldp_pca_dps::{Coordinator, Session, State};
 
 /// A session and what has come in.
-pub(super) struct Running {
+pub(crate) struct Running {
     session: Session,
     folder: PathBuf,
     /// Held while a message is written, so that whoever only asks need not wait for the disk.
@@ -46,12 +46,12 @@ impl Running {
         Ok(Self { session, folder, writing, progress, changed: watch::Sender::new(()) })
     }
 
-    pub(super) fn session(&self) -> &Session {
+    pub(crate) fn session(&self) -> &Session {
         &self.session
     }
 
     /// Tells of every change.
-    pub(super) fn changes(&self) -> watch::Receiver<()> {
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
@@ -59,7 +59,7 @@ impl Running {
         self.changed.send_replace(());
     }
 
-    pub(super) fn state(&self, provider: Option<u32>) -> State {
+    pub(crate) fn state(&self, provider: Option<u32>) -> State {
         let progress = self.progress();
         let coordinator = &progress.coordinator;
         let over = coordinator.finished() || progress.failed.is_some();
@@ -78,7 +78,7 @@ impl Running {
     }
 
     /// Takes a message that has the right shape. It is on the disk before it counts. The same one again is taken again.
-    pub(super) fn take(&self, provider: u32, round: u32, cells: Vec<i64>) -> Result<(), Problem> {
+    pub(crate) fn take(&self, provider: u32, round: u32, cells: Vec<i64>) -> Result<(), Problem> {
         let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.progress().is_new(provider, round, &cells)? {
             return Ok(());

@@ -1,12 +1,4 @@
-//! Runs of DPS-PCA between data providers, with the server between them (docs/distributed.md).
-//!
-//! An admin creates a session and hands each provider its token. Providers ask for the state until a round begins, send their
-//! message, and ask again; when the messages of all have come, the next round begins. The mathematics are those of
-//! [`ldp_pca_dps`].
-
-mod files;
-mod folder;
-mod running;
+//! `/sessions`: runs of DPS-PCA between data providers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,14 +14,11 @@ use subtle::ConstantTimeEq;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
-use super::app::App;
-use super::problem::{Kind, Problem, excerpt};
-use super::tasks::read_json;
-use super::tokens::{Role, presented};
-pub(super) use folder::Sessions;
-pub use folder::read_session;
+use crate::app::App;
+use crate::problem::{Kind, Problem, excerpt};
+use crate::sessions::Running;
+use crate::tokens::{Role, presented};
 use ldp_pca_dps::{Message, Parameters, Session, SessionError, SessionId};
-use running::Running;
 
 /// The longest that a request waits for a round to begin: proxies and clients give up at thirty seconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
@@ -49,7 +38,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body
     if let Err(problem) = app.tokens.check(&headers, Role::Admin) {
         return Err(app.limits.refuse(&headers, body, problem));
     }
-    let parameters: Parameters = read_json(&app, &headers, body, 4096).await?;
+    let parameters: Parameters = app.limits.read_json(&headers, body, 4096).await?;
     let bad = |detail: String| Problem::new(Kind::BadSession, detail);
     let session = spawn_blocking(move || Session::new(parameters)).await;
     let session = session.map_err(|error| Problem::internal(error.to_string()))?;
@@ -140,7 +129,7 @@ pub(super) async fn take(
         Ok(provider) => provider,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
-    let Message { round, cells } = read_json(&app, &headers, body, message_bytes(running.session())).await?;
+    let Message { round, cells } = app.limits.read_json(&headers, body, message_bytes(running.session())).await?;
     let bad = |error: SessionError| Problem::new(Kind::BadMessage, error.to_string());
     running.session().check_cells(&cells).map_err(bad)?;
     let id = running.session().id();

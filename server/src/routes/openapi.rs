@@ -16,9 +16,9 @@ mod tests {
 
     use serde_json::Value;
 
+    use super::super::reports;
     use super::*;
     use crate::problem::{Kind, Rejected, urn};
-    use crate::upload;
 
     fn document() -> Value {
         serde_json::from_str(OPENAPI).unwrap()
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn every_problem_and_path_is_in_the_documentation() {
-        let manual = include_str!("../../docs/http-api.md");
+        let manual = include_str!("../../../docs/http-api.md");
         let names = Kind::ALL.iter().map(|kind| kind.name()).chain(Rejected::ALL.iter().map(|why| why.name()));
         for name in names {
             assert!(manual.contains(&format!("| `{name}` |")), "docs/http-api.md lacks {name}");
@@ -64,11 +64,11 @@ mod tests {
     #[test]
     fn every_route_is_a_path_and_the_other_way_round() {
         let mut routes = BTreeSet::new();
-        for argument in include_str!("router.rs").split(".route(").skip(1) {
+        for argument in include_str!("mod.rs").split(".route(").skip(1) {
             routes.insert(match argument.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
                 Some(path) => path,
                 // The one that another file names too.
-                None => upload::ROUTE,
+                None => reports::ROUTE,
             });
         }
         let document = document();

@@ -43,16 +43,16 @@ impl Sessions {
         Ok(Self { folder, known: RwLock::new(known) })
     }
 
-    pub(super) fn ids(&self) -> Vec<SessionId> {
+    pub(crate) fn ids(&self) -> Vec<SessionId> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }
 
-    pub(super) fn find(&self, id: SessionId) -> Option<Arc<Running>> {
+    pub(crate) fn find(&self, id: SessionId) -> Option<Arc<Running>> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
     }
 
     /// Adds a session; false when it is there.
-    pub(super) fn create(&self, session: Session) -> Result<bool, Problem> {
+    pub(crate) fn create(&self, session: Session) -> Result<bool, Problem> {
         // Nobody else creates or deletes one meanwhile.
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let id = session.id();
@@ -75,7 +75,7 @@ impl Sessions {
     }
 
     /// Removes a session with all messages.
-    pub(super) fn delete(&self, id: SessionId) -> Result<(), Problem> {
+    pub(crate) fn delete(&self, id: SessionId) -> Result<(), Problem> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let folder = self.folder.join(id.to_string());
         // Without this file the rest is nothing.

@@ -8,20 +8,20 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path as UrlPath, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
-use super::app::{App, Status};
-use super::issuing::{MOST, OPEN_COUNT};
-use super::object;
 use super::observe::{Admission, RequestId};
-use super::origins::{Origin, supply_type};
-use super::problem::{Kind, Problem, excerpt};
-use super::retention;
-use super::store::{Erase, Put, StoreError, TaskSettings, date_of};
-use super::tokens::Role;
+use crate::app::{App, Status};
+use crate::issuing::{MOST, OPEN_COUNT};
+use crate::object;
+use crate::origins::{Origin, supply_type};
+use crate::problem::{Kind, Problem, excerpt};
+use crate::retention;
+use crate::store::{Erase, Put, StoreError, TaskSettings, date_of};
+use crate::tokens::Role;
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
@@ -79,7 +79,8 @@ pub(super) async fn put(
     };
     // The change is told then, and not made.
     let dry_run = flag(query, "dry_run")?;
-    let PutTask { task, settings: changes } = read_json(&app, &headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
+    let PutTask { task, settings: changes } =
+        app.limits.read_json(&headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
     let task = spawn_blocking(move || Task::from_json(task.get())).await;
     let task = task.map_err(|error| Problem::internal(error.to_string()))?;
@@ -140,7 +141,8 @@ pub(super) async fn delete(
     let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
     let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
     let store = Arc::clone(&app);
-    let deleted = spawn_blocking(move || retention::delete(&store, digest, erase, Some((&who, &request)))).await;
+    let deleted =
+        spawn_blocking(move || retention::delete(&store, digest, erase, Some((&who, request.as_str())))).await;
     let deleted = deleted.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
     if !deleted {
         return Err(Problem::unknown_task(&id));
@@ -173,7 +175,7 @@ pub(super) async fn issue(
         ));
     }
     supply_type(&mut headers, &settings, "application/json");
-    let WantedIds { count } = read_json(&app, &headers, body, 1024).await?;
+    let WantedIds { count } = app.limits.read_json(&headers, body, 1024).await?;
     let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
     if !(1..=most).contains(&count) {
         let more = if admin { String::new() } else { format!(" (up to {MOST} with an admin's token)") };
@@ -186,24 +188,6 @@ pub(super) async fn issue(
     let ids = ids.map_err(|error| Problem::internal(format!("no randomness from the system: {error}")))?;
     app.metrics.issued_ids.inc_by(count.into());
     Ok(Json(serde_json::json!({"ids": ids})).into_response())
-}
-
-/// Reads a document of at most `most` bytes.
-pub(super) async fn read_json<T: DeserializeOwned>(
-    app: &App,
-    headers: &HeaderMap,
-    body: Body,
-    most: usize,
-) -> Result<T, Problem> {
-    let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
-    if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
-        let found = excerpt(found);
-        let problem = Problem::new(Kind::MediaType, format!("the Content-Type is '{found}': send application/json"));
-        return Err(app.limits.refuse(headers, body, problem));
-    }
-    let bytes = app.limits.read_document(headers, body, most).await?;
-    object::from_slice(&bytes)
-        .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
 }
 
 /// What a `PUT` would change.

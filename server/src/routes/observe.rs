@@ -15,11 +15,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Level;
 
-use super::app::App;
 use super::health;
-use super::net::Client;
-use super::origins;
-use super::problem::{Kind, Problem};
+use crate::app::App;
+use crate::net::Client;
+use crate::origins;
+use crate::problem::{Kind, Problem};
 
 /// The header of the request's id, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -106,7 +106,7 @@ impl Seen {
         let headers = request.headers();
         let id = headers.get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
         let asked = route.is_some() && headers.contains_key(ORIGIN);
-        let allowance = if asked { origins::allowance(app, request) } else { None };
+        let allowance = if asked { origins::allowance(&*app.store, request) } else { None };
         let task = if tracing::enabled!(Level::DEBUG) { task_of(request.uri().path()) } else { None };
         Self { start: Instant::now(), id, method: request.method().clone(), route, asked, allowance, task }
     }

@@ -1,0 +1,125 @@
+//! What a task has collected, told to whoever listens (server-sent events).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Extension, Path as UrlPath, Query, State};
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::observe::Admission;
+use super::recovery::{asker, recover};
+use crate::app::{App, Collection};
+use crate::net::Portion;
+use crate::problem::{Kind, Problem};
+use crate::recovery::{Asker, Wanted};
+use crate::store::{Counts, TaskReports};
+
+/// How often a comment is sent where nothing happens, so that a connection that is gone is noticed.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// When a client whose connection broke should come back.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// `GET /tasks/{id}/events`.
+pub(super) async fn listen(
+    State(app): State<Arc<App>>,
+    Extension(Admission { client, .. }): Extension<Admission>,
+    id: Result<UrlPath<String>, PathRejection>,
+    headers: HeaderMap,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let reports = app.find(id)?;
+    // Everybody may hear of the status.
+    let asker = asker(&app, &headers, client, &reports.settings())?;
+    let wanted = Wanted::read(query, reports.task().dimension())?;
+    let place = app.events.enter(client)?;
+    let collection = app.collection(&reports);
+    let states = collection.pulse.listen(&app.events, &*reports);
+    let listener = Listener { app, reports, wanted, asker, states, told: None, _collection: collection, _place: place };
+    let events = stream::unfold(listener, |mut listener| async {
+        let event = listener.next().await?;
+        Some((Ok::<_, Infallible>(event), listener))
+    });
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
+    // Proxies that collect an answer before they pass it on would keep the events.
+    Ok(([("x-accel-buffering", "no")], events).into_response())
+}
+
+/// One stream.
+struct Listener {
+    app: Arc<App>,
+    reports: Arc<dyn TaskReports>,
+    wanted: Wanted,
+    /// Who is told components, if they are told at all.
+    asker: Option<Asker>,
+    states: watch::Receiver<Option<Counts>>,
+    /// The counts told last, and the records that the last components are of.
+    told: Option<(Counts, Option<u64>)>,
+    _collection: Arc<Collection>,
+    _place: Portion,
+}
+
+impl Listener {
+    /// The next event; `None` when the server stops or the task is deleted.
+    async fn next(&mut self) -> Option<Event> {
+        tokio::select! {
+            biased;
+            () = self.app.events.stopped() => None,
+            event = self.wait() => event,
+        }
+    }
+
+    async fn wait(&mut self) -> Option<Event> {
+        match self.told {
+            // The components of a state follow its counts, which are told at once.
+            Some((counts, of)) if of.is_none_or(|records| records < counts.records) => {
+                Some(self.tell_components(counts).await)
+            }
+            _ => {
+                self.states.changed().await.ok()?;
+                self.tell_counts()
+            }
+        }
+    }
+
+    fn tell_counts(&mut self) -> Option<Event> {
+        let counts = (*self.states.borrow_and_update())?;
+        let event = event("status", &self.app.status(&*self.reports, counts));
+        Some(match self.told.replace((counts, self.told.and_then(|(_, of)| of))) {
+            None => event.retry(RETRY),
+            Some(_) => event,
+        })
+    }
+
+    async fn tell_components(&mut self, counts: Counts) -> Event {
+        let Some(asker) = self.asker else {
+            // Said once.
+            self.told = Some((counts, Some(u64::MAX)));
+            let detail = "components are told to whoever comes with the collector's token ('Authorization: Bearer <token>'): \
+                          this stream has the status alone";
+            return event("problem", &Problem::new(Kind::TokenMissing, detail).document());
+        };
+        // A newer state may have been computed for somebody else.
+        let (event, records) = match recover(&self.app, asker, &self.reports, self.wanted, counts.records).await {
+            Ok(answer) => {
+                let json = String::from_utf8_lossy(answer.json());
+                (Event::default().event("recovery").data(json), answer.records().max(counts.records))
+            }
+            Err(problem) => (event("problem", &problem.document()), counts.records),
+        };
+        self.told = Some((counts, Some(records)));
+        event
+    }
+}
+
+fn event(name: &str, data: &impl Serialize) -> Event {
+    // What is told are numbers and texts, which JSON has.
+    Event::default().event(name).json_data(data).unwrap_or_default()
+}
