@@ -2,7 +2,7 @@
 //!
 //! An admin creates a session and hands each provider its token. Providers ask for the state until a round begins, send their
 //! message, and ask again; when the messages of all have come, the next round begins. The mathematics are those of
-//! [`baselines::dps_pca`](ldp_pca_dps).
+//! [`ldp_pca_dps`].
 
 mod files;
 mod folder;
