@@ -94,6 +94,7 @@ pub mod covariance;
 pub mod decimal;
 pub mod error;
 pub mod evaluation;
+mod identity;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 pub mod json;

@@ -1,20 +1,18 @@
 //! The public parameters of a collection: what is asked, how it is bounded and randomized. Fixed before the first
 //! report.
 
-use core::fmt;
 use std::sync::Arc;
 
-use rand::rand_core::TryCryptoRng;
 use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
 use crate::json::{self, JsonError, Read, Reader};
-use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, RandomizeError};
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
 use crate::privacy::Guarantee;
 use crate::record::{BoundedRecord, Bounding, RecordError};
-use crate::report::{Report, ReportId};
-use crate::sampling::{EntropyError, system_rng};
 use crate::schema::{MAX_DIMENSION, Schema};
+
+pub use crate::identity::TaskDigest;
 
 /// The version of the task format that this crate reads and writes.
 pub const TASK_VERSION: u32 = 2;
@@ -116,7 +114,7 @@ impl Task {
         if payload_bytes > MAX_PAYLOAD_BYTES || draws > MAX_DRAWS {
             return Err(TaskError::Cost { payload_bytes, draws });
         }
-        let digest = TaskDigest(Sha256::digest(document.to_json()).into());
+        let digest = TaskDigest::new(Sha256::digest(document.to_json()).into());
         Ok(Self { document: Arc::new(document), digest, mechanism })
     }
 
@@ -190,84 +188,6 @@ impl Task {
         }
         BoundedRecord::new(features, self.bounding())
     }
-
-    /// Randomizes a record into a report, with randomness from the system.
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
-    pub fn randomize(&self, record: &BoundedRecord) -> Result<Report, RandomizeError> {
-        self.randomize_with_rng(record, &mut system_rng()?)
-    }
-
-    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then what the mechanism draws. The
-    /// guarantee assumes that `rng` is cryptographically strong and unknown to others; use a seeded one in tests
-    /// only.
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
-    pub fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        record: &BoundedRecord,
-        rng: &mut R,
-    ) -> Result<Report, RandomizeError> {
-        self.randomize_as(record, None, rng)
-    }
-
-    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids asks for; otherwise as
-    /// [`randomize`](Self::randomize). An id is for one report: two reports of an id count once.
-    ///
-    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, so they hold whoever chose it and whatever for,
-    /// as long as the noise is drawn afterwards and by this device. Whoever issued the id can recognize the report that has it.
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
-    pub fn randomize_with_id(&self, record: &BoundedRecord, id: ReportId) -> Result<Report, RandomizeError> {
-        self.randomize_with_id_and_rng(record, id, &mut system_rng()?)
-    }
-
-    /// The same with randomness from `rng`: what the mechanism draws. See [`randomize_with_rng`](Self::randomize_with_rng).
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
-    pub fn randomize_with_id_and_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        record: &BoundedRecord,
-        id: ReportId,
-        rng: &mut R,
-    ) -> Result<Report, RandomizeError> {
-        self.randomize_as(record, Some(id), rng)
-    }
-
-    /// [`randomize_with_id_and_rng`](Self::randomize_with_id_and_rng) where there is an id, else
-    /// [`randomize_with_rng`](Self::randomize_with_rng).
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
-    pub fn randomize_as<R: TryCryptoRng + ?Sized>(
-        &self,
-        record: &BoundedRecord,
-        id: Option<ReportId>,
-        rng: &mut R,
-    ) -> Result<Report, RandomizeError> {
-        if record.dimension() != self.dimension() {
-            return Err(RecordError::Dimension { expected: self.dimension(), found: record.dimension() }.into());
-        }
-        if record.bounding() != self.bounding() {
-            return Err(RecordError::OtherBounding { expected: self.bounding(), found: record.bounding() }.into());
-        }
-        let augmented = self.centring().map(|centring| centring.augment(record));
-        let record = augmented.as_ref().unwrap_or(record);
-        let id = match id {
-            Some(id) => id,
-            None => {
-                let mut id = [0; 16];
-                rng.try_fill_bytes(&mut id).map_err(|error| EntropyError::new(&error))?;
-                ReportId::new(id)
-            }
-        };
-        let payload = self.mechanism.randomize_with_rng(record, &self.digest.key(), id, rng)?;
-        Ok(Report::from_parts(self.digest, id, payload))
-    }
 }
 
 impl PartialEq for Task {
@@ -277,68 +197,6 @@ impl PartialEq for Task {
 }
 
 impl Eq for Task {}
-
-/// SHA-256 of a task's canonical JSON.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TaskDigest([u8; 32]);
-
-impl TaskDigest {
-    /// A digest from its bytes.
-    #[must_use]
-    pub fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
-    #[must_use]
-    pub fn from_hex(text: &str) -> Option<Self> {
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
-        let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = (digit(pair[0])? << 4) | digit(pair[1])?;
-        }
-        Some(Self(bytes))
-    }
-
-    /// All 32 bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// The first 8 bytes, which every report carries.
-    #[must_use]
-    pub fn prefix(&self) -> [u8; 8] {
-        let mut prefix = [0; 8];
-        prefix.copy_from_slice(&self.0[..8]);
-        prefix
-    }
-
-    /// The first 16 bytes, which bind the public randomness of a report to the task.
-    #[must_use]
-    pub fn key(&self) -> [u8; 16] {
-        let mut key = [0; 16];
-        key.copy_from_slice(&self.0[..16]);
-        key
-    }
-}
-
-impl fmt::Display for TaskDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for TaskDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TaskDigest({self})")
-    }
-}
 
 /// Into how many independent sums (by report id) the reports of a task are split, for cross-validation: 1 to 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -461,8 +319,6 @@ mod tests {
     use super::*;
     use crate::mechanism::Calibration;
     use crate::privacy::{Delta, Epsilon};
-    use crate::record::Radius;
-    use crate::sampling::bits::tests::ScriptedSource;
 
     fn task() -> Task {
         let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
@@ -493,28 +349,6 @@ mod tests {
         let digest = "6f5f34536fadc0fa1a4125ee34e633a31517a923973eda616da41030e2e65fff";
         assert_eq!(task().digest().to_string(), digest);
         assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
-        assert_eq!(format!("{:?}", task().digest()), format!("TaskDigest({digest})"));
-        let bytes = *task().digest().as_bytes();
-        assert_eq!(task().digest().prefix()[..], bytes[..8]);
-        assert_eq!(task().digest().key()[..], bytes[..16]);
-        assert_eq!(TaskDigest::new(bytes), task().digest());
-    }
-
-    /// Unlike an id, a digest is a name of files and rows: it has one spelling.
-    #[test]
-    fn a_digest_has_one_spelling() {
-        let digits = "00017f80ff0a9bc3d4e5f60718293a4b".repeat(2);
-        assert_eq!(TaskDigest::from_hex(&digits).unwrap().to_string(), digits);
-        for place in 0..64 {
-            for bad in ["g", "/", ":", "@", "`", "A", "F"] {
-                let mut text = digits.clone();
-                text.replace_range(place..=place, bad);
-                assert_eq!(TaskDigest::from_hex(&text), None, "{text}");
-            }
-        }
-        for text in [&digits[1..], &digits[2..], "", &format!("{digits}0"), &format!("{digits}00")] {
-            assert_eq!(TaskDigest::from_hex(text), None, "{text}");
-        }
     }
 
     #[test]
@@ -617,34 +451,6 @@ mod tests {
         }
         let record = centred.bound(vec![1.0, 2.0, 3.0]).unwrap();
         assert_eq!(record.dimension(), 3);
-        assert!(centred.randomize(&record).is_ok());
-        let augmented = Centring::default().augment(&record);
-        assert!(matches!(centred.randomize(&augmented), Err(RandomizeError::Record(RecordError::Dimension { .. }))));
-    }
-
-    /// The constant is added once, by the task, and before the mechanism; a report without an id asks for 16 bytes first.
-    #[test]
-    fn what_is_randomized_is_the_bounded_record_with_the_constant() {
-        let unbounded = vec![30.0, -20.0, 90.0];
-        for task in [task(), task().with_centring(Centring::default()).unwrap()] {
-            let record = task.bound(unbounded.clone()).unwrap();
-            let whole = match task.centring() {
-                Some(centring) => centring.augment(&record),
-                None => record.clone(),
-            };
-            for seed in 0..20 {
-                let id = ReportId::new([seed; 16]);
-                let words = [u64::MAX - (u64::from(seed) << 58), 99].map(u64::to_le_bytes).concat();
-                let mut source = ScriptedSource::new(words.clone());
-                let expected =
-                    task.mechanism().randomize_with_rng(&whole, &task.digest().key(), id, &mut source).unwrap();
-                assert_eq!(source.requests, [64]);
-                let mut source = ScriptedSource::new([vec![seed; 16], words].concat());
-                let report = task.randomize_with_rng(&record, &mut source).unwrap();
-                assert_eq!((report.id(), report.payload()), (id, &expected[..]));
-                assert_eq!(source.requests, [16, 64]);
-            }
-        }
     }
 
     #[test]
@@ -688,45 +494,6 @@ mod tests {
         assert!(build(1.0).unwrap().guarantee().delta_value() > 1e-4);
         let error = build(1.5).unwrap_err().to_string();
         assert!(error.contains("epsilon 1.5") && error.contains("analytic"), "{error}");
-    }
-
-    /// The same bytes as a report whose generator happened to draw the id.
-    #[test]
-    fn a_report_with_a_given_id_is_the_one_that_drew_it() {
-        use chacha20::ChaCha8Rng;
-        use rand::{Rng, SeedableRng};
-        let record = task().bound(vec![0.3, -0.2, 0.9]).unwrap();
-        let drawn = task().randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let mut id = [0; 16];
-        rng.fill_bytes(&mut id);
-        let given = task().randomize_with_id_and_rng(&record, ReportId::new(id), &mut rng).unwrap();
-        assert_eq!(given, drawn);
-        let id = ReportId::new([9; 16]);
-        let (one, other) =
-            (task().randomize_with_id(&record, id).unwrap(), task().randomize_with_id(&record, id).unwrap());
-        assert_eq!((one.id(), other.id()), (id, id));
-        assert!((0..64).any(|_| task().randomize_with_id(&record, id).unwrap() != one), "the noise is new each time");
-    }
-
-    #[test]
-    fn records_that_do_not_fit_are_refused() {
-        let id = ReportId::new([3; 16]);
-        for found in [0, 1, 2, 4] {
-            let error = RecordError::Dimension { expected: 3, found };
-            assert_eq!(task().bound(vec![1.0; found]), Err(error), "{found}");
-            let Ok(other) = BoundedRecord::new(vec![1.0; found], Bounding::UnitNorm) else { continue };
-            assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
-            assert_eq!(task().randomize_with_id(&other, id), Err(RandomizeError::Record(error)));
-        }
-        let clipped = |radius| Bounding::Clip { radius: Radius::new(radius).unwrap() };
-        let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped(1.0)).unwrap();
-        let error = RecordError::OtherBounding { expected: Bounding::UnitNorm, found: clipped(1.0) };
-        assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
-        // The radius is part of the bounding.
-        let twice = Task::new(task().schema().clone(), clipped(2.0), task().mechanism_spec(), task().folds()).unwrap();
-        let error = RecordError::OtherBounding { expected: clipped(2.0), found: clipped(1.0) };
-        assert_eq!(twice.randomize(&other), Err(RandomizeError::Record(error)));
     }
 
     #[test]

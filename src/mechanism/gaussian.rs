@@ -34,13 +34,13 @@ use serde::Serialize;
 
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RangeCheck, parallel, triangle};
+use crate::identity::ReportId;
 use crate::privacy::calibration::{
     COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_rho, paper_sigma,
 };
 use crate::privacy::composition::{PrivacyLoss, TotalVariation};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::BoundedRecord;
-use crate::report::ReportId;
 use crate::sampling::gaussian::{self, Deviate, STEPS_PER_SIGMA, TOTAL_VARIATION, WORDS_PER_DEVIATE};
 use crate::sampling::{EntropyError, bits::Bits};
 use crate::schema::MAX_DIMENSION;

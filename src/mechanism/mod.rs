@@ -20,10 +20,10 @@ use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
 use crate::decimal::{Decimal, Scientific};
+use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::{Delta, Epsilon, Guarantee, PrivacyError};
 use crate::record::{BoundedRecord, Bounding, RecordError};
-use crate::report::ReportId;
 use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;

@@ -100,11 +100,11 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
+    use crate::identity::ReportId;
     use crate::mechanism::double_cap::candidates::Candidates;
     use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec, RangeCheck, triangle};
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::{BoundedRecord, Bounding, Radius};
-    use crate::report::ReportId;
 
     const KEY: [u8; 16] = [3; 16];
 

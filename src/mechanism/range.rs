@@ -94,10 +94,10 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
+    use crate::identity::ReportId;
     use crate::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding};
-    use crate::report::ReportId;
 
     /// Reports of the two extreme kinds of records, at both widths. One in 2^40 may be refused: these are not.
     #[test]

@@ -228,11 +228,11 @@ fn bias_of_equal(law: &Law, count: usize, candidates: u32, cap: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::ReportId;
     use crate::mechanism::double_cap::candidates::Candidates;
     use crate::mechanism::double_cap::{DoubleCap, MAX_CANDIDATES, UNIT_WEIGHT, cap, permitted_caps};
     use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
-    use crate::report::ReportId;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
 

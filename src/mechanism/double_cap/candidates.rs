@@ -27,7 +27,7 @@ use chacha20::{ChaChaCore, R8};
 
 use super::kernel::Path;
 use super::quantiles::MAGNITUDE_COUNTS;
-use crate::report::ReportId;
+use crate::identity::ReportId;
 
 /// The mean square of the table's entries, exactly: what `scale^2` stands for in the formulas.
 pub const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;

@@ -60,11 +60,11 @@ use self::candidates::{Candidates, KEPT, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT}
 use self::kernel::Path;
 use super::pull::{Check, Pull, UNLUCKY_IDS};
 use super::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, triangle};
+use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
-use crate::report::ReportId;
 use crate::sampling::{
     EntropyError,
     bits::{Bits, Words},

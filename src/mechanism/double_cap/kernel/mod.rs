@@ -30,7 +30,7 @@ mod wide;
 use core::num::NonZeroUsize;
 
 use super::candidates::PER_BLOCK;
-use crate::report::ReportId;
+use crate::identity::ReportId;
 
 /// A variant of the hot loops that this machine can run.
 ///

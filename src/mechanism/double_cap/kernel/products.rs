@@ -4,8 +4,8 @@
 use core::num::NonZeroUsize;
 
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile, words};
+use crate::identity::ReportId;
 use crate::mechanism::parallel::for_each;
-use crate::report::ReportId;
 
 /// Reports of a slab. Not a power of two, so that panels do not compete for the same lines of a cache.
 const SLAB: usize = 1008;

@@ -1,0 +1,187 @@
+//! The names of a collection and of a report in it: what every stage, from randomizing on, knows both by.
+
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// SHA-256 of a task's canonical JSON.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskDigest([u8; 32]);
+
+impl TaskDigest {
+    /// A digest from its bytes.
+    #[must_use]
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = (digit(pair[0])? << 4) | digit(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// All 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first 8 bytes, which every report carries.
+    #[must_use]
+    pub fn prefix(&self) -> [u8; 8] {
+        let mut prefix = [0; 8];
+        prefix.copy_from_slice(&self.0[..8]);
+        prefix
+    }
+
+    /// The first 16 bytes, which bind the public randomness of a report to the task.
+    #[must_use]
+    pub fn key(&self) -> [u8; 16] {
+        let mut key = [0; 16];
+        key.copy_from_slice(&self.0[..16]);
+        key
+    }
+}
+
+impl fmt::Display for TaskDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for TaskDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskDigest({self})")
+    }
+}
+
+/// 16 random bytes that name a report, seed its public randomness, and make a second delivery recognizable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ReportId([u8; 16]);
+
+impl ReportId {
+    /// An id from its bytes.
+    #[must_use]
+    pub fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The id that 32 hexadecimal digits spell; `None` for anything else.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
+        let digit = |character: u8| (character as char).to_digit(16);
+        let mut bytes = [0; 16];
+        if digits.len() != bytes.len() {
+            return None;
+        }
+        for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
+            *byte = (digit(*high)? * 16 + digit(*low)?) as u8;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The 16 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Display for ReportId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ReportId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReportId({self})")
+    }
+}
+
+impl Serialize for ReportId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ReportId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::from_hex(&text).ok_or_else(|| D::Error::custom("a report id is 32 hexadecimal digits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIGITS: &str = "00017f80ff0a9bc3d4e5f60718293a4b";
+
+    #[test]
+    fn a_digest_is_its_sixty_four_digits_in_every_form() {
+        let bytes: [u8; 32] = core::array::from_fn(|index| 7 * index as u8);
+        let digest = TaskDigest::new(bytes);
+        assert_eq!(TaskDigest::from_hex(&digest.to_string()), Some(digest));
+        assert_eq!(format!("{digest:?}"), format!("TaskDigest({digest})"));
+        assert_eq!(digest.as_bytes(), &bytes);
+        assert_eq!((&digest.prefix()[..], &digest.key()[..]), (&bytes[..8], &bytes[..16]));
+    }
+
+    /// Unlike an id, a digest is a name of files and rows: it has one spelling.
+    #[test]
+    fn a_digest_has_one_spelling() {
+        let digits = DIGITS.repeat(2);
+        assert_eq!(TaskDigest::from_hex(&digits).unwrap().to_string(), digits);
+        for place in 0..64 {
+            for bad in ["g", "/", ":", "@", "`", "A", "F"] {
+                let mut text = digits.clone();
+                text.replace_range(place..=place, bad);
+                assert_eq!(TaskDigest::from_hex(&text), None, "{text}");
+            }
+        }
+        for text in [&digits[1..], &digits[2..], "", &format!("{digits}0"), &format!("{digits}00")] {
+            assert_eq!(TaskDigest::from_hex(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_its_thirty_two_digits_in_every_form() {
+        let bytes = [0, 1, 0x7f, 0x80, 0xff, 0x0a, 0x9b, 0xc3, 0xd4, 0xe5, 0xf6, 7, 0x18, 0x29, 0x3a, 0x4b];
+        let id = ReportId::new(bytes);
+        assert_eq!(ReportId::from_hex(DIGITS), Some(id));
+        assert_eq!(ReportId::from_hex(&DIGITS.to_uppercase()), Some(id));
+        assert_eq!((id.to_string(), id.as_bytes()), (DIGITS.to_owned(), &bytes));
+        assert_eq!(format!("{id:?}"), format!("ReportId({DIGITS})"));
+        let json = format!("\"{DIGITS}\"");
+        assert_eq!(serde_json::to_string(&id).unwrap(), json);
+        assert_eq!(serde_json::from_str::<ReportId>(&json).unwrap(), id);
+    }
+
+    #[test]
+    fn what_has_other_digits_or_not_as_many_is_no_id() {
+        for place in 0..32 {
+            for bad in ["g", "/", ":", "@", "`", " ", "+"] {
+                let mut text = DIGITS.to_owned();
+                text.replace_range(place..=place, bad);
+                assert_eq!(ReportId::from_hex(&text), None, "{text}");
+            }
+        }
+        for text in [&DIGITS[1..], &DIGITS[2..], "", "0", &format!("{DIGITS}0"), &format!("{DIGITS}00")] {
+            assert_eq!(ReportId::from_hex(text), None, "{text}");
+            assert!(serde_json::from_str::<ReportId>(&format!("\"{text}\"")).is_err());
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! From a bounded record to a report, on the device: the one place where a record becomes something to send.
+
+use rand::rand_core::TryCryptoRng;
+
+use super::{Report, ReportId};
+use crate::mechanism::{LocalRandomizer, RandomizeError};
+use crate::record::{BoundedRecord, RecordError};
+use crate::sampling::{EntropyError, system_rng};
+use crate::task::Task;
+
+impl Task {
+    /// Randomizes a record into a report, with randomness from the system.
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
+    pub fn randomize(&self, record: &BoundedRecord) -> Result<Report, RandomizeError> {
+        self.randomize_with_rng(record, &mut system_rng()?)
+    }
+
+    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then what the mechanism draws. The
+    /// guarantee assumes that `rng` is cryptographically strong and unknown to others; use a seeded one in tests
+    /// only.
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
+    pub fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        rng: &mut R,
+    ) -> Result<Report, RandomizeError> {
+        self.randomize_as(record, None, rng)
+    }
+
+    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids asks for; otherwise as
+    /// [`randomize`](Self::randomize). An id is for one report: two reports of an id count once.
+    ///
+    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, so they hold whoever chose it and whatever for,
+    /// as long as the noise is drawn afterwards and by this device. Whoever issued the id can recognize the report that has it.
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
+    pub fn randomize_with_id(&self, record: &BoundedRecord, id: ReportId) -> Result<Report, RandomizeError> {
+        self.randomize_with_id_and_rng(record, id, &mut system_rng()?)
+    }
+
+    /// The same with randomness from `rng`: what the mechanism draws. See [`randomize_with_rng`](Self::randomize_with_rng).
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
+    pub fn randomize_with_id_and_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        id: ReportId,
+        rng: &mut R,
+    ) -> Result<Report, RandomizeError> {
+        self.randomize_as(record, Some(id), rng)
+    }
+
+    /// [`randomize_with_id_and_rng`](Self::randomize_with_id_and_rng) where there is an id, else
+    /// [`randomize_with_rng`](Self::randomize_with_rng).
+    ///
+    /// # Errors
+    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
+    pub fn randomize_as<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        id: Option<ReportId>,
+        rng: &mut R,
+    ) -> Result<Report, RandomizeError> {
+        if record.dimension() != self.dimension() {
+            return Err(RecordError::Dimension { expected: self.dimension(), found: record.dimension() }.into());
+        }
+        if record.bounding() != self.bounding() {
+            return Err(RecordError::OtherBounding { expected: self.bounding(), found: record.bounding() }.into());
+        }
+        let augmented = self.centring().map(|centring| centring.augment(record));
+        let record = augmented.as_ref().unwrap_or(record);
+        let id = match id {
+            Some(id) => id,
+            None => {
+                let mut id = [0; 16];
+                rng.try_fill_bytes(&mut id).map_err(|error| EntropyError::new(&error))?;
+                ReportId::new(id)
+            }
+        };
+        let payload = self.mechanism().randomize_with_rng(record, &self.digest().key(), id, rng)?;
+        Ok(Report::from_parts(self.digest(), id, payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::centring::Centring;
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::Epsilon;
+    use crate::record::{Bounding, Radius};
+    use crate::sampling::bits::tests::ScriptedSource;
+    use crate::schema::Schema;
+    use crate::task::Folds;
+
+    fn task() -> Task {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
+        Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+    }
+
+    /// The constant is added once, by the task, and before the mechanism; a report without an id asks for 16 bytes first.
+    #[test]
+    fn what_is_randomized_is_the_bounded_record_with_the_constant() {
+        let unbounded = vec![30.0, -20.0, 90.0];
+        for task in [task(), task().with_centring(Centring::default()).unwrap()] {
+            let record = task.bound(unbounded.clone()).unwrap();
+            let whole = match task.centring() {
+                Some(centring) => centring.augment(&record),
+                None => record.clone(),
+            };
+            for seed in 0..20 {
+                let id = ReportId::new([seed; 16]);
+                let words = [u64::MAX - (u64::from(seed) << 58), 99].map(u64::to_le_bytes).concat();
+                let mut source = ScriptedSource::new(words.clone());
+                let expected =
+                    task.mechanism().randomize_with_rng(&whole, &task.digest().key(), id, &mut source).unwrap();
+                assert_eq!(source.requests, [64]);
+                let mut source = ScriptedSource::new([vec![seed; 16], words].concat());
+                let report = task.randomize_with_rng(&record, &mut source).unwrap();
+                assert_eq!((report.id(), report.payload()), (id, &expected[..]));
+                assert_eq!(source.requests, [16, 64]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_has_its_constant_from_the_task_alone() {
+        let centred = task().with_centring(Centring::default()).unwrap();
+        let record = centred.bound(vec![1.0, 2.0, 3.0]).unwrap();
+        assert!(centred.randomize(&record).is_ok());
+        let augmented = Centring::default().augment(&record);
+        assert!(matches!(centred.randomize(&augmented), Err(RandomizeError::Record(RecordError::Dimension { .. }))));
+    }
+
+    /// The same bytes as a report whose generator happened to draw the id.
+    #[test]
+    fn a_report_with_a_given_id_is_the_one_that_drew_it() {
+        use chacha20::ChaCha8Rng;
+        use rand::{Rng, SeedableRng};
+        let record = task().bound(vec![0.3, -0.2, 0.9]).unwrap();
+        let drawn = task().randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut id = [0; 16];
+        rng.fill_bytes(&mut id);
+        let given = task().randomize_with_id_and_rng(&record, ReportId::new(id), &mut rng).unwrap();
+        assert_eq!(given, drawn);
+        let id = ReportId::new([9; 16]);
+        let (one, other) =
+            (task().randomize_with_id(&record, id).unwrap(), task().randomize_with_id(&record, id).unwrap());
+        assert_eq!((one.id(), other.id()), (id, id));
+        assert!((0..64).any(|_| task().randomize_with_id(&record, id).unwrap() != one), "the noise is new each time");
+    }
+
+    #[test]
+    fn records_that_do_not_fit_are_refused() {
+        let id = ReportId::new([3; 16]);
+        for found in [0, 1, 2, 4] {
+            let error = RecordError::Dimension { expected: 3, found };
+            assert_eq!(task().bound(vec![1.0; found]), Err(error), "{found}");
+            let Ok(other) = BoundedRecord::new(vec![1.0; found], Bounding::UnitNorm) else { continue };
+            assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
+            assert_eq!(task().randomize_with_id(&other, id), Err(RandomizeError::Record(error)));
+        }
+        let clipped = |radius| Bounding::Clip { radius: Radius::new(radius).unwrap() };
+        let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped(1.0)).unwrap();
+        let error = RecordError::OtherBounding { expected: Bounding::UnitNorm, found: clipped(1.0) };
+        assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
+        // The radius is part of the bounding.
+        let twice = Task::new(task().schema().clone(), clipped(2.0), task().mechanism_spec(), task().folds()).unwrap();
+        let error = RecordError::OtherBounding { expected: clipped(2.0), found: clipped(1.0) };
+        assert_eq!(twice.randomize(&other), Err(RandomizeError::Record(error)));
+    }
+}
