@@ -101,6 +101,7 @@ pub mod json;
 pub mod linalg;
 pub mod mechanism;
 pub mod noise;
+mod parallel;
 pub mod prediction;
 pub mod privacy;
 pub mod record;

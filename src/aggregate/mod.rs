@@ -8,7 +8,8 @@ use core::convert::Infallible;
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-use crate::mechanism::{LocalRandomizer, parallel, triangle};
+use crate::mechanism::{LocalRandomizer, triangle};
+use crate::parallel;
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
 

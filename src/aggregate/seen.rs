@@ -3,7 +3,7 @@
 use core::num::NonZeroUsize;
 use std::collections::HashSet;
 
-use crate::mechanism::parallel;
+use crate::parallel;
 use crate::report::{Report, ReportId};
 
 /// The ids of all reports so far. An [`Aggregate`](super::Aggregate) does not remember ids; whoever feeds it asks here.

@@ -33,8 +33,9 @@ use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
 use super::pull::{Check, Pull};
-use super::{LocalRandomizer, MechanismError, PayloadError, RangeCheck, parallel, triangle};
+use super::{LocalRandomizer, MechanismError, PayloadError, RangeCheck, triangle};
 use crate::identity::ReportId;
+use crate::parallel;
 use crate::privacy::calibration::{
     COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_rho, paper_sigma,
 };

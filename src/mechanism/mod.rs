@@ -9,7 +9,6 @@
 mod document;
 pub mod double_cap;
 pub mod gaussian;
-pub(crate) mod parallel;
 mod pull;
 mod range;
 

@@ -14,7 +14,8 @@
 use core::num::NonZeroUsize;
 
 use super::{Report, ReportId, checksum::crc32};
-use crate::mechanism::{LocalRandomizer, PayloadError, parallel};
+use crate::mechanism::{LocalRandomizer, PayloadError};
+use crate::parallel;
 use crate::task::Task;
 
 const MAGIC: [u8; 4] = *b"LDPR";

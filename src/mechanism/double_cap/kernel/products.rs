@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile, words};
 use crate::identity::ReportId;
-use crate::mechanism::parallel::for_each;
+use crate::parallel::for_each;
 
 /// Reports of a slab. Not a power of two, so that panels do not compete for the same lines of a cache.
 const SLAB: usize = 1008;
