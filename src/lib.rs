@@ -67,7 +67,8 @@
 //! | [`covariance`] | sums | debiased estimate with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
-//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, ledger, shuffling), [`sampling`] (noise
+//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what one
+//! person's reports have spent), [`sampling`] (noise
 //! primitives), [`noise`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
 //! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
 //! with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
@@ -98,6 +99,7 @@ mod identity;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 pub mod json;
+pub mod ledger;
 pub mod linalg;
 pub mod mechanism;
 pub mod noise;

@@ -1,7 +1,7 @@
 //! Any text is a ledger or an error; what a ledger writes is the same ledger.
 #![no_main]
 
-use ldp_pca::privacy::ledger::Ledger;
+use ldp_pca::ledger::Ledger;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

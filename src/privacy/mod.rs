@@ -7,7 +7,6 @@ pub mod amplification;
 pub mod calibration;
 pub mod composition;
 pub mod filter;
-pub mod ledger;
 pub mod renyi;
 pub mod tradeoff;
 

@@ -12,13 +12,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Guarantee;
-use super::composition::PrivacyLoss;
 use crate::mechanism::LocalRandomizer;
+use crate::privacy::Guarantee;
+use crate::privacy::composition::PrivacyLoss;
 use crate::report::report_bytes;
 use crate::task::{Task, TaskDigest};
 
-pub use super::filter::{Budget, Filter};
+pub use crate::privacy::filter::{Budget, Filter};
 
 /// The version of the ledger format that this crate writes. It reads version 1, too, which had no filter.
 pub const LEDGER_VERSION: u32 = 2;
@@ -61,7 +61,8 @@ pub struct Booking {
 /// Tasks booked and reports sent under one budget.
 ///
 /// ```
-/// use ldp_pca::privacy::{Epsilon, ledger::{Budget, Decision, Filter, Ledger}};
+/// use ldp_pca::ledger::{Budget, Decision, Filter, Ledger};
+/// use ldp_pca::privacy::Epsilon;
 /// # use ldp_pca::{mechanism::MechanismSpec, record::Bounding, schema::Schema, task::{Folds, Task}};
 /// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
