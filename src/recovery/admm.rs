@@ -8,7 +8,7 @@ use super::closed_form::closed_form;
 use super::fantope::{FantopeProjection, project_onto_fantope};
 use super::normalised::{Candidate, NormalisedProblem};
 use super::outcome::{FantopeSolution, Progress, SolverStatus};
-use super::solver::{ScaledProblem, largest_magnitudes};
+use super::scaled::{ScaledProblem, largest_magnitudes};
 use super::{FantopeProblem, RecoveryError};
 
 /// When to stop and how to step.

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, SolverStatus};
-use super::solver::ScaledProblem;
+use super::scaled::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::{sorted_descending, symmetric_eigen};
 

@@ -27,7 +27,6 @@
 
 mod admm;
 mod bootstrap;
-mod bootstrap_model;
 mod closed_form;
 mod denoise;
 mod fantope;
@@ -37,6 +36,7 @@ mod normalised;
 mod outcome;
 mod pca;
 mod penalty;
+mod scaled;
 mod solver;
 
 pub use admm::{AdmmSettings, solve_admm};

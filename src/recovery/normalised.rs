@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::fantope::penalised_value;
 use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, SolverStatus};
-use super::solver::ScaledProblem;
+use super::scaled::ScaledProblem;
 use super::{FantopeProblem, Rank, RecoveryError, dual_bound};
 
 /// A copy of the [`ScaledProblem`]'s matrix.

@@ -6,7 +6,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::{PenaltyError, Sequence, SequenceProgress};
 use crate::linalg::{SymmetricMatrix, sorted_descending};
-use crate::recovery::solver::largest_magnitudes;
+use crate::recovery::scaled::largest_magnitudes;
 use crate::recovery::{FantopeProblem, Penalty, Rank, RecoveryError, SolverSettings, SolverStatus};
 
 /// Solutions of the sparse problem for a sequence of penalties, largest first.

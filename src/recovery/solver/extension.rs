@@ -6,13 +6,13 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::cross::{Canceller, Multipliers};
-use super::scaled::ScaledProblem;
 use super::thresholded::Thresholded;
 use crate::linalg::{
     Krylov, SymmetricEigen, lanczos, scatter, sort_descending, sorted_descending, symmetric_eigenvalues,
 };
 use crate::recovery::RecoveryError;
 use crate::recovery::outcome::{Certificate, DualMatrix};
+use crate::recovery::scaled::ScaledProblem;
 
 /// `S − Z` on the whole problem, for a dual matrix found on the working set `J` and extended beyond it.
 ///
@@ -305,11 +305,11 @@ fn leading_count(values: &DVector<f64>, rank: usize, positive: usize) -> usize {
 mod tests {
     use super::super::splitting::Stepping;
     use super::super::tests::spike_in_noise;
-    use super::super::thresholded::largest_magnitudes;
     use super::super::working_set::WorkingSet;
     use super::*;
     use crate::recovery::FantopeProblem;
     use crate::recovery::laws::problem;
+    use crate::recovery::scaled::largest_magnitudes;
 
     /// Noise strong enough that the rows beyond the working set matter.
     fn problems() -> [FantopeProblem; 4] {

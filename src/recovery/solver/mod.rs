@@ -9,7 +9,6 @@
 mod cross;
 mod extension;
 mod part;
-mod scaled;
 mod splitting;
 #[cfg(test)]
 mod tests;
@@ -22,13 +21,12 @@ use nalgebra::{DMatrix, DVector};
 
 use self::cross::Multipliers;
 use self::extension::{Effort, Evidence, Extension};
-pub(super) use self::scaled::ScaledProblem;
 use self::splitting::{Splitting, Stepping};
 use self::thresholded::Thresholded;
-pub(super) use self::thresholded::largest_magnitudes;
 use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
 use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
+use super::scaled::{ScaledProblem, largest_magnitudes};
 use super::{FantopeProblem, RecoveryError};
 
 /// When to stop and how to step.

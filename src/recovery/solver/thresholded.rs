@@ -2,8 +2,8 @@
 
 use nalgebra::DVector;
 
-use super::scaled::ScaledProblem;
 use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix};
+use crate::recovery::scaled::ScaledProblem;
 
 /// `T = S − clip(S, penalty)` off the diagonal, `S` on it, in the units of the [`ScaledProblem`].
 pub(super) struct Thresholded<'a> {
@@ -132,38 +132,4 @@ impl ColumnVisitor for DenseProduct<'_> {
         }
         self.y[index] = sum / self.scale;
     }
-}
-
-/// The largest off-diagonal magnitude and the largest magnitude, in the units of the estimate.
-pub(in crate::recovery) fn largest_magnitudes(estimate: &SymmetricMatrix) -> Magnitudes {
-    let mut magnitudes = Magnitudes { off_diagonal: 0.0, shift: estimate.mean_diagonal(), centred: 0.0 };
-    estimate.visit_columns(&mut magnitudes);
-    magnitudes
-}
-
-/// What [`largest_magnitudes`] finds.
-pub(in crate::recovery) struct Magnitudes {
-    /// Largest `|S_ij|`, `i ≠ j`.
-    pub(in crate::recovery) off_diagonal: f64,
-    shift: f64,
-    /// Largest entry of `S − c I`, `c = tr S / d`.
-    pub(in crate::recovery) centred: f64,
-}
-
-impl ColumnVisitor for Magnitudes {
-    fn visit<T: Stored>(&mut self, index: usize, column: &[T]) {
-        self.off_diagonal = self.off_diagonal.max(largest(&column[..index]));
-        let diagonal: f64 = column[index].into();
-        self.centred = self.centred.max(self.off_diagonal).max((diagonal - self.shift).abs());
-    }
-}
-
-/// The largest magnitude, in eight running maxima: one alone waits for every comparison.
-fn largest<T: Stored>(entries: &[T]) -> f64 {
-    let (chunks, rest) = entries.as_chunks::<8>();
-    let mut lanes = [0.0f64; 8];
-    for chunk in chunks {
-        lanes.iter_mut().zip(chunk).for_each(|(lane, entry)| *lane = lane.max((*entry).into().abs()));
-    }
-    lanes.into_iter().chain(rest.iter().map(|entry| (*entry).into().abs())).fold(0.0, f64::max)
 }

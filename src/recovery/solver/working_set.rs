@@ -6,7 +6,6 @@ use super::Block;
 use super::cross::Multipliers;
 use super::extension::{Evidence, Extension, random_direction};
 use super::part::Part;
-use super::scaled::ScaledProblem;
 use super::splitting::{Splitting, Stepping};
 use super::thresholded::Thresholded;
 use crate::linalg::{
@@ -15,6 +14,7 @@ use crate::linalg::{
 use crate::recovery::RecoveryError;
 use crate::recovery::fantope::{fantope_weights, weighted_projectors};
 use crate::recovery::outcome::{Certificate, DualMatrix, FantopeSolution};
+use crate::recovery::scaled::ScaledProblem;
 
 /// Rows in ascending order.
 pub(super) struct WorkingSet {

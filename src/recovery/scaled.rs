@@ -2,10 +2,10 @@
 
 use nalgebra::DMatrix;
 
-use crate::linalg::{SymmetricMatrix, power_of_two_below};
-use crate::recovery::FantopeProblem;
-use crate::recovery::fantope::eigenvalue_rounding;
-use crate::recovery::outcome::DualMatrix;
+use super::FantopeProblem;
+use super::fantope::eigenvalue_rounding;
+use super::outcome::DualMatrix;
+use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix, power_of_two_below};
 
 /// `(S − c I) / scale` with `c = tr S / d`, read entry by entry: nothing is copied.
 ///
@@ -13,13 +13,13 @@ use crate::recovery::outcome::DualMatrix;
 /// nothing. For the same reason the penalty on the diagonal, `penalty Σ X_ii = k penalty`, is a constant: values here leave
 /// it out, and a dual matrix has `Z_ii = penalty`.
 #[derive(Clone, Copy)]
-pub(in crate::recovery) struct ScaledProblem<'a> {
-    pub(in crate::recovery) estimate: &'a SymmetricMatrix,
+pub(super) struct ScaledProblem<'a> {
+    pub(super) estimate: &'a SymmetricMatrix,
     /// The number of components, k.
-    pub(in crate::recovery) rank: usize,
-    pub(in crate::recovery) penalty: f64,
-    pub(in crate::recovery) shift: f64,
-    pub(in crate::recovery) scale: f64,
+    pub(super) rank: usize,
+    pub(super) penalty: f64,
+    pub(super) shift: f64,
+    pub(super) scale: f64,
     /// `1 / scale`, exact: both are powers of two.
     inverse: f64,
 }
@@ -28,7 +28,7 @@ pub(in crate::recovery) struct ScaledProblem<'a> {
 const ENTRIES: f64 = 4.0;
 
 impl<'a> ScaledProblem<'a> {
-    pub(in crate::recovery) fn new(problem: &'a FantopeProblem, largest: f64) -> Self {
+    pub(super) fn new(problem: &'a FantopeProblem, largest: f64) -> Self {
         let estimate = problem.estimate();
         let shift = estimate.mean_diagonal();
         let size = largest.max(problem.penalty().value()).max(f64::MIN_POSITIVE);
@@ -43,38 +43,38 @@ impl<'a> ScaledProblem<'a> {
         }
     }
 
-    pub(in crate::recovery) fn dimension(&self) -> usize {
+    pub(super) fn dimension(&self) -> usize {
         self.estimate.dimension()
     }
 
-    pub(in crate::recovery) fn entry(&self, row: usize, column: usize) -> f64 {
+    pub(super) fn entry(&self, row: usize, column: usize) -> f64 {
         let entry = self.estimate.entry(row, column);
         if row == column { (entry - self.shift) * self.inverse } else { entry * self.inverse }
     }
 
     /// The submatrix of these rows and columns.
-    pub(in crate::recovery) fn block(&self, rows: &[usize]) -> DMatrix<f64> {
+    pub(super) fn block(&self, rows: &[usize]) -> DMatrix<f64> {
         DMatrix::from_fn(rows.len(), rows.len(), |row, column| self.entry(rows[row], rows[column]))
     }
 
     /// How far the sum of the `k` largest eigenvalues, computed from `d × d` matrix `S − Z` of this Frobenius norm, may be off.
-    pub(in crate::recovery) fn rounding(&self, dimension: usize, norm: f64) -> f64 {
+    pub(super) fn rounding(&self, dimension: usize, norm: f64) -> f64 {
         self.rank as f64 * eigenvalue_rounding(dimension, norm, ENTRIES)
     }
 
     /// `k penalty`: what every feasible point pays for its diagonal.
-    pub(in crate::recovery) fn constant(&self) -> f64 {
+    pub(super) fn constant(&self) -> f64 {
         self.rank as f64 * self.penalty
     }
 
     /// The gap relative to `max(|objective|, k penalty)`, from values without the constant.
-    pub(in crate::recovery) fn relative_gap(&self, value: f64, bound: f64) -> f64 {
+    pub(super) fn relative_gap(&self, value: f64, bound: f64) -> f64 {
         let gap = (bound - value).max(0.0);
         if gap == 0.0 { 0.0 } else { gap / (value - self.constant()).abs().max(self.constant()) }
     }
 
     /// A value in the caller's units, with the constant.
-    pub(in crate::recovery) fn in_units(&self, value: f64) -> f64 {
+    pub(super) fn in_units(&self, value: f64) -> f64 {
         (value - self.constant()) * self.scale + self.rank as f64 * self.shift
     }
 }
@@ -86,4 +86,38 @@ impl DualMatrix {
         self.cross.iter_mut().for_each(|(_, left)| *left *= problem.scale);
         self
     }
+}
+
+/// The largest off-diagonal magnitude and the largest magnitude, in the units of the estimate.
+pub(super) fn largest_magnitudes(estimate: &SymmetricMatrix) -> Magnitudes {
+    let mut magnitudes = Magnitudes { off_diagonal: 0.0, shift: estimate.mean_diagonal(), centred: 0.0 };
+    estimate.visit_columns(&mut magnitudes);
+    magnitudes
+}
+
+/// What [`largest_magnitudes`] finds.
+pub(super) struct Magnitudes {
+    /// Largest `|S_ij|`, `i ≠ j`.
+    pub(super) off_diagonal: f64,
+    shift: f64,
+    /// Largest entry of `S − c I`, `c = tr S / d`.
+    pub(super) centred: f64,
+}
+
+impl ColumnVisitor for Magnitudes {
+    fn visit<T: Stored>(&mut self, index: usize, column: &[T]) {
+        self.off_diagonal = self.off_diagonal.max(largest(&column[..index]));
+        let diagonal: f64 = column[index].into();
+        self.centred = self.centred.max(self.off_diagonal).max((diagonal - self.shift).abs());
+    }
+}
+
+/// The largest magnitude, in eight running maxima: one alone waits for every comparison.
+fn largest<T: Stored>(entries: &[T]) -> f64 {
+    let (chunks, rest) = entries.as_chunks::<8>();
+    let mut lanes = [0.0f64; 8];
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, entry)| *lane = lane.max((*entry).into().abs()));
+    }
+    lanes.into_iter().chain(rest.iter().map(|entry| (*entry).into().abs())).fold(0.0, f64::max)
 }

@@ -3,11 +3,11 @@
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 
-use super::RecoveryError;
-use super::bootstrap::{BootstrapError, SubspaceEstimate, check_estimate};
-use super::denoise::split_spectrum;
+use super::estimate::{BootstrapError, SubspaceEstimate, check_estimate};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
 use crate::noise::{NoiseBulk, NoiseLaw, SpikedCovariance};
+use crate::recovery::RecoveryError;
+use crate::recovery::denoise::split_spectrum;
 
 /// Rounds in which the bulk level and the eigenvalues above it are made to agree.
 const ROUNDS: usize = 4;
