@@ -1,6 +1,6 @@
 //! Why a method refuses.
 
-use super::sample::SampleError;
+use ldp_pca::decimal::Decimal;
 use ldp_pca::error::Error;
 use ldp_pca::privacy::PrivacyError;
 use ldp_pca::recovery::RecoveryError;
@@ -81,4 +81,31 @@ pub enum BaselineError {
     /// A stage of the local pipeline.
     #[error(transparent)]
     Pipeline(#[from] Error),
+}
+
+/// Why numbers are no records.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SampleError {
+    /// There is nothing.
+    #[error("there are no records: give at least one, of at least one feature")]
+    Empty,
+    /// The numbers do not fill records.
+    #[error("{numbers} numbers do not make whole records of {dimension} features")]
+    Ragged {
+        /// How many numbers.
+        numbers: usize,
+        /// d.
+        dimension: usize,
+    },
+    /// A value is not a number.
+    #[error("record {record}, feature {feature} (both from 0) is {}: every value must be finite", Decimal(*value))]
+    NotFinite {
+        /// Which record, from 0.
+        record: usize,
+        /// Which feature, from 0.
+        feature: usize,
+        /// Its value.
+        value: f64,
+    },
 }

@@ -4,8 +4,7 @@ use std::sync::OnceLock;
 
 use nalgebra::{DMatrix, DMatrixView};
 
-use super::BaselineError;
-use ldp_pca::decimal::Decimal;
+use super::error::{BaselineError, SampleError};
 
 /// n records of d features, with their second moments.
 ///
@@ -154,33 +153,6 @@ impl Sample {
 
 /// What rounding may add to the norm of a record that was divided by it.
 const NORM_ROUNDING: f64 = 1e-9;
-
-/// Why numbers are no records.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SampleError {
-    /// There is nothing.
-    #[error("there are no records: give at least one, of at least one feature")]
-    Empty,
-    /// The numbers do not fill records.
-    #[error("{numbers} numbers do not make whole records of {dimension} features")]
-    Ragged {
-        /// How many numbers.
-        numbers: usize,
-        /// d.
-        dimension: usize,
-    },
-    /// A value is not a number.
-    #[error("record {record}, feature {feature} (both from 0) is {}: every value must be finite", Decimal(*value))]
-    NotFinite {
-        /// Which record, from 0.
-        record: usize,
-        /// Which feature, from 0.
-        feature: usize,
-        /// Its value.
-        value: f64,
-    },
-}
 
 #[cfg(test)]
 mod tests {
