@@ -22,35 +22,42 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Beta, Distribution, StandardNormal};
 
+use super::collection::{Collection, Estimate};
 use super::moments::{Block, OuterProducts};
+use super::population::SpikedModel;
 use super::quantile::magnitude_exceeded_with;
-use super::trial::{Collection, Estimate, Trial};
 use crate::mechanism::double_cap::candidates::{self, KEPT};
 use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism};
 
-/// Draws the records of a trial and, block by block, what each of its mechanisms makes of them.
-pub(super) fn collect<R: Rng + ?Sized>(trial: &Trial<'_>, rng: &mut R, mut progress: impl FnMut(u64)) -> Collection {
-    let dimension = trial.population.subspace().dimension();
+/// Draws `count` records and, block by block, what each of the mechanisms makes of them.
+pub(super) fn collect<R: Rng + ?Sized>(
+    population: &SpikedModel,
+    mechanisms: &[Mechanism],
+    count: u64,
+    rng: &mut R,
+    mut progress: impl FnMut(u64),
+) -> Collection {
+    let dimension = population.subspace().dimension();
     let mut records_rng = Xoshiro256PlusPlus::from_rng(rng);
     let mut sums: Vec<DrawnSums<'_>> =
-        trial.mechanisms.iter().map(|mechanism| DrawnSums::new(mechanism, Xoshiro256PlusPlus::from_rng(rng))).collect();
+        mechanisms.iter().map(|mechanism| DrawnSums::new(mechanism, Xoshiro256PlusPlus::from_rng(rng))).collect();
     let mut records = Block::new(dimension);
     let mut record = vec![0.0; dimension];
     let mut products = OuterProducts::new(dimension);
-    let mut left = trial.records;
+    let mut left = count;
     while left > 0 {
-        let count = records.resize(left);
+        let drawn = records.resize(left);
         for vector in records.vectors_mut() {
-            trial.population.fill(&mut record, &mut records_rng);
+            population.fill(&mut record, &mut records_rng);
             vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
         }
         products.add(&records);
         sums.iter_mut().for_each(|sums| sums.add(&records));
-        left -= count;
-        progress(count);
+        left -= drawn;
+        progress(drawn);
     }
-    let second_moment = products.mean(trial.records);
-    let estimates = sums.into_iter().map(|sums| sums.estimate(&second_moment, trial.records)).collect();
+    let second_moment = products.mean(count);
+    let estimates = sums.into_iter().map(|sums| sums.estimate(&second_moment, count)).collect();
     Collection { second_moment, estimates }
 }
 
@@ -165,6 +172,7 @@ mod tests {
     use crate::record::{BoundedRecord, Bounding, Radius};
     use crate::recovery::Rank;
     use crate::report::ReportId;
+    use crate::simulation::Trial;
     use crate::simulation::{RecoveryMethod, Reports, SpikedModel};
     use chacha20::ChaCha8Rng;
 

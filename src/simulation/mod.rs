@@ -1,5 +1,6 @@
 //! What to expect before anybody is asked for data: synthetic populations through the real mechanisms.
 
+mod collection;
 mod comparison;
 mod drawn;
 mod estimate;
@@ -9,10 +10,11 @@ mod quantile;
 mod survey;
 mod trial;
 
+pub use collection::{Collection, Estimate};
 pub use comparison::{Comparison, Projection, SupportCounts};
 #[doc(hidden)]
 pub use drawn::directions_mean;
 pub use estimate::SpikedEstimate;
 pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use survey::LeisureSurvey;
-pub use trial::{Collection, Estimate, RecoveryMethod, Reports, SimulationError, Trial, TrialResult};
+pub use trial::{RecoveryMethod, Reports, SimulationError, Trial, TrialResult};

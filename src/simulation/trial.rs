@@ -7,6 +7,7 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
 
+use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
 use crate::evaluation::SecondMoment;
@@ -61,24 +62,6 @@ pub enum Reports {
     Randomized,
     /// Sums of reports are drawn from their law: that of the randomizer, in `O(d^2)` operations a record.
     Drawn,
-}
-
-/// What an aggregator would have, and what nobody has.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Collection {
-    /// The mean of `x x^T` over the records themselves, d × d.
-    pub second_moment: DMatrix<f64>,
-    /// The estimate of it by each mechanism, in their order.
-    pub estimates: Vec<Estimate>,
-}
-
-/// A debiased estimate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
-    /// The estimate, d × d.
-    pub matrix: DMatrix<f64>,
-    /// Standard deviation that the mechanism gives to one off-diagonal entry.
-    pub noise: f64,
 }
 
 /// How components are recovered from an estimate.
@@ -154,7 +137,7 @@ impl Trial<'_> {
         }
         match self.reports {
             Reports::Randomized => self.randomize_all(rng, progress),
-            Reports::Drawn => Ok(drawn::collect(self, rng, progress)),
+            Reports::Drawn => Ok(drawn::collect(self.population, self.mechanisms, self.records, rng, progress)),
         }
     }
 
