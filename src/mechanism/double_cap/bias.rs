@@ -13,8 +13,9 @@
 
 use nalgebra::DMatrix;
 
-use super::candidates::{KEPT, TABLE_SECOND_MOMENT, of_magnitudes};
+use super::candidates::{KEPT, TABLE_SECOND_MOMENT};
 use super::gain::{BinomialTail, gain};
+use super::table::of_magnitudes;
 
 /// "Unbiased" means: off by less.
 const LIMIT: f64 = 1e-3;

@@ -1,6 +1,6 @@
 //! How long candidates are, in units of the scale: what one report can do at most (`mechanism::pull`).
 
-use super::candidates::{LARGEST_MAGNITUDE, TABLE, TABLE_SECOND_MOMENT, of_magnitudes};
+use super::table::{LARGEST_MAGNITUDE, TABLE, TABLE_SECOND_MOMENT, of_magnitudes};
 
 /// The largest `|z|^2 / scale^2` of any vector of `rows` entries of the table. (With more than some ten, no id may have it.)
 pub(super) fn longest_squared(rows: usize) -> f64 {

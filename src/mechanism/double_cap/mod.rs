@@ -46,6 +46,7 @@ pub mod gain;
 pub mod kernel;
 mod length;
 mod quantiles;
+mod table;
 mod weight;
 
 use core::num::NonZeroUsize;
@@ -56,8 +57,9 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 use rand::{Rng, RngExt};
 
-use self::candidates::{Candidates, KEPT, LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
+use self::candidates::{Candidates, KEPT};
 use self::kernel::Path;
+use self::table::{LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::pull::{Check, Pull, UNLUCKY_IDS};
 use super::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, triangle};
 use crate::identity::ReportId;

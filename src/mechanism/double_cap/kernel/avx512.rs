@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 use std::sync::LazyLock;
 
-use super::super::candidates::{END, OFFSET_STEP, TABLE};
+use super::super::table::{END, OFFSET_STEP, TABLE};
 use super::avx2;
 use super::chacha::{CONSTANTS, DOUBLE_ROUND, WORDS};
 use super::wide::Wide;
@@ -166,7 +166,7 @@ fn expand(
     }
 }
 
-/// What `candidates::offset` says of each lane's block.
+/// What `table::offset` says of each lane's block.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn offsets(words: &[__m512i; WORDS]) -> __m512i {

@@ -29,7 +29,7 @@ mod wide;
 
 use core::num::NonZeroUsize;
 
-use super::candidates::PER_BLOCK;
+use super::table::PER_BLOCK;
 use crate::identity::ReportId;
 
 /// A variant of the hot loops that this machine can run.
@@ -175,7 +175,8 @@ trait Kernel: Copy + Sync {
 
 #[cfg(test)]
 mod tests {
-    use super::super::candidates::{Candidates, LARGEST_MAGNITUDE};
+    use super::super::candidates::Candidates;
+    use super::super::table::LARGEST_MAGNITUDE;
     use super::*;
     use crate::mechanism::triangle;
     use chacha20::ChaCha8Rng;

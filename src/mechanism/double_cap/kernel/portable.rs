@@ -1,6 +1,6 @@
 //! The kernels in plain Rust, for every machine.
 
-use super::super::candidates::{self, TABLE};
+use super::super::table::{self, TABLE};
 use super::chacha::{self, WORDS};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
@@ -47,15 +47,15 @@ pub(super) fn expand<const WIDTH: usize>(
         };
         for (lane, block) in part.iter_mut().enumerate() {
             let numbers = numbers(lane);
-            candidates::look_up(&numbers, block, table);
+            table::look_up(&numbers, block, table);
             if let Some(offsets) = &mut offsets {
-                offsets[group * WIDTH + lane] = candidates::offset(&numbers);
+                offsets[group * WIDTH + lane] = table::offset(&numbers);
             }
         }
         // Later, for what was just written byte by byte cannot be read at once as a vector.
         for (lane, block) in part.iter_mut().enumerate() {
-            if candidates::any_end(block) {
-                candidates::place_ends(&numbers(lane), block);
+            if table::any_end(block) {
+                table::place_ends(&numbers(lane), block);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! From a key to scores, block by block: what every machine can do.
 
-use super::super::candidates::{
+use super::super::table::{
     END_MARK, PER_BLOCK, TABLE, any_end_number, at_end, blocks, keystream, look_up, offset, words,
 };
 
