@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 use tokio::time::{sleep_until, timeout};
 
-use crate::answer::parse;
+use crate::connection::{Stream, ask, connect};
 use crate::server::Besieged;
 
 /// Requests per second.
@@ -46,11 +44,6 @@ impl Good {
         self.times.get(place.saturating_sub(1)).copied().unwrap_or(PATIENCE)
     }
 }
-
-/// A connection, in the clear or not.
-pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 /// Sends for so long, and waits for the answers.
 pub async fn run(server: &Besieged, duration: Duration, seed: u64) -> Result<Good, Box<dyn Error>> {
@@ -97,15 +90,6 @@ pub async fn run(server: &Besieged, duration: Duration, seed: u64) -> Result<Goo
     Ok(good)
 }
 
-/// A connection from this address.
-pub async fn connect(to: SocketAddr, from: Ipv4Addr) -> io::Result<TcpStream> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind((from, 0).into())?;
-    let stream = socket.connect(to).await?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
-}
-
 /// One request, and whether its report was counted.
 async fn send(stream: &mut dyn Stream, request: &[u8]) -> io::Result<()> {
     let (status, accepted, answer) = ask(stream, request).await?;
@@ -115,21 +99,4 @@ async fn send(stream: &mut dyn Stream, request: &[u8]) -> io::Result<()> {
     let text = String::from_utf8_lossy(&answer);
     let problem = text.split("urn:ldp-pca:problem:").nth(1).and_then(|rest| rest.split('"').next());
     Err(io::Error::other(format!("{status} {}", problem.unwrap_or(""))))
-}
-
-/// One request, and its answer: the status, how many reports it acknowledges, and all of it.
-pub async fn ask(stream: &mut dyn Stream, request: &[u8]) -> io::Result<(u16, u64, Vec<u8>)> {
-    stream.write_all(request).await?;
-    let mut answer = Vec::new();
-    let mut buffer = [0; 4096];
-    loop {
-        let count = stream.read(&mut buffer).await?;
-        if count == 0 {
-            return Err(io::Error::other("closed without an answer"));
-        }
-        answer.extend_from_slice(&buffer[..count]);
-        if let Some((status, accepted)) = parse(&answer).map_err(|error| io::Error::other(error.to_string()))? {
-            return Ok((status, accepted, answer));
-        }
-    }
 }

@@ -23,6 +23,7 @@ mod answer;
 mod started;
 
 mod attack;
+mod connection;
 mod good;
 mod reports;
 mod server;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use crate::bodies::{Bodies, Mode};
-use crate::good::{ask, connect};
+use crate::connection::{ask, connect};
 use crate::server::Besieged;
 
 /// Reports of one request.

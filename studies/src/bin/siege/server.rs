@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::net::TcpStream;
 
 use crate::bodies::{Bodies, Mode};
-use crate::good::Stream;
+use crate::connection::Stream;
 use crate::started::{Started, memory_mib};
 
 /// A server in a process of its own, and what good clients send to it.

@@ -1,0 +1,40 @@
+//! Connections to the server, and one request on them.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::answer::parse;
+
+/// A connection, in the clear or not.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// A connection from this address.
+pub async fn connect(to: SocketAddr, from: Ipv4Addr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    let stream = socket.connect(to).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// One request, and its answer: the status, how many reports it acknowledges, and all of it.
+pub async fn ask(stream: &mut dyn Stream, request: &[u8]) -> io::Result<(u16, u64, Vec<u8>)> {
+    stream.write_all(request).await?;
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = stream.read(&mut buffer).await?;
+        if count == 0 {
+            return Err(io::Error::other("closed without an answer"));
+        }
+        answer.extend_from_slice(&buffer[..count]);
+        if let Some((status, accepted)) = parse(&answer).map_err(|error| io::Error::other(error.to_string()))? {
+            return Ok((status, accepted, answer));
+        }
+    }
+}
