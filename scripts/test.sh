@@ -33,7 +33,7 @@ main() {
     step native "format" cargo fmt --all --check
     # With all that the default builds leave out.
     step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
-        --features ldp-pca-server/postgres,ldp-pca-server/tls -- -D warnings
+        --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client \
         -- -D warnings
