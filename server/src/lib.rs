@@ -48,8 +48,7 @@ use self::app::App;
 use self::database::open_store;
 use self::issuing::Issuer;
 use self::net::Tls;
-use self::routes::front::Front;
-use self::routes::router;
+use self::routes::Routes;
 use self::sessions::Sessions;
 use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
@@ -177,8 +176,7 @@ impl Server {
     /// [`ServerError::Io`] when the store's last writes cannot be waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
         let Self { config, listener, app, tls, .. } = self;
-        let router = router(Arc::clone(&app), config.www.as_deref());
-        let front = Arc::new(Front::new(Arc::clone(&app), router));
+        let routes = Arc::new(Routes::new(Arc::clone(&app), config.www.as_deref()));
         let mut keeping = JoinSet::new();
         keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
         let stopped = async {
@@ -186,7 +184,7 @@ impl Server {
             // Streams end only when they are told to, and connections are closed only when what they carry has ended.
             app.events.stop();
         };
-        net::serve(listener, &config, tls, |peer| front.answering(peer), stopped).await;
+        net::serve(listener, &config, tls, |peer| routes.answering(peer), stopped).await;
         drop(keeping);
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         Ok(())

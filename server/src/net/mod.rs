@@ -9,7 +9,7 @@
 //! - more connections than allowed: the one that has been idle longest gives way, and when none is idle the new one is answered with 503.
 //!   It is not left waiting in the system's queue: there it could neither be told nor tell a balancer to go elsewhere;
 //! - more connections of one client than it may have: the same among its own, so that nobody can take all places. A proxy that is
-//!   trusted speaks for many and is no client; what comes through it is counted request by request (`front`);
+//!   trusted speaks for many and is no client; what comes through it is counted request by request (`routes`);
 //! - no more file descriptors: connections that are open go on, and new ones are let in when there are some again.
 //!
 //! Bodies and handlers have time limits of their own. At shutdown idle connections are closed at once, and those with a request after

@@ -13,10 +13,9 @@ use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::observe::Admission;
 use super::recovery::{asker, recover};
 use crate::app::{App, Collection};
-use crate::net::Portion;
+use crate::net::{Client, Portion};
 use crate::problem::{Kind, Problem};
 use crate::recovery::{Asker, Wanted};
 use crate::store::{Counts, TaskReports};
@@ -30,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(2);
 /// `GET /tasks/{id}/events`.
 pub(super) async fn listen(
     State(app): State<Arc<App>>,
-    Extension(Admission { client, .. }): Extension<Admission>,
+    Extension(client): Extension<Client>,
     id: Result<UrlPath<String>, PathRejection>,
     headers: HeaderMap,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,

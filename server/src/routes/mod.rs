@@ -1,7 +1,9 @@
 //! The HTTP interface (docs/http-api.md): which path answers what.
+//!
+//! Nearly all requests bring reports. They are answered without the router's boxes. All requests pass the same door (`observe`), and
+//! reports that the router takes, such as those with escapes in their path, reach the same function.
 
 mod events;
-pub(super) mod front;
 mod health;
 mod metrics;
 mod observe;
@@ -12,24 +14,87 @@ mod reports;
 mod sessions;
 mod tasks;
 
+use std::convert::Infallible;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::Request;
+use axum::extract::{DefaultBodyLimit, Extension, Path as UrlPath, Request, State};
+use axum::http::{HeaderValue, Method, Version, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use hyper::service::service_fn;
 use tokio::task::yield_now;
+use tower_service::Service;
 
-use self::observe::Admission;
+use self::observe::{Admission, Route, observe, refuse};
 use crate::app::App;
-use crate::problem::Problem;
+use crate::net::{Answers, Client, RequestBody, TwoLengths};
+use crate::problem::{Kind, Problem};
+
+/// Where reports are sent.
+const REPORTS: &str = "/tasks/{id}/reports";
+
+/// What answers the requests of all connections.
+pub(super) struct Routes {
+    app: Arc<App>,
+    router: Router,
+}
+
+impl Routes {
+    /// The files of `www` are served where there is no route.
+    pub(super) fn new(app: Arc<App>, www: Option<&Path>) -> Self {
+        Self { router: router(Arc::clone(&app), www), app }
+    }
+
+    /// The service of a connection from `peer`.
+    pub(super) fn answering(self: &Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
+        let routes = Arc::clone(self);
+        service_fn(move |request: Request<RequestBody>| {
+            let routes = Arc::clone(&routes);
+            async move { Ok::<_, Infallible>(routes.answer(peer, request).await) }
+        })
+    }
+
+    async fn answer(&self, peer: IpAddr, request: Request<RequestBody>) -> Response {
+        let bad = bad_head(&request);
+        // What comes behind a body of uncertain length is not taken for a request.
+        let last = bad.is_some() || request.headers().contains_key(header::TRANSFER_ENCODING);
+        let response = match bad {
+            Some(problem) => refuse(&self.app, request.map(Body::new), problem),
+            None => self.answer_good(peer, request).await,
+        };
+        if last { with_close(response) } else { response }
+    }
+
+    async fn answer_good(&self, peer: IpAddr, mut request: Request<RequestBody>) -> Response {
+        let app = &self.app;
+        let client = app.limits.client(peer, &request);
+        // The place is kept until there is an answer.
+        let (_place, admitted) = match app.limits.enter(peer, client) {
+            Ok(place) => (place, Ok(client)),
+            Err(problem) => (None, Err(problem)),
+        };
+        let Some(task) = uploads_to(&request) else {
+            request.extensions_mut().insert(Admission(admitted));
+            // Behind a pointer: every connection keeps room for the largest of what it may wait for, and moves it per request.
+            let routed = Box::pin(self.router.clone().call(request));
+            return routed.await.unwrap_or_else(|never| match never {});
+        };
+        let task = UrlPath(task.to_owned());
+        let take = |request: Request, _: &HeaderValue| {
+            let (parts, body) = request.into_parts();
+            reports::take(State(Arc::clone(app)), Extension(client), Ok(task), parts.headers, body)
+        };
+        observe(app, admitted, Some(Route::Known(REPORTS)), request.map(Body::new), take).await
+    }
+}
 
 /// All routes; the files of `www` are served where there is no other.
-pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
+fn router(app: Arc<App>, www: Option<&Path>) -> Router {
     let at_once = Router::new()
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(openapi::show))
@@ -42,7 +107,7 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/readyz", get(health::ready))
         .route("/tasks/{id}", put(tasks::put).delete(tasks::delete))
         .route("/tasks/{id}/seeds", post(tasks::issue))
-        .route(reports::ROUTE, post(reports::take))
+        .route(REPORTS, post(reports::take))
         .route("/tasks/{id}/recovery", get(recovery::show))
         .route("/tasks/{id}/events", get(events::listen))
         .route("/sessions", get(sessions::list).post(sessions::create))
@@ -58,16 +123,49 @@ pub(super) fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         None => api.fallback(nothing),
         Some(folder) => api.fallback_service(page::files(folder)),
     };
-    routes.layer(from_fn_with_state(app, observe::observe))
+    routes.layer(from_fn_with_state(app, observe::layer))
 }
 
 /// The layer around what is answered at once: a client with thousands of requests waits for itself, and others do not wait for it.
-async fn in_turn(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
-    let _turn = match request.extensions().get() {
-        Some(&Admission { client, .. }) => Some(app.limits.turns.wait(client).await),
-        None => None,
-    };
+async fn in_turn(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let _turn = app.limits.turns.wait(client).await;
     // And of many on one connection each waits until other connections were looked after.
     yield_now().await;
     next.run(request).await
+}
+
+/// The task whose reports a request brings, when its path says so without any escapes.
+fn uploads_to<B>(request: &Request<B>) -> Option<&str> {
+    if request.method() != Method::POST {
+        return None;
+    }
+    let task = request.uri().path().strip_prefix("/tasks/")?.strip_suffix("/reports")?;
+    (task.len() == 64 && task.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(task)
+}
+
+/// What makes it uncertain for whom a request is, or where it ends.
+fn bad_head<B>(request: &Request<B>) -> Option<Problem> {
+    let bad = |detail: &str| Some(Problem::new(Kind::BadHead, detail));
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    if hosts > 1 {
+        return bad("the request has more than one Host: send one");
+    }
+    if hosts == 0 && request.version() == Version::HTTP_11 {
+        return bad("the request has no Host: send one");
+    }
+    if request.extensions().get::<TwoLengths>().is_some() {
+        return bad("the request has both Content-Length and Transfer-Encoding: send one of them");
+    }
+    None
+}
+
+/// The connection ends with this answer.
+fn with_close(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }

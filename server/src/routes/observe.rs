@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{Extension, MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
@@ -27,21 +27,56 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longer ids are replaced.
 const LONGEST_ID: usize = 64;
 
-/// The layer around every route, and around what has none.
-pub(super) async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+/// The layer around what the router finds, and around what it does not find.
+pub(super) async fn layer(
+    State(app): State<Arc<App>>,
+    Extension(Admission(client)): Extension<Admission>,
+    request: Request,
+    next: Next,
+) -> Response {
     // The page's files have no route.
     let route = request.extensions().get::<MatchedPath>().cloned().map(Route::Matched);
-    let seen = Seen::of(&app, &request, route);
-    request.extensions_mut().insert(RequestId(seen.id.clone()));
+    let known = client.as_ref().ok().copied();
+    let answer = |mut request: Request, id: &HeaderValue| {
+        request.extensions_mut().insert(RequestId(id.clone()));
+        known.map(|client| request.extensions_mut().insert(client));
+        next.run(request)
+    };
+    observe(&app, client, route, request, answer).await
+}
+
+/// Every request passes here on its way to what answers it, and every answer on its way back.
+pub(super) async fn observe<F>(
+    app: &App,
+    client: Result<Client, Problem>,
+    route: Option<Route>,
+    request: Request,
+    answer: impl FnOnce(Request, &HeaderValue) -> F,
+) -> Response
+where
+    F: Future<Output: IntoResponse>,
+{
+    let seen = Seen::of(app, &request, route);
     let response = if seen.asked && origins::is_preflight(&request) {
         origins::preflight(seen.allowance.as_ref())
-    } else if let Err(problem) = admit(&app, &request) {
-        let (parts, body) = request.into_parts();
-        app.limits.refuse(&parts.headers, body, problem).into_response()
+    } else if let Err(problem) = admit(app, client, seen.route.as_ref()) {
+        refused(app, request, problem)
     } else {
-        next.run(request).await
+        answer(request, &seen.id).await.into_response()
     };
-    seen.finish(&app, response)
+    seen.finish(app, response)
+}
+
+/// The answer to a request that is refused before anybody looks where it goes.
+pub(super) fn refuse(app: &App, request: Request, problem: Problem) -> Response {
+    let seen = Seen::of(app, &request, None);
+    let response = refused(app, request, problem);
+    seen.finish(app, response)
+}
+
+fn refused(app: &App, request: Request, problem: Problem) -> Response {
+    let (parts, body) = request.into_parts();
+    app.limits.refuse(&parts.headers, body, problem).into_response()
 }
 
 /// The request's id, for lines of its own.
@@ -54,21 +89,17 @@ impl RequestId {
     }
 }
 
-/// For whom a request is made, and whether there was a place for it.
+/// For whom a request is made, or why there is no place for it.
 #[derive(Clone)]
-pub(super) struct Admission {
-    pub(super) client: Client,
-    pub(super) entered: Result<(), Problem>,
-}
+pub(super) struct Admission(pub(super) Result<Client, Problem>);
 
 /// Whether the request is to be answered.
-fn admit(app: &App, request: &Request) -> Result<(), Problem> {
-    let Some(Admission { client, entered }) = request.extensions().get() else { return Ok(()) };
+fn admit(app: &App, client: Result<Client, Problem>, route: Option<&Route>) -> Result<(), Problem> {
     // Who is to restart a server that does not answer must not be told that it asks too often.
-    if health::PATHS.contains(&request.uri().path()) {
+    if route.is_some_and(|route| health::PATHS.contains(&route.as_str())) {
         return Ok(());
     }
-    entered.clone().and_then(|()| app.limits.admit(*client))
+    app.limits.admit(client?)
 }
 
 /// Which path of the interface a request is for.
@@ -89,7 +120,7 @@ impl Route {
 }
 
 /// What is kept of a request for its answer and its line, when it itself is gone.
-pub(super) struct Seen {
+struct Seen {
     start: Instant,
     id: HeaderValue,
     method: Method,
@@ -102,7 +133,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn of<B>(app: &App, request: &Request<B>, route: Option<Route>) -> Self {
+    fn of(app: &App, request: &Request, route: Option<Route>) -> Self {
         let headers = request.headers();
         let id = headers.get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
         let asked = route.is_some() && headers.contains_key(ORIGIN);
@@ -112,7 +143,7 @@ impl Seen {
     }
 
     /// Gives the answer its headers, counts it, and tells it.
-    pub(super) fn finish(self, app: &App, mut response: Response) -> Response {
+    fn finish(self, app: &App, mut response: Response) -> Response {
         let status = response.status();
         let kind = response.extensions().get::<Kind>().copied();
         if let Some(kind) = kind {

@@ -16,7 +16,7 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::reports;
+    use super::super::REPORTS;
     use super::*;
     use crate::problem::{Kind, Rejected, urn};
 
@@ -68,7 +68,7 @@ mod tests {
             routes.insert(match argument.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
                 Some(path) => path,
                 // The one that another file names too.
-                None => reports::ROUTE,
+                None => REPORTS,
             });
         }
         let document = document();

@@ -8,7 +8,6 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
 
-use super::observe::Admission;
 use crate::app::App;
 use crate::net::Client;
 use crate::problem::{Kind, Problem};
@@ -19,7 +18,7 @@ use crate::tokens::Role;
 /// `GET /tasks/{id}/recovery`.
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    Extension(Admission { client, .. }): Extension<Admission>,
+    Extension(client): Extension<Client>,
     id: Result<UrlPath<String>, PathRejection>,
     headers: HeaderMap,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,

@@ -12,19 +12,16 @@ use serde::Serialize;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::observe::Admission;
 use crate::app::{App, Period};
 use crate::issuing::Issuer;
 use crate::limits::{Upload, busy};
+use crate::net::Client;
 use crate::origins::supply_type;
 use crate::problem::{Kind, Problem, Rejected, excerpt, urn};
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
 use ldp_pca::mechanism::RangeCheck;
 use ldp_pca::report::{Report, ReportError};
 use ldp_pca::task::Task;
-
-/// The path of [`take`].
-pub(super) const ROUTE: &str = "/tasks/{id}/reports";
 
 /// The media type of reports, beside `application/octet-stream`.
 const REPORTS: &str = "application/vnd.ldp-pca.reports";
@@ -57,7 +54,7 @@ struct Rejection {
 /// `POST /tasks/{id}/reports`.
 pub(super) async fn take(
     State(app): State<Arc<App>>,
-    Extension(Admission { client, .. }): Extension<Admission>,
+    Extension(client): Extension<Client>,
     id: Result<UrlPath<String>, PathRejection>,
     mut headers: HeaderMap,
     body: Body,

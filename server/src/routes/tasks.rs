@@ -13,9 +13,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
-use super::observe::{Admission, RequestId};
+use super::observe::RequestId;
 use crate::app::{App, Status};
 use crate::issuing::{MOST, OPEN_COUNT};
+use crate::net::Client;
 use crate::object;
 use crate::origins::{Origin, supply_type};
 use crate::problem::{Kind, Problem, excerpt};
@@ -160,7 +161,7 @@ struct WantedIds {
 /// `POST /tasks/{id}/seeds`: ids for reports that are still to be made.
 pub(super) async fn issue(
     State(app): State<Arc<App>>,
-    Extension(Admission { client, .. }): Extension<Admission>,
+    Extension(client): Extension<Client>,
     id: Result<UrlPath<String>, PathRejection>,
     mut headers: HeaderMap,
     body: Body,
