@@ -16,7 +16,7 @@
 //!   the estimate it is one more coordinate, which takes a small part of the gain (`KEPT`).
 //! - The record is rounded to multiples of 1/32767 up or down (`dithered`): right on average over the ids.
 //!
-//! The tests in bias.rs hold what is left.
+//! The tests in tests/bias.rs hold what is left.
 
 use std::sync::LazyLock;
 

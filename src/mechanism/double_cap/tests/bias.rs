@@ -13,9 +13,9 @@
 
 use nalgebra::DMatrix;
 
-use super::candidates::{KEPT, TABLE_SECOND_MOMENT};
-use super::gain::{BinomialTail, gain};
-use super::table::of_magnitudes;
+use crate::mechanism::double_cap::candidates::{KEPT, TABLE_SECOND_MOMENT};
+use crate::mechanism::double_cap::gain::{BinomialTail, gain};
+use crate::mechanism::double_cap::table::of_magnitudes;
 
 /// "Unbiased" means: off by less.
 const LIMIT: f64 = 1e-3;

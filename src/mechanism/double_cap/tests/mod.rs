@@ -1,0 +1,313 @@
+//! Tests of double-cap: its guarantee, its law and its estimate.
+
+mod bias;
+
+use super::*;
+use crate::privacy::tests::epsilon;
+use crate::record::Radius;
+use crate::sampling::bits::tests::{Script, ScriptedSource};
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
+
+fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
+    DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()
+}
+
+fn random_id(rng: &mut ChaCha8Rng) -> ReportId {
+    let mut id = [0; 16];
+    rng.fill_bytes(&mut id);
+    ReportId::new(id)
+}
+
+#[test]
+fn parameters_that_do_not_fit_are_refused() {
+    let build = |e, j, l| DoubleCap::new(3, Bounding::UnitNorm, epsilon(e), j, l);
+    let too_few = [(16_384, 15), (1025, 1)];
+    let too_many = [(2, 2), (2, 3), (3, 2), (64, 33), (16_384, 8193)];
+    for (j, l) in [(0, 0), (1, 1), (2, 0), (16_385, 100)].into_iter().chain(too_few).chain(too_many) {
+        assert!(matches!(build(1.0, j, l), Err(MechanismError::Cap { .. })), "{j} {l}");
+    }
+    assert!(matches!(build(21.9, 64, 8), Err(MechanismError::Weights { .. })));
+    assert!(matches!(build(700.0, 64, 8), Err(MechanismError::Weights { .. })));
+    for (j, l) in [(2, 1), (3, 1), (64, 32), (1024, 1), (16_384, 16), (16_384, 8192)] {
+        assert!(build(8.0, j, l).is_ok(), "{j} {l}");
+    }
+    assert!(build(16.0, 4096, 4).is_ok());
+    for e in [f64::MIN_POSITIVE, 1e-300, 1e-17, 1e-9, 9.9e-7] {
+        assert!(matches!(build(e, 64, 8), Err(MechanismError::EpsilonTooSmall { .. })), "{e}");
+    }
+    // To first order in epsilon the gain is epsilon times a constant: the integer weights keep four digits of it.
+    let per_epsilon = |e| build(e, 64, 8).unwrap().gain() / e;
+    assert!((per_epsilon(1e-6) / per_epsilon(1e-4) - 1.0).abs() < 1e-3);
+    assert!(DoubleCap::new(0, Bounding::UnitNorm, epsilon(1.0), 8, 1).is_err());
+}
+
+/// How many of the pairs of two words of eight bits, of which none is drawn again, give each index.
+fn pairs_of_words<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool], has_direction: bool) -> Vec<u64> {
+    let mut counts = vec![0; in_cap.len()];
+    for first in 256 % weights.total..256 {
+        for second in 256 % u64::from(weights.candidates)..256 {
+            let words = [first, second];
+            let mut script = Script::new(&words);
+            let index = weights.draw::<8>(in_cap, has_direction, &mut script).unwrap();
+            assert_eq!(script.left(), 0);
+            counts[index as usize] += 1;
+        }
+    }
+    counts
+}
+
+/// The exact law of the index for all caps of all sizes, from all words of eight bits: each index has its weight, and the
+/// ratio of no two records exceeds that of the weights, in both directions and with a record that has no direction.
+#[test]
+fn every_index_has_exactly_its_weight_whatever_the_cap() {
+    const UNIT: u64 = 4;
+    for (candidates, cap, inside) in [(2, 1, 5), (3, 1, 40), (4, 2, 7), (5, 2, 11), (6, 3, 29), (7, 2, 5)] {
+        let weights = Weights::<UNIT>::new(candidates, cap, inside).unwrap();
+        let total = inside * u64::from(cap) + UNIT * u64::from(candidates - cap);
+        assert_eq!(weights.total, total);
+        let (firsts, seconds) = (256 / total, 256 / u64::from(candidates));
+        let uniform = pairs_of_words(weights, &vec![true; candidates as usize], false);
+        assert_eq!(uniform, vec![total * firsts * seconds; candidates as usize]);
+        let caps = (0u32..1 << candidates).filter(|members| members.count_ones() == cap);
+        let mut laws = vec![uniform];
+        for members in caps {
+            let in_cap: Vec<bool> = (0..candidates).map(|index| members >> index & 1 == 1).collect();
+            let law = pairs_of_words(weights, &in_cap, true);
+            for (count, member) in law.iter().zip(&in_cap) {
+                let weight = if *member { inside } else { UNIT };
+                assert_eq!(*count, weight * firsts * seconds * u64::from(candidates), "{in_cap:?}: {law:?}");
+            }
+            assert_eq!(pairs_of_words(weights, &in_cap, false), laws[0], "{in_cap:?}");
+            laws.push(law);
+        }
+        let ratios = laws.iter().flat_map(|one| laws.iter().flat_map(|other| one.iter().zip(other)));
+        let mut reached = false;
+        for (one, other) in ratios {
+            assert!(UNIT * one <= inside * other, "J {candidates} L {cap}: {one} / {other}");
+            reached |= UNIT * one == inside * other;
+        }
+        assert!(reached, "J {candidates} L {cap}: the bound is no better than it need be");
+    }
+}
+
+#[test]
+fn a_word_that_is_refused_is_drawn_again_for_either_number() {
+    let weights = Weights::<4>::new(5, 2, 11).unwrap();
+    let in_cap = [false, true, false, false, true];
+    let drawn = |words: &[u64]| {
+        let mut script = Script::new(words);
+        (weights.draw::<8>(&in_cap, true, &mut script).unwrap(), script.left())
+    };
+    // 256 mod 34 is 18, 256 mod 5 is 1: the first refusals are of the first number, the last one is of the second.
+    let last_of_cap = 34 + 21;
+    assert_eq!(drawn(&[0, 17, last_of_cap, 0, 1, 9]), (4, 1));
+    assert_eq!(drawn(&[last_of_cap + 1, 1, 9]), (0, 1));
+    assert_eq!(drawn(&[18, 1, 9]), (4, 1));
+}
+
+/// A word that gives `draw` for a number below `bound`, and is not drawn again.
+fn word_of(draw: u64, bound: u64) -> u64 {
+    if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
+}
+
+/// The whole randomizer with words at both ends of every weight. The cap is found by sorting.
+#[test]
+fn the_ends_of_every_weight_belong_to_its_index() {
+    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    for (bounding, e, candidates, cap) in [
+        (Bounding::UnitNorm, 1e-6, 2, 1),
+        (Bounding::UnitNorm, 1.0, 64, 14),
+        (clip, 4.0, 256, 10),
+        (Bounding::UnitNorm, 16.0, 1024, 1),
+        (clip, 8.0, MAX_CANDIDATES, 16),
+    ] {
+        let mechanism = DoubleCap::new(3, bounding, epsilon(e), candidates, cap).unwrap();
+        let inside = weight::cap_weight(epsilon(e)).unwrap().unwrap();
+        let of_cap = u64::from(cap) * inside;
+        let total = of_cap + u64::from(candidates - cap) * (1 << 32);
+        let record = BoundedRecord::new(vec![0.3, 0.0, -0.9], bounding).unwrap();
+        let (key, id) = ([3; 16], ReportId::new([8; 16]));
+        let direction = mechanism.direction(&record);
+        let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        order.sort_by_key(|&index| (core::cmp::Reverse(scores[index].unsigned_abs()), index));
+        let (members, others) = order.split_at_mut(cap as usize);
+        members.sort_unstable();
+        others.sort_unstable();
+        let report = |record: &BoundedRecord, words: &[u64]| {
+            let mut source = ScriptedSource::of_words(words);
+            let payload = mechanism.randomize_with_rng(record, &key, id, &mut source).unwrap();
+            assert_eq!(source.requests, [64], "two words are drawn, of a block of eight");
+            index(&payload) as usize
+        };
+        let ranks = |count: usize| [0, 1, count / 2, count - 1].into_iter().filter(move |&rank| rank < count);
+        let ends = |start: u64, weight: u64, rank: usize| {
+            let first = start + rank as u64 * weight;
+            [first, first + weight / 2, first + weight - 1]
+        };
+        let draws = ranks(members.len())
+            .flat_map(|rank| ends(0, inside, rank).map(|draw| (draw, members[rank])))
+            .chain(ranks(others.len()).flat_map(|rank| ends(of_cap, 1 << 32, rank).map(|draw| (draw, others[rank]))));
+        for (draw, expected) in draws {
+            let second = (draw + 1) % u64::from(candidates);
+            let words = [word_of(draw, total), word_of(second, candidates.into())];
+            assert_eq!(report(&record, &words), expected, "eps {e} J {candidates} draw {draw}");
+            if bounding == Bounding::UnitNorm {
+                let nothing = BoundedRecord::new(vec![0.0; 3], bounding).unwrap();
+                assert_eq!(report(&nothing, &words), second as usize, "eps {e} J {candidates} draw {draw}");
+            }
+        }
+    }
+}
+
+/// A record of length 0 has a direction under clip: that of its lift.
+#[test]
+fn the_lift_makes_a_unit_vector_of_every_clipped_record() {
+    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let lifted = DoubleCap::new(2, clip, epsilon(1.0), 64, 14).unwrap();
+    for (values, expected) in
+        [([0.0, 0.0], [0.0, 0.0, 1.0]), ([0.96, -0.72], [0.48, -0.36, 0.8]), ([-6.0, 8.0], [-0.6, 0.8, 0.0])]
+    {
+        let record = BoundedRecord::new(values.to_vec(), clip).unwrap();
+        assert!(record.has_direction());
+        for (found, expected) in lifted.direction(&record).iter().zip(expected) {
+            // The square root of a rounding error is larger than it.
+            assert!((found - expected).abs() < 2e-8, "{values:?}: {found} {expected}");
+        }
+    }
+    let record = BoundedRecord::new(vec![3.0, -4.0], Bounding::UnitNorm).unwrap();
+    assert_eq!(mechanism(2, 1.0, 64, 14).direction(&record), [0.6, -0.8]);
+}
+
+/// Ranks have the randomizer's law: as many of each as the weights say, on both sides of the cap.
+#[test]
+fn every_number_has_its_place() {
+    let weights = Weights::<4>::new(5, 2, 11).unwrap();
+    let places: Vec<(bool, u64)> = (0..weights.total).map(|draw| weights.place(draw)).collect();
+    let expected = (0..22).map(|draw| (true, draw / 11)).chain((0..12).map(|draw| (false, draw / 4)));
+    assert!(places.into_iter().eq(expected));
+    assert!(Weights::<4>::new(5, 2, u64::MAX / 2).is_none());
+    assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 6).is_some_and(|weights| weights.total == u64::MAX - 1));
+    assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 5).is_none());
+}
+
+/// Frequencies of every index against its exact weight, for one id and a fixed record: chi-square, alpha 0.001.
+#[test]
+fn selection_frequencies_are_the_weights() {
+    let mechanism = mechanism(5, 1.0, 16, 3);
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let id = random_id(&mut rng);
+    let record = BoundedRecord::new(vec![0.1, -0.4, 0.2, 0.9, 0.0], Bounding::UnitNorm).unwrap();
+    let scores = Candidates::new(&[7; 16], id, 5).scores(record.coordinates(), 16);
+    let in_cap = cap::largest(&scores, 3);
+    assert_eq!(in_cap.iter().filter(|&&member| member).count(), 3);
+    let draws = 200_000;
+    let mut counts = [0f64; 16];
+    for _ in 0..draws {
+        let payload = mechanism.randomize_with_rng(&record, &[7; 16], id, &mut rng).unwrap();
+        counts[index(&payload) as usize] += 1.0;
+    }
+    let chi_square: f64 = (0..16)
+        .map(|j| {
+            let weight = if in_cap[j] { mechanism.weights.inside } else { UNIT_WEIGHT };
+            let expected = f64::from(draws) * weight as f64 / mechanism.weights.total as f64;
+            (counts[j] - expected).powi(2) / expected
+        })
+        .sum();
+    assert!(chi_square < 37.7, "{chi_square} exceeds the 0.999 quantile of chi-square with 15 degrees of freedom");
+}
+
+/// Every entry of the mean over n reports within 4.9 standard errors of x x^T: 1-sparse, 2-sparse, dense and
+/// lifted records.
+#[test]
+fn reports_are_unbiased_for_sparse_and_dense_records() {
+    let n = 12_000u64;
+    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let cases: [(&[f64], Bounding); 4] = [
+        (&[0.0, 1.0, 0.0, 0.0, 0.0], Bounding::UnitNorm),
+        (&[1.0, 0.0, 0.0, -2.0, 0.0], Bounding::UnitNorm),
+        (&[1.0, -1.0, 2.0, 0.5, 0.3], Bounding::UnitNorm),
+        (&[0.5, 0.0, 0.9, 0.0, -0.1], clip),
+    ];
+    for (values, bounding) in cases {
+        for (e, j, l) in [(1.0, 64, 13), (4.0, 256, 9)] {
+            let mechanism = DoubleCap::new(5, bounding, epsilon(e), j, l).unwrap();
+            let record = BoundedRecord::new(values.to_vec(), bounding).unwrap();
+            let mut rng = ChaCha8Rng::seed_from_u64(17);
+            let mut sums = vec![0i64; triangle(mechanism.state_dimension())];
+            for _ in 0..n {
+                let id = random_id(&mut rng);
+                let payload = mechanism.randomize_with_rng(&record, &[1; 16], id, &mut rng).unwrap();
+                mechanism.accumulate(&[1; 16], &[(id, &payload)], &mut sums);
+            }
+            let estimate = mechanism.debias(&sums, n);
+            for row in 0..5 {
+                for column in 0..5 {
+                    let expected = record.coordinates()[row] * record.coordinates()[column];
+                    // The chosen candidates are longer along u: its fourth moment is at most 3 (1 + gain)^2.
+                    let factor =
+                        if row == column { 3f64.sqrt() * (1.0 + mechanism.gain()) } else { 1.0 + mechanism.gain() };
+                    let bound = 4.9 * factor * mechanism.entry_deviation() / (n as f64).sqrt();
+                    let error = estimate[(row, column)] - expected;
+                    assert!(error.abs() < bound, "{values:?} eps {e} entry {row},{column}: {error} > {bound}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_candidate_that_does_not_exist_is_refused() {
+    let mechanism = mechanism(5, 1.0, 16, 3);
+    assert!(mechanism.check(&15u16.to_le_bytes()).is_ok());
+    assert!(mechanism.check(&16u16.to_le_bytes()).is_err());
+}
+
+#[test]
+fn a_failing_source_gives_an_error() {
+    let record = BoundedRecord::new(vec![1.0; 5], Bounding::UnitNorm).unwrap();
+    let mut source = crate::sampling::bits::tests::FailingSource { left: 0 };
+    let id = ReportId::new([0; 16]);
+    assert!(mechanism(5, 1.0, 16, 3).randomize_with_rng(&record, &[0; 16], id, &mut source).is_err());
+}
+
+/// ((1 + sqrt(d / n))^2 - 1) / gain, with the lift's coordinate, through the mechanism of a task as well.
+#[test]
+fn the_edge_of_the_noise_is_that_of_marchenko_and_pastur() {
+    let clip = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
+    for (dimension, bounding, records, edge) in [
+        (4, Bounding::UnitNorm, 16, 1.25),
+        (3, clip, 16, 1.25),
+        (1, Bounding::UnitNorm, 100, 0.21),
+        (9, Bounding::UnitNorm, 1, 15.0),
+    ] {
+        let mechanism = DoubleCap::new(dimension, bounding, epsilon(2.0), 64, 8).unwrap();
+        let found = mechanism.noise_edge(records) * mechanism.gain();
+        assert!((found / edge - 1.0).abs() < 1e-12, "{dimension} {records}: {found}");
+        assert_eq!(
+            crate::mechanism::Mechanism::DoubleCap(mechanism.clone()).noise_edge(records),
+            mechanism.noise_edge(records)
+        );
+    }
+}
+
+#[test]
+fn parameters_are_told_as_they_were_given_and_recommended_by_epsilon() {
+    let mechanism = mechanism(3, 1.0, 64, 9);
+    assert_eq!((mechanism.candidates(), mechanism.cap()), (64, 9));
+    for (e, candidates) in [
+        (0.1, 64),
+        (1.5, 64),
+        (1.6, 128),
+        (2.5, 128),
+        (2.6, 256),
+        (4.5, 256),
+        (4.6, 1024),
+        (6.5, 1024),
+        (6.6, 4096),
+        (16.0, 4096),
+    ] {
+        assert_eq!(DoubleCap::recommended_candidates(epsilon(e)), candidates, "{e}");
+    }
+}
