@@ -12,7 +12,7 @@ use crate::noise::NoiseError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{BootstrapError, PenaltyError, RecoveryError};
+use crate::recovery::{AnswerError, BootstrapError, PenaltyError, RecoveryError};
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
@@ -87,6 +87,9 @@ pub enum Error {
     /// Bootstrapping the error of components.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
+    /// Answering a question about an estimate.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
     /// Comparing subspaces.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
@@ -142,6 +145,7 @@ mod tests {
     fn every_public_error_of_the_library_converts_into_the_one() {
         let listed = converting![
             AggregateError,
+            AnswerError,
             AuditError,
             BootstrapError,
             CentringError,

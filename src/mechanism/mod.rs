@@ -27,7 +27,7 @@ use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use gaussian::{Calibration, Gaussian};
-pub use pull::{Check, Pull, UNLUCKY_IDS};
+pub use pull::{Check, HostilePull, Pull, PullBounds, UNLUCKY_IDS};
 pub use range::{RangeCheck, RangeError};
 
 /// A mechanism and its parameters, as a task states them.

@@ -82,6 +82,46 @@ impl Pull {
     }
 }
 
+/// What one report, and all suspected ones, move an eigenvalue of a covariance estimate by at most, in its units, by the
+/// statement of this file.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HostilePull {
+    /// How many reports are suspected, no more than there are.
+    pub reports: u64,
+    /// How many there are.
+    pub records: u64,
+    /// What the aggregator checks.
+    pub check: Check,
+    /// Of one hostile report.
+    pub one: PullBounds,
+    /// Of all suspected ones.
+    pub all: PullBounds,
+}
+
+/// For any bytes, and for those that pass the check.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PullBounds {
+    /// As [`Pull::unchecked`].
+    pub unchecked: f64,
+    /// As [`Pull::checked`].
+    pub checked: f64,
+}
+
+impl From<Pull> for PullBounds {
+    fn from(Pull { unchecked, checked, .. }: Pull) -> Self {
+        Self { unchecked, checked }
+    }
+}
+
+impl HostilePull {
+    /// What `pull` says of one and of `hostile` of `records` reports.
+    pub fn new(hostile: u64, records: u64, pull: impl Fn(u64) -> Pull) -> Self {
+        let reports = hostile.min(records);
+        let one = pull(1);
+        Self { reports, records, check: one.check, one: one.into(), all: pull(reports).into() }
+    }
+}
+
 impl Check {
     /// What holds for a report where the check is made.
     #[must_use]

@@ -42,6 +42,8 @@ pub use bounds::{Direction, Model, Published, Quantity, published};
 pub use plan::{MechanismFamily, Planner};
 pub use shuffled::ShuffledRecords;
 
+use serde::{Serialize, Serializer};
+
 use crate::covariance::Covariance;
 use crate::linalg::{sort_descending, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
@@ -146,6 +148,29 @@ pub struct Prediction {
     pub uninformed: f64,
     /// The true eigenvalue above which a component can be recovered at all.
     pub threshold: f64,
+}
+
+/// As lists over the components.
+#[derive(Serialize)]
+struct PredictionDocument {
+    sin_theta_squared: f64,
+    per_component: Vec<f64>,
+    recoverable: Vec<bool>,
+    uninformed: f64,
+    threshold: f64,
+}
+
+impl Serialize for Prediction {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let document = PredictionDocument {
+            sin_theta_squared: self.sin_theta_squared,
+            per_component: self.components.iter().map(|component| component.sin_squared).collect(),
+            recoverable: self.components.iter().map(|component| component.recoverable).collect(),
+            uninformed: self.uninformed,
+            threshold: self.threshold,
+        };
+        document.serialize(serializer)
+    }
 }
 
 /// What to expect of one component.

@@ -22,10 +22,14 @@
 //! How strong the penalty should be, [`PenaltyChoice`] decides: from the known noise level, by cross-validation over the
 //! folds of an aggregate, or as given; [`PenaltyPath`] shows what every penalty gives.
 //!
+//! [`answer()`] has all of it in one call, as every face shows it: components by either method, with a path of penalties,
+//! simpler methods beside them, and what is known of their error.
+//!
 //! A rank or penalty that makes no sense cannot be built: `Rank::new(0)`, `Penalty::new(-1.0)` and their serialized
 //! forms are errors.
 
 mod admm;
+mod answer;
 mod bootstrap;
 mod closed_form;
 mod denoise;
@@ -40,6 +44,11 @@ mod scaled;
 mod solver;
 
 pub use admm::{AdmmSettings, solve_admm};
+pub use answer::{
+    Algorithm, Answer, AnswerError, Baseline, Baselines, Comparison, ComponentInterval, Confidence, Decomposition,
+    MeanAnswer, Method, Question, Reference, ReferenceAnswer, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop,
+    Watch, When, answer,
+};
 pub use bootstrap::{
     Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, FEWEST_REPLICATES, Interval, SubspaceEstimate,
     bootstrap,

@@ -1,13 +1,15 @@
 //! What the sparse solvers hand back, on the way and at the end.
 
 use nalgebra::{DMatrix, DVector};
+use serde::Serialize;
 
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::{scatter, symmetric_eigen};
 use crate::subspace::orient_columns_in_place;
 
 /// How the solver ended.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SolverStatus {
     /// The relative duality gap is at most the tolerance.
@@ -46,6 +48,17 @@ pub enum Certificate {
     },
 }
 
+impl Certificate {
+    /// The probability that the bound is wrong.
+    #[must_use]
+    pub fn failure_probability(self) -> f64 {
+        match self {
+            Self::Exact => 0.0,
+            Self::Probable { failure } => failure,
+        }
+    }
+}
+
 /// What the solver reports at every certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
@@ -64,7 +77,7 @@ pub struct Progress {
 }
 
 /// One certificate of the whole problem, as it was found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HistoryEntry {
     /// Iterations done.
     pub iterations: usize,

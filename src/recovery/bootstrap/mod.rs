@@ -26,6 +26,7 @@ use core::ops::ControlFlow;
 
 use nalgebra::DMatrix;
 use rand::Rng;
+use serde::Serialize;
 
 use self::estimate::check_estimate;
 use self::model::Model;
@@ -44,7 +45,7 @@ pub struct BootstrapProgress {
 }
 
 /// A closed interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
     pub lower: f64,

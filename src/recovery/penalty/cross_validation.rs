@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use serde::Serialize;
+
 use super::{PenaltyError, Sequence, SequenceProgress, default_penalty};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
@@ -20,14 +22,12 @@ pub struct CrossValidation {
 }
 
 /// One penalty over all folds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CrossValidationPoint {
     /// The factor `c`.
     pub factor: f64,
     /// `c τ √(ln d)` at the noise level `τ` of all reports together, in the units of the covariance.
     pub penalty: Penalty,
-    /// Per fold, the variance that the components found without it capture in it, in the units of the covariance.
-    pub scores: Vec<f64>,
     /// Mean of the scores.
     pub mean_score: f64,
     /// Standard error of the mean difference from the chosen penalty's scores, fold by fold; 0 for the chosen one.
@@ -36,6 +36,8 @@ pub struct CrossValidationPoint {
     pub standard_error: f64,
     /// Mean size of the support over the folds.
     pub mean_support: f64,
+    /// Per fold, the variance that the components found without it capture in it, in the units of the covariance.
+    pub scores: Vec<f64>,
 }
 
 impl CrossValidation {

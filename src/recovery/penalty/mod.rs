@@ -27,6 +27,7 @@ pub use path::{PathPoint, PenaltyPath};
 
 use std::ops::ControlFlow;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, RecoveryError, SolverSettings};
@@ -34,8 +35,20 @@ use crate::aggregate::Aggregate;
 use crate::covariance::{Covariance, CovarianceError};
 use crate::task::Task;
 
+/// The widest gap at which a sequence stops: neither scores nor sizes of supports need more digits.
+const SEQUENCE_TOLERANCE: f64 = 1e-4;
+
+impl SolverSettings {
+    /// The same for [`cross_validate`] and a [`PenaltyPath`], which need no narrower gap than 1e-4.
+    #[must_use]
+    pub fn for_sequence(self) -> Self {
+        Self { tolerance: self.tolerance.max(SEQUENCE_TOLERANCE), ..self }
+    }
+}
+
 /// How the penalty of the sparse problem is found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PenaltyChoice {
     /// From the noise level alone: [`default_penalty`] with this factor, usually [`DEFAULT_PENALTY_FACTOR`].
     Auto {
@@ -67,6 +80,22 @@ pub struct PenaltySelection {
 }
 
 impl PenaltyChoice {
+    /// Cross-validation among the [`CROSS_VALIDATION_FACTORS`].
+    #[must_use]
+    pub fn cross_validated() -> Self {
+        Self::CrossValidated { factors: CROSS_VALIDATION_FACTORS.to_vec() }
+    }
+
+    /// As programs see it: `auto`, `cv` or `value`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Auto { .. } => "auto",
+            Self::CrossValidated { .. } => "cv",
+            Self::Value(_) => "value",
+        }
+    }
+
     /// Finds the penalty for `covariance`, the estimate of the whole aggregate.
     ///
     /// The aggregate with its folds, `settings` and `progress` serve cross-validation;

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use nalgebra::{DMatrix, DVector};
+use serde::{Serialize, Serializer};
 
-use super::{PenaltyError, Sequence, SequenceProgress};
+use super::{DEFAULT_PENALTY_FACTOR, PenaltyError, Sequence, SequenceProgress, default_penalty};
 use crate::linalg::{SymmetricMatrix, sorted_descending};
 use crate::recovery::scaled::largest_magnitudes;
 use crate::recovery::{FantopeProblem, Penalty, Rank, RecoveryError, SolverSettings, SolverStatus};
@@ -16,13 +17,14 @@ pub struct PenaltyPath {
 }
 
 /// The solution for one penalty, without its matrices.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathPoint {
     /// The penalty, in the units of the estimate.
     pub penalty: Penalty,
     /// How the solver ended.
     pub status: SolverStatus,
-    /// Rows that take part, ascending from 0.
+    /// Rows that take part, ascending from 0; their number where it is serialized.
+    #[serde(rename = "support_size", serialize_with = "length")]
     pub support: Vec<usize>,
     /// Objective of the feasible solution, in the units of the estimate.
     pub objective: f64,
@@ -31,6 +33,7 @@ pub struct PathPoint {
     /// Iterations of the solver.
     pub iterations: usize,
     /// Variances of the `k` components, descending, in the units of the estimate.
+    #[serde(rename = "eigenvalues", serialize_with = "entries")]
     pub variances: DVector<f64>,
 }
 
@@ -108,11 +111,44 @@ impl PenaltyPath {
         Ok(Self { points })
     }
 
+    /// Solves `count` penalties from the largest that changes anything to a quarter of the [`default_penalty`] for noise of
+    /// this standard deviation, with settings [for a sequence](SolverSettings::for_sequence).
+    ///
+    /// # Errors
+    ///
+    /// As [`default_penalty`], [`PenaltyPath::penalties`] and [`PenaltyPath::solve`].
+    pub fn to_default(
+        estimate: &DMatrix<f64>,
+        noise_level: f64,
+        rank: Rank,
+        count: usize,
+        settings: &SolverSettings,
+        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    ) -> Result<Self, PenaltyError> {
+        let smallest = default_penalty(noise_level, estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0)?;
+        let penalties = Self::penalties(estimate, smallest, count)?;
+        Self::solve(estimate, rank, &penalties, &settings.for_sequence(), progress)
+    }
+
     /// One point per penalty, largest penalty first; never empty.
     #[must_use]
     pub fn points(&self) -> &[PathPoint] {
         &self.points
     }
+
+    /// The same points, owned.
+    #[must_use]
+    pub fn into_points(self) -> Vec<PathPoint> {
+        self.points
+    }
+}
+
+fn length<S: Serializer>(rows: &[usize], serializer: S) -> Result<S::Ok, S::Error> {
+    rows.len().serialize(serializer)
+}
+
+fn entries<S: Serializer>(values: &DVector<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    values.as_slice().serialize(serializer)
 }
 
 #[cfg(test)]

@@ -1,0 +1,374 @@
+//! What there is to say of components, as programs see it: docs/recover.md has the meaning of every key.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::super::{
+    Bootstrap, BootstrapError, Components, CrossValidation, CrossValidationPoint, FantopeSolution, Interval, PathPoint,
+    PenaltyChoice, PenaltySelection, Rank, RecoveryError, SolverStatus, sparse_noise_edge,
+};
+use super::{AnswerError, Source};
+use crate::covariance::{Covariance, Mean};
+use crate::linalg::symmetric_eigenvalues;
+use crate::mechanism::HostilePull;
+use crate::prediction::Prediction;
+use crate::record::Bounding;
+use crate::subspace::{Subspace, sin_theta_squared};
+use crate::task::Task;
+
+/// The coverage of the intervals.
+const LEVEL: f64 = 0.95;
+
+/// The answer to a [`Question`](super::Question). What was not asked for, and what is not known, is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// How the components were found.
+    pub method: Method,
+    /// The number of reports; 0 of a bare matrix.
+    pub records: u64,
+    /// The number of features, d.
+    pub dimension: usize,
+    /// The number of components, k.
+    pub rank: usize,
+    /// Variances along the components, in the units of the covariance.
+    pub eigenvalues: Vec<f64>,
+    /// Trace of the debiased covariance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_variance: Option<f64>,
+    /// The variances over the total; none where noise makes the total 0 or less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explained_variance: Option<Vec<f64>>,
+    /// One list of d loadings per component.
+    pub components: Vec<Vec<f64>>,
+    /// Diagonal of the projector: of each feature the sum of its squared loadings, from 0 to 1.
+    pub leverages: Vec<f64>,
+    /// The names of the features; none of a bare matrix.
+    pub feature_names: Vec<String>,
+    /// Standard deviation of the noise in one off-diagonal covariance entry; 0 of a bare matrix.
+    pub noise_deviation: f64,
+    /// The variance that noise alone would give to the first component; 0 of a bare matrix.
+    pub noise_edge: f64,
+    /// What hostile reports can have moved the eigenvalues by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostile: Option<HostilePull>,
+    /// Of a task with centring.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<MeanAnswer>,
+    /// Of sparse components.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<SparseAnswer>,
+    /// What every penalty of a sequence gives, largest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Vec<PathPoint>>,
+    /// The error to expect of plain components.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Prediction>,
+    /// What drawing the noise again says of the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+    /// All eigenvalues of the estimate, descending, where they were computed.
+    #[serde(skip)]
+    pub spectrum: Option<Vec<f64>>,
+    /// Of plain components the gap between the last eigenvalue kept and the first one dropped; none when all are kept.
+    #[serde(skip)]
+    pub gap: Option<f64>,
+}
+
+/// How components are found.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Plain principal components.
+    #[default]
+    Pca,
+    /// Sparse ones, by the Fantope program.
+    Fantope,
+}
+
+/// The mean, of a task with centring.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeanAnswer {
+    /// d entries in the units of the encoded features, and the deviation that the mechanism gives to each.
+    #[serde(flatten)]
+    pub estimate: Mean,
+    /// The entries in the units of the columns; not under unit norm, where they are those of a direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_column_units: Option<Vec<f64>>,
+    /// The deviation of a covariance entry, as a multiple of what it would be without centring.
+    pub noise_factor: f64,
+}
+
+/// How the sparse problem was solved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SparseAnswer {
+    /// How the solver ended.
+    pub status: SolverStatus,
+    /// In the units of the covariance.
+    pub penalty: f64,
+    /// Where the penalty is from: [`PenaltyChoice::name`].
+    pub penalty_choice: &'static str,
+    /// What was reached.
+    pub objective: f64,
+    /// What nothing can exceed.
+    #[serde(skip)]
+    pub dual_bound: f64,
+    /// The certified gap between the two.
+    pub relative_gap: f64,
+    /// The probability that the bound is wrong; 0 where it rests on all eigenvalues.
+    #[serde(skip)]
+    pub failure_probability: f64,
+    /// Of the solver.
+    pub iterations: usize,
+    /// The names of the features that the components live on.
+    pub support: Vec<String>,
+    /// Their rows, ascending from 0.
+    #[serde(skip)]
+    pub rows: Vec<usize>,
+    /// The diagonal of the solution on those rows.
+    #[serde(skip)]
+    pub leverages: Vec<f64>,
+    /// What noise alone can be expected to stay below on a support of this size.
+    pub noise_edge: f64,
+    /// The scores of all penalties, largest first, where they decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cross_validation: Option<Vec<ScoredPenalty>>,
+    /// Simpler methods on the same estimate.
+    #[serde(flatten)]
+    pub baselines: Option<Baselines>,
+}
+
+/// One penalty of cross-validation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScoredPenalty {
+    /// How it did.
+    #[serde(flatten)]
+    pub point: CrossValidationPoint,
+    /// Whether it is the one that was taken.
+    pub chosen: bool,
+}
+
+/// Simpler methods on the same estimate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Baselines {
+    /// Plain components of the estimate after soft-thresholding by the penalty.
+    pub soft_threshold: Baseline,
+    /// Plain components of the estimate.
+    pub pca: Baseline,
+}
+
+/// Another method's components of the same estimate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Baseline {
+    /// Variances along its components in the estimate itself.
+    pub eigenvalues: Vec<f64>,
+    /// The names of the features that they live on.
+    pub support: Vec<String>,
+    /// `||sin Theta||_F^2` between its components and the sparse ones.
+    pub distance: f64,
+    /// `||sin Theta||_F^2` against a reference: [`Answer::compare`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sin_theta_squared: Option<f64>,
+    #[serde(skip)]
+    pub(super) subspace: Subspace,
+}
+
+/// What drawing the noise again says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Confidence {
+    /// How often it was drawn.
+    pub replicates: usize,
+    /// The coverage of the intervals.
+    pub level: f64,
+    /// For `||sin Theta||_F^2` of the components reported.
+    #[serde(flatten)]
+    pub interval: Interval,
+    /// The median of the replicates.
+    pub median: f64,
+    /// One by one.
+    pub components: Vec<ComponentInterval>,
+    /// For every feature the share of replicates that have it in their support.
+    pub support_stability: Vec<f64>,
+    /// Root mean squared error of every loading, one list of d per component.
+    pub loading_errors: Vec<Vec<f64>>,
+}
+
+/// What drawing the noise again says of one component.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComponentInterval {
+    /// The true variance, estimated: freed of the noise's push.
+    pub eigenvalue: f64,
+    /// Whether the component can be told from noise.
+    pub distinguishable: bool,
+    /// For the share of the true component that is missed.
+    #[serde(flatten)]
+    pub interval: Interval,
+}
+
+impl Answer {
+    /// How the solver ended; plain components are what they are.
+    #[must_use]
+    pub fn status(&self) -> SolverStatus {
+        self.sparse.as_ref().map_or(SolverStatus::Optimal, |sparse| sparse.status)
+    }
+
+    /// The edge that the variances must rise above.
+    #[must_use]
+    pub fn edge(&self) -> f64 {
+        self.sparse.as_ref().map_or(self.noise_edge, |sparse| sparse.noise_edge)
+    }
+
+    /// The components as columns, d × k.
+    #[must_use]
+    pub fn vectors(&self) -> DMatrix<f64> {
+        DMatrix::from_fn(self.dimension, self.components.len(), |row, column| self.components[column][row])
+    }
+
+    /// The same with these components, one list of d loadings each, and the variances along them.
+    #[must_use]
+    pub fn with_components(self, components: Vec<Vec<f64>>, eigenvalues: Vec<f64>) -> Self {
+        let total = self.total_variance.filter(|&total| total > 0.0);
+        let leverage = |row: usize| components.iter().map(|component| component[row].powi(2)).sum();
+        Self {
+            rank: components.len(),
+            explained_variance: total.map(|total| eigenvalues.iter().map(|eigenvalue| eigenvalue / total).collect()),
+            leverages: (0..self.dimension).map(leverage).collect(),
+            eigenvalues,
+            components,
+            ..self
+        }
+    }
+
+    /// What is known of the estimate without its components.
+    pub(super) fn facts(source: Source<'_>, hostile: Option<u64>) -> Self {
+        let matrix = source.matrix();
+        let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
+        let Source::Reports { covariance, task, .. } = source else { return bare };
+        let records = covariance.records();
+        Self {
+            records,
+            feature_names: task.schema().feature_names(),
+            noise_deviation: covariance.noise_deviation(),
+            noise_edge: covariance.noise_edge(),
+            hostile: hostile.map(|hostile| HostilePull::new(hostile, records, |count| covariance.pull(task, count))),
+            mean: covariance.mean().map(|mean| MeanAnswer::new(mean, covariance, task)),
+            ..bare
+        }
+    }
+
+    /// The first `rank` of these components.
+    pub(super) fn with_plain(self, plain: &Components, rank: Rank) -> Self {
+        let rank = rank.value();
+        let all = &plain.all_values;
+        let answer = self
+            .with_components(columns(&plain.vectors.columns(0, rank).into_owned()), all.as_slice()[..rank].to_vec());
+        Self {
+            spectrum: Some(all.as_slice().to_vec()),
+            gap: (rank < all.len()).then(|| all[rank - 1] - all[rank]),
+            ..answer
+        }
+    }
+
+    pub(super) fn with_sparse(
+        self,
+        choice: &PenaltyChoice,
+        selection: PenaltySelection,
+        solution: FantopeSolution,
+        baselines: Option<Baselines>,
+    ) -> Self {
+        let support = solution.support.len();
+        let sparse = SparseAnswer {
+            status: solution.status,
+            penalty: selection.penalty.value(),
+            penalty_choice: choice.name(),
+            objective: solution.objective,
+            dual_bound: solution.dual_bound,
+            relative_gap: solution.relative_gap,
+            failure_probability: solution.certificate.failure_probability(),
+            iterations: solution.iterations,
+            support: solution.support.iter().filter_map(|&row| self.feature_names.get(row).cloned()).collect(),
+            rows: solution.support,
+            leverages: solution.leverages,
+            noise_edge: sparse_noise_edge(self.noise_deviation, self.dimension, support, self.noise_edge),
+            cross_validation: selection.cross_validation.as_ref().map(ScoredPenalty::all),
+            baselines,
+        };
+        let answer = self.with_components(columns(&solution.components), solution.variances.as_slice().to_vec());
+        Self { method: Method::Fantope, sparse: Some(sparse), ..answer }
+    }
+}
+
+impl Method {
+    /// As programs see it: `pca` or `fantope`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pca => "pca",
+            Self::Fantope => "fantope",
+        }
+    }
+}
+
+impl MeanAnswer {
+    /// Of an estimate of this task.
+    #[must_use]
+    pub fn new(mean: &Mean, covariance: &Covariance, task: &Task) -> Self {
+        let in_column_units = match task.bounding() {
+            Bounding::UnitNorm => None,
+            Bounding::Clip { .. } => Some(task.schema().decode(mean.values())),
+        };
+        Self { estimate: mean.clone(), in_column_units, noise_factor: covariance.noise_factor() }
+    }
+}
+
+impl ScoredPenalty {
+    fn all(validation: &CrossValidation) -> Vec<Self> {
+        let scored = |point: &CrossValidationPoint| Self { chosen: point == validation.chosen(), point: point.clone() };
+        validation.points().iter().map(scored).collect()
+    }
+}
+
+impl Baseline {
+    pub(super) fn new(
+        components: &Components,
+        estimate: &DMatrix<f64>,
+        sparse: &Subspace,
+        names: &[String],
+    ) -> Result<Self, AnswerError> {
+        // In the estimate itself, which thresholding has changed, so that the methods compare.
+        let mut block = components.vectors.tr_mul(&(estimate * &components.vectors));
+        block.fill_lower_triangle_with_upper_triangle();
+        let variances = symmetric_eigenvalues(&block).map_err(RecoveryError::from)?;
+        // Rows that thresholding has cut off come out of the decomposition as rounding.
+        let support = components.vectors.row_iter().zip(names).filter(|(row, _)| row.norm() > 1e-10);
+        let subspace = Subspace::new(&components.vectors)?;
+        Ok(Self {
+            eigenvalues: variances.as_slice().to_vec(),
+            support: support.map(|(_, name)| name.clone()).collect(),
+            distance: sin_theta_squared(&subspace, sparse)?,
+            sin_theta_squared: None,
+            subspace,
+        })
+    }
+}
+
+impl Confidence {
+    pub(super) fn of(outcome: &Bootstrap) -> Result<Self, BootstrapError> {
+        let components = outcome.components.iter().map(|component| {
+            let (eigenvalue, distinguishable) = (component.eigenvalue, component.distinguishable);
+            Ok(ComponentInterval { eigenvalue, distinguishable, interval: component.interval(LEVEL)? })
+        });
+        Ok(Self {
+            replicates: outcome.replicates(),
+            level: LEVEL,
+            interval: outcome.interval(LEVEL)?,
+            median: outcome.median(),
+            components: components.collect::<Result<_, BootstrapError>>()?,
+            support_stability: outcome.support_stability.clone(),
+            loading_errors: columns(&outcome.loading_errors),
+        })
+    }
+}
+
+fn columns(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {
+    matrix.column_iter().map(|column| column.iter().copied().collect()).collect()
+}

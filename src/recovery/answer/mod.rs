@@ -1,0 +1,437 @@
+//! All there is to say of the components of an estimate, in one [`Answer`] to one [`Question`]: what `recover` says on the
+//! command line, in Python, in JavaScript and of the aggregator.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank, Source, answer};
+//! use nalgebra::DMatrix;
+//!
+//! // One component on rows 0 and 1; the rest is noise of size 0.1.
+//! let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, -0.1, 0.1, -0.1, 0.2]);
+//! let penalty = Some(PenaltyChoice::Value(Penalty::new(0.15)?));
+//! let question = Question { penalty, ..Question::new(Rank::new(1)?) };
+//! let answer = answer(&question, Source::Matrix(&estimate), &mut |_| ControlFlow::Continue(()))?;
+//! assert_eq!(answer.sparse.unwrap().rows, [0, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod found;
+mod reference;
+#[cfg(test)]
+mod tests;
+
+pub use found::{
+    Answer, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Method, ScoredPenalty, SparseAnswer,
+};
+pub use reference::{Comparison, Reference, ReferenceAnswer};
+
+use std::ops::ControlFlow;
+
+use chacha20::ChaCha12Rng;
+use nalgebra::DMatrix;
+use rand::SeedableRng;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{
+    AdmmSettings, BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver,
+    Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
+    SequenceProgress, SolverSettings, SolverStatus, SubspaceEstimate, bootstrap, principal_components, soft_threshold,
+    solve_admm,
+};
+use crate::aggregate::Aggregate;
+use crate::covariance::Covariance;
+use crate::noise::NoiseLaw;
+use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
+use crate::subspace::{Subspace, SubspaceError};
+use crate::task::Task;
+
+/// The most features for which all eigenvalues are computed unasked: beyond, that takes longer than a sparse solution.
+const DECOMPOSED: usize = 2_000;
+
+/// Duality gap to which replicates are solved: far below the noise that they differ by.
+const REPLICATE_TOLERANCE: f64 = 1e-4;
+
+/// What is asked about an estimate. [`Question::new`] asks for plain components and nothing else.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The number of components, k.
+    pub rank: Rank,
+    /// How the penalty of sparse components is found; `None` for plain components.
+    pub penalty: Option<PenaltyChoice>,
+    /// How the sparse problem is solved.
+    pub solver: Solver,
+    /// So many penalties are solved too, from the largest that changes anything ([`PenaltyPath::to_default`]).
+    pub path: Option<usize>,
+    /// Whether simpler methods on the same estimate stand beside sparse components.
+    pub baselines: When,
+    /// Whether the error is predicted, up to 2,000 features and where the law of the noise is known.
+    pub predict: bool,
+    /// The noise is drawn again so many times, for an interval of the error.
+    pub bootstrap: Option<usize>,
+    /// Seed of those draws.
+    pub bootstrap_seed: u64,
+    /// So many reports are supposed to mislead: how far can they move an eigenvalue?
+    pub hostile: Option<u64>,
+}
+
+/// Whether something is done that takes whole eigendecompositions.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// In no case.
+    #[default]
+    Never,
+    /// Up to 2,000 features.
+    Quick,
+    /// In any case.
+    Always,
+}
+
+/// How the sparse problem is solved, and when the solver stops.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Solver {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Relative duality gap at which the solution counts as optimal. Default 1e-6.
+    pub tolerance: f64,
+    /// Most iterations, one eigendecomposition each. Default 20,000.
+    pub max_iterations: usize,
+}
+
+/// Who solves the sparse problem.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// [`FantopeSolver`]: on the rows that matter, certified on all.
+    #[default]
+    WorkingSet,
+    /// [`solve_admm`], the reference.
+    Admm,
+}
+
+/// What a question is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A task's reports.
+    Reports {
+        /// Their sums.
+        aggregate: &'a Aggregate,
+        /// The estimate of all of them.
+        covariance: &'a Covariance,
+        /// What they were collected for.
+        task: &'a Task,
+    },
+    /// A symmetric matrix, taken as it stands: nothing is known of its noise.
+    Matrix(&'a DMatrix<f64>),
+}
+
+/// How far the answer is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Penalties are validated.
+    Validating(SequenceProgress),
+    /// A path is solved.
+    Path(SequenceProgress),
+    /// The sparse problem is solved.
+    Solving(Progress),
+    /// The noise is drawn again.
+    Bootstrapping(BootstrapProgress),
+}
+
+/// Why a callback stops the work.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Stop {
+    /// Nobody waits for the answer. What is solved last is handed back as [`SolverStatus::Cancelled`], and nothing follows.
+    Cancelled,
+    /// Time is up. What is solved last is handed back as [`SolverStatus::BudgetExhausted`].
+    OutOfTime,
+}
+
+/// Who is told how far the answer is, and may stop it.
+pub type Watch<'a> = dyn FnMut(&Step) -> ControlFlow<Stop> + 'a;
+
+/// Answers the question. The callback may stop solver and bootstrap; a sequence of penalties that it stops is an error.
+///
+/// # Errors
+/// [`AnswerError`].
+pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
+    let (rank, matrix, law) = (question.rank, source.matrix(), source.law());
+    if question.bootstrap.is_some() && law.is_none() {
+        return Err(AnswerError::NoLaw);
+    }
+    let facts = Answer::facts(source, question.hostile);
+    let (mut answer, penalty) = match &question.penalty {
+        None => (facts.with_plain(&principal_components(matrix, rank)?, rank), None),
+        Some(choice) => {
+            let selection = question.select(choice, source, watch)?;
+            let path = question.path.map(|points| question.solve_path(points, source, watch)).transpose()?;
+            let problem = FantopeProblem::new(matrix, rank, selection.penalty)?;
+            let solution = question.solver.solve(&problem, &mut |progress| watch(&Step::Solving(*progress)))?;
+            let penalty = selection.penalty;
+            let plain = match question.baselines.decompose(matrix.nrows()) {
+                true if solution.status != SolverStatus::Cancelled => Some(principal_components(matrix, rank)?),
+                _ => None,
+            };
+            let baselines = plain.as_ref().map(|plain| baselines(matrix, plain, penalty, &solution, &facts));
+            let mut answer = facts.with_sparse(choice, selection, solution, baselines.transpose()?);
+            answer.path = path.map(PenaltyPath::into_points);
+            answer.spectrum = plain.map(|plain| plain.all_values.as_slice().to_vec());
+            (answer, Some(penalty))
+        }
+    };
+    if answer.status() == SolverStatus::Cancelled {
+        return Ok(answer);
+    }
+    if let (Source::Reports { covariance, .. }, Some(_)) = (source, law)
+        && question.predict
+        && When::Quick.decompose(matrix.nrows())
+    {
+        answer.predicted = Some(predict_from_estimate(covariance, rank)?);
+    }
+    if let (Some(replicates), Some(law)) = (question.bootstrap, law) {
+        answer.confidence = Some(question.confidence(matrix, &law, penalty, replicates, watch)?);
+    }
+    Ok(answer)
+}
+
+/// All plain components of an estimate, for whoever answers for several ranks: those of a rank are the first ones.
+#[derive(Clone, Debug)]
+pub struct Decomposition {
+    facts: Answer,
+    components: Components,
+    /// None with centring, and of a bare matrix.
+    law: Option<(Spectrum, NoiseLaw)>,
+}
+
+impl Decomposition {
+    /// Decomposes the estimate.
+    ///
+    /// # Errors
+    /// As [`principal_components`] and [`Spectrum::of_estimate`].
+    pub fn new(source: Source<'_>) -> Result<Self, AnswerError> {
+        let components = principal_components(source.matrix(), Rank::new(source.matrix().nrows())?)?;
+        let law = match (source, source.law()) {
+            (Source::Reports { covariance, .. }, Some(law)) => Some((Spectrum::of_estimate(covariance)?, law)),
+            _ => None,
+        };
+        Ok(Self { facts: Answer::facts(source, None), components, law })
+    }
+
+    /// The number of reports.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.facts.records
+    }
+
+    /// The leading components, and their predicted error if that is wanted and the law of the noise is known.
+    ///
+    /// # Errors
+    /// [`RecoveryError::RankExceedsDimension`].
+    pub fn leading(&self, rank: Rank, predicted: bool) -> Result<Answer, AnswerError> {
+        rank.check(self.components.values.len())?;
+        let mut answer = self.facts.clone().with_plain(&self.components, rank);
+        if let (Some((spectrum, law)), true) = (&self.law, predicted) {
+            answer.predicted = Some(predict(spectrum, rank, law)?);
+        }
+        Ok(answer)
+    }
+}
+
+impl Question {
+    /// Asks for plain components of this rank.
+    #[must_use]
+    pub fn new(rank: Rank) -> Self {
+        Self {
+            rank,
+            penalty: None,
+            solver: Solver::default(),
+            path: None,
+            baselines: When::Never,
+            predict: false,
+            bootstrap: None,
+            bootstrap_seed: 1,
+            hostile: None,
+        }
+    }
+
+    fn select(
+        &self,
+        choice: &PenaltyChoice,
+        source: Source<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<PenaltySelection, AnswerError> {
+        match (source, choice) {
+            (_, &PenaltyChoice::Value(penalty)) => Ok(PenaltySelection { penalty, cross_validation: None }),
+            (Source::Matrix(_), _) => Err(AnswerError::UnknownNoise),
+            (Source::Reports { aggregate, covariance, task }, _) => {
+                let settings = self.solver.settings().for_sequence();
+                Ok(choice.select(covariance, aggregate, task, self.rank, &settings, &mut |state| {
+                    unreasoned(watch(&Step::Validating(*state)))
+                })?)
+            }
+        }
+    }
+
+    fn solve_path(&self, points: usize, source: Source<'_>, watch: &mut Watch<'_>) -> Result<PenaltyPath, AnswerError> {
+        let Source::Reports { covariance, .. } = source else { return Err(AnswerError::UnknownNoise) };
+        let (matrix, noise) = (covariance.matrix(), covariance.noise_deviation());
+        let settings = self.solver.settings();
+        Ok(PenaltyPath::to_default(matrix, noise, self.rank, points, &settings, &mut |state| {
+            unreasoned(watch(&Step::Path(*state)))
+        })?)
+    }
+
+    /// Bootstraps the components, sparse when there is a penalty.
+    fn confidence(
+        &self,
+        matrix: &DMatrix<f64>,
+        law: &NoiseLaw,
+        penalty: Option<Penalty>,
+        replicates: usize,
+        watch: &mut Watch<'_>,
+    ) -> Result<Confidence, AnswerError> {
+        let settings = SolverSettings { tolerance: REPLICATE_TOLERANCE, ..SolverSettings::default() };
+        let solver = FantopeSolver::new(settings)?;
+        let estimator = |matrix: &DMatrix<f64>| -> Result<SubspaceEstimate, RecoveryError> {
+            match penalty {
+                None => Ok(principal_components(matrix, self.rank)?.into()),
+                Some(penalty) => {
+                    let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
+                    Ok(solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?.into())
+                }
+            }
+        };
+        let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
+        let outcome = bootstrap(matrix, law, replicates, estimator, &mut rng, |state| {
+            unreasoned(watch(&Step::Bootstrapping(state)))
+        })?;
+        Ok(Confidence::of(&outcome)?)
+    }
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        let SolverSettings { tolerance, max_iterations, .. } = SolverSettings::default();
+        Self { algorithm: Algorithm::WorkingSet, tolerance, max_iterations }
+    }
+}
+
+impl Solver {
+    /// Solves the sparse problem. `watch` is called at every certificate.
+    ///
+    /// # Errors
+    /// As [`FantopeSolver`] and [`solve_admm`].
+    pub fn solve(
+        &self,
+        problem: &FantopeProblem,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<Stop>,
+    ) -> Result<FantopeSolution, RecoveryError> {
+        let mut stop = None;
+        let mut progress = |state: &Progress| {
+            let flow = watch(state);
+            stop = flow.break_value();
+            unreasoned(flow)
+        };
+        let mut solution = match self.algorithm {
+            Algorithm::WorkingSet => FantopeSolver::new(self.settings())?.solve(problem, None, &mut progress),
+            Algorithm::Admm => {
+                let Self { tolerance, max_iterations, .. } = *self;
+                let settings = AdmmSettings { tolerance, max_iterations, ..AdmmSettings::default() };
+                solve_admm(problem, &settings, &mut progress)
+            }
+        }?;
+        if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {
+            solution.status = SolverStatus::BudgetExhausted;
+        }
+        Ok(solution)
+    }
+
+    /// The settings of [`FantopeSolver`].
+    #[must_use]
+    pub fn settings(&self) -> SolverSettings {
+        let &Self { tolerance, max_iterations, .. } = self;
+        SolverSettings { tolerance, max_iterations, ..SolverSettings::default() }
+    }
+}
+
+impl When {
+    fn decompose(self, dimension: usize) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Quick => dimension <= DECOMPOSED,
+            Self::Always => true,
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    fn matrix(self) -> &'a DMatrix<f64> {
+        match self {
+            Self::Reports { covariance, .. } => covariance.matrix(),
+            Self::Matrix(matrix) => matrix,
+        }
+    }
+
+    /// How the estimate scatters about the truth, where that is known.
+    fn law(self) -> Option<NoiseLaw> {
+        match self {
+            Self::Reports { covariance, .. } => covariance.noise_law(),
+            Self::Matrix(_) => None,
+        }
+    }
+}
+
+/// The flow of a callback that has no reason to give.
+fn unreasoned(flow: ControlFlow<Stop>) -> ControlFlow<()> {
+    flow.map_break(|_| ())
+}
+
+/// What simpler methods make of the same estimate.
+fn baselines(
+    matrix: &DMatrix<f64>,
+    plain: &Components,
+    penalty: Penalty,
+    solution: &FantopeSolution,
+    facts: &Answer,
+) -> Result<Baselines, AnswerError> {
+    let sparse = Subspace::new(&solution.components)?;
+    let thresholded = principal_components(&soft_threshold(matrix, penalty), Rank::new(plain.values.len())?)?;
+    let baseline = |components| Baseline::new(components, matrix, &sparse, &facts.feature_names);
+    Ok(Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(plain)? })
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// A bare matrix does not say what a penalty is measured by.
+    #[error("the noise of a matrix is not known: give the penalty as a number")]
+    UnknownNoise,
+    /// A bootstrap without a law to draw from.
+    #[error(
+        "the bootstrap knows the noise of second moments, not that of a covariance about an estimated mean: \
+         leave it out for a task with centring"
+    )]
+    NoLaw,
+    /// A reference of no records.
+    #[error("the reference has no records to compare with")]
+    EmptyReference,
+    /// Choosing a penalty, or a path.
+    #[error(transparent)]
+    Penalty(#[from] PenaltyError),
+    /// The components.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// Their predicted error.
+    #[error(transparent)]
+    Prediction(#[from] PredictionError),
+    /// The interval of their error.
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
+    /// Comparing subspaces.
+    #[error(transparent)]
+    Subspace(#[from] SubspaceError),
+}

@@ -1,0 +1,77 @@
+//! How far components are from those of records that somebody has seen.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::super::{Rank, principal_components};
+use super::{Answer, AnswerError};
+use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
+
+/// The answer without privacy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// What the estimate is an estimate of, d × d ([`SecondMoment::reference`](crate::evaluation::SecondMoment::reference)).
+    pub matrix: DMatrix<f64>,
+    /// The records that it is the mean of.
+    pub records: u64,
+    /// The records that could not be used.
+    pub skipped: u64,
+}
+
+/// How far the components are from those of a reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// `||sin Theta||_F^2` between the two.
+    pub sin_theta_squared: f64,
+    /// What the reference is, and how much of it is captured.
+    pub reference: ReferenceAnswer,
+}
+
+/// A reference, and how much of it is captured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReferenceAnswer {
+    /// As [`Reference::records`].
+    pub records: u64,
+    /// As [`Reference::skipped`].
+    pub skipped: u64,
+    /// The variances along its own components.
+    pub eigenvalues: Vec<f64>,
+    /// The share of the reference's total variance that the recovered components capture.
+    pub captured_variance: f64,
+    /// The share that its own capture.
+    pub largest_captured_variance: f64,
+}
+
+impl Answer {
+    /// Compares the components with those of a reference, and the [baselines](super::Baselines) with them.
+    ///
+    /// # Errors
+    /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of another
+    /// dimension.
+    pub fn compare(&mut self, reference: &Reference) -> Result<Comparison, AnswerError> {
+        if reference.records == 0 {
+            return Err(AnswerError::EmptyReference);
+        }
+        let ours = Subspace::new(&self.vectors())?;
+        let best = principal_components(&reference.matrix, Rank::new(self.rank)?)?;
+        let theirs = Subspace::new(&best.vectors)?;
+        if let Some(baselines) = self.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
+            for baseline in [&mut baselines.soft_threshold, &mut baselines.pca] {
+                baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, &theirs)?);
+            }
+        }
+        let share = |subspace: &Subspace| -> Result<f64, AnswerError> {
+            Ok(captured_variance(subspace, &reference.matrix)? / reference.matrix.trace())
+        };
+        Ok(Comparison {
+            sin_theta_squared: sin_theta_squared(&ours, &theirs)?,
+            reference: ReferenceAnswer {
+                records: reference.records,
+                skipped: reference.skipped,
+                eigenvalues: best.values.as_slice().to_vec(),
+                captured_variance: share(&ours)?,
+                largest_captured_variance: share(&theirs)?,
+            },
+        })
+    }
+}

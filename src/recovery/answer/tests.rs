@@ -1,0 +1,168 @@
+//! Every part of an answer is that of the function it is from, and what stops the work stops all of it.
+
+use chacha20::ChaCha20Rng;
+use nalgebra::{DMatrix, DVector};
+use rand::SeedableRng;
+
+use super::*;
+use crate::centring::Centring;
+use crate::mechanism::HostilePull;
+use crate::mechanism::MechanismSpec;
+use crate::privacy::tests::epsilon;
+use crate::record::Bounding;
+use crate::recovery::default_penalty;
+use crate::report::Report;
+use crate::schema::Schema;
+use crate::simulation::SpikedModel;
+use crate::task::Folds;
+
+const DIMENSION: usize = 8;
+
+/// One spike on 3 of the features, from 2,000 reports.
+struct Collected {
+    task: Task,
+    aggregate: Aggregate,
+    covariance: Covariance,
+}
+
+impl Collected {
+    fn new(centring: Option<Centring>) -> Self {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 32, cap: 2 };
+        let schema = Schema::numeric(DIMENSION).unwrap();
+        let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(3).unwrap()).unwrap();
+        let task = centring.map_or_else(|| task.clone(), |centring| task.with_centring(centring).unwrap());
+        let mut rng = ChaCha20Rng::seed_from_u64(11);
+        let model = SpikedModel::draw(DIMENSION, rank(1), 20.0, Some(3), &mut rng).unwrap();
+        let reports: Vec<Report> = (0..2000)
+            .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), &mut rng).unwrap())
+            .collect();
+        let mut aggregate = Aggregate::empty(&task);
+        aggregate.accumulate(&task, &reports).unwrap();
+        let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+        Self { task, aggregate, covariance }
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source::Reports { aggregate: &self.aggregate, covariance: &self.covariance, task: &self.task }
+    }
+
+    fn answer(&self, question: &Question) -> Result<Answer, AnswerError> {
+        answer(question, self.source(), &mut |_| ControlFlow::Continue(()))
+    }
+}
+
+fn rank(value: usize) -> Rank {
+    Rank::new(value).unwrap()
+}
+
+fn sparse(choice: PenaltyChoice) -> Question {
+    Question { penalty: Some(choice), ..Question::new(rank(1)) }
+}
+
+#[test]
+fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_every_rank() {
+    let collected = Collected::new(None);
+    let covariance = &collected.covariance;
+    let question = Question { predict: true, hostile: Some(9), bootstrap: Some(20), ..Question::new(rank(2)) };
+    let found = collected.answer(&question).unwrap();
+    let plain = principal_components(covariance.matrix(), rank(2)).unwrap();
+    assert_eq!(found.vectors(), plain.vectors);
+    assert_eq!(DVector::from_vec(found.eigenvalues.clone()), plain.values);
+    assert_eq!((found.spectrum.as_deref(), found.gap), (Some(plain.all_values.as_slice()), plain.gap()));
+    assert_eq!((found.records, found.rank, found.method), (2000, 2, Method::Pca));
+    assert_eq!(found.predicted, Some(predict_from_estimate(covariance, rank(2)).unwrap()));
+    let pull = HostilePull::new(9, 2000, |hostile| covariance.pull(&collected.task, hostile));
+    assert_eq!(found.hostile, Some(pull));
+    assert!((found.leverages.iter().sum::<f64>() - 2.0).abs() < 1e-12);
+    let confidence = found.confidence.as_ref().unwrap();
+    assert_eq!((confidence.replicates, confidence.components.len()), (20, 2));
+    assert_eq!((confidence.loading_errors.len(), confidence.loading_errors[0].len()), (2, DIMENSION));
+
+    let bare = collected.answer(&Question::new(rank(2))).unwrap();
+    assert_eq!(bare, Answer { predicted: None, hostile: None, confidence: None, ..found.clone() });
+    let all = Decomposition::new(collected.source()).unwrap();
+    assert_eq!(all.leading(rank(2), false).unwrap(), bare);
+    assert_eq!(all.leading(rank(2), true).unwrap().predicted, found.predicted);
+    assert_eq!(all.leading(rank(DIMENSION), false).unwrap().gap, None);
+    assert!(matches!(all.leading(rank(DIMENSION + 1), false), Err(AnswerError::Recovery(_))));
+}
+
+#[test]
+fn sparse_components_come_with_scores_path_and_simpler_methods() {
+    let collected = Collected::new(None);
+    let covariance = &collected.covariance;
+    let question = Question { path: Some(4), ..sparse(PenaltyChoice::cross_validated()) };
+    let found = collected.answer(&question).unwrap();
+    let solved = found.sparse.as_ref().unwrap();
+    let chosen: Vec<f64> = (solved.cross_validation.iter().flatten())
+        .filter_map(|scored| scored.chosen.then_some(scored.point.penalty.value()))
+        .collect();
+    assert_eq!(chosen, [solved.penalty]);
+    assert_eq!((solved.penalty_choice, &solved.baselines), ("cv", &None));
+    let path = found.path.as_ref().unwrap();
+    let last = default_penalty(covariance.noise_deviation(), DIMENSION, 0.125).unwrap();
+    assert_eq!((path.len(), path[3].penalty), (4, last));
+
+    let question = Question { baselines: When::Quick, ..sparse(PenaltyChoice::Value(Penalty::new(0.02).unwrap())) };
+    let mut found = collected.answer(&question).unwrap();
+    assert_eq!((found.method, found.status()), (Method::Fantope, SolverStatus::Optimal));
+    assert_eq!(found.spectrum.as_ref().map(Vec::len), Some(DIMENSION));
+    let reference = Reference { matrix: covariance.matrix().clone(), records: 1, skipped: 0 };
+    let compared = found.compare(&reference).unwrap();
+    let solved = found.sparse.unwrap();
+    let baselines = solved.baselines.unwrap();
+    // The reference is the estimate, whose own components are one of the simpler methods.
+    assert!(baselines.pca.sin_theta_squared.unwrap() < 1e-12);
+    assert!((compared.sin_theta_squared - baselines.pca.distance).abs() < 1e-12);
+    assert!(compared.reference.captured_variance <= compared.reference.largest_captured_variance);
+    assert_eq!(solved.support, solved.rows.iter().map(|row| format!("c{}", row + 1)).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_stops_the_solver_gets_what_it_has_and_why() {
+    let collected = Collected::new(None);
+    let question = Question {
+        solver: Solver { tolerance: 1e-300, ..Solver::default() },
+        predict: true,
+        ..sparse(PenaltyChoice::Value(Penalty::new(1e-4).unwrap()))
+    };
+    let stopped = |stop| answer(&question, collected.source(), &mut |_| ControlFlow::Break(stop)).unwrap();
+    let late = stopped(Stop::OutOfTime);
+    assert_eq!((late.status(), late.predicted.is_some()), (SolverStatus::BudgetExhausted, true));
+    let cancelled = stopped(Stop::Cancelled);
+    assert_eq!((cancelled.status(), cancelled.predicted.is_some()), (SolverStatus::Cancelled, false));
+    assert_eq!(cancelled.components, late.components);
+    let path = Question { path: Some(3), ..question.clone() };
+    let refused = answer(&path, collected.source(), &mut |_| ControlFlow::Break(Stop::OutOfTime));
+    assert!(matches!(refused, Err(AnswerError::Penalty(PenaltyError::Cancelled { .. }))));
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused() {
+    let centred = Collected::new(Some(Centring::new(0.25).unwrap()));
+    let question = Question { bootstrap: Some(20), ..Question::new(rank(1)) };
+    assert_eq!(centred.answer(&question), Err(AnswerError::NoLaw));
+    let mut plain = centred.answer(&Question { predict: true, ..Question::new(rank(1)) }).unwrap();
+    assert!(plain.predicted.is_none() && plain.mean.is_some());
+    let empty = Reference { matrix: DMatrix::identity(DIMENSION, DIMENSION), records: 0, skipped: 3 };
+    assert_eq!(plain.compare(&empty), Err(AnswerError::EmptyReference));
+
+    let matrix = DMatrix::identity(3, 3);
+    let mut watch = |_: &Step| ControlFlow::Continue(());
+    let bare = Source::Matrix(&matrix);
+    assert_eq!(answer(&sparse(PenaltyChoice::default()), bare, &mut watch), Err(AnswerError::UnknownNoise));
+    let value = PenaltyChoice::Value(Penalty::new(0.5).unwrap());
+    let path = Question { path: Some(3), ..sparse(value.clone()) };
+    assert_eq!(answer(&path, bare, &mut watch), Err(AnswerError::UnknownNoise));
+    let found = answer(&sparse(value), bare, &mut watch).unwrap();
+    assert_eq!((found.records, found.dimension, found.feature_names.len()), (0, 3, 0));
+    assert!(matches!(answer(&Question::new(rank(4)), bare, &mut watch), Err(AnswerError::Recovery(_))));
+}
+
+#[test]
+fn questions_are_kept_as_documents() {
+    let question = Question { path: Some(20), baselines: When::Always, ..sparse(PenaltyChoice::cross_validated()) };
+    let text = serde_json::to_string(&question).unwrap();
+    assert_eq!(serde_json::from_str::<Question>(&text).unwrap(), question);
+    assert!(serde_json::from_str::<Question>(&text.replacen('{', r#"{"more": 1,"#, 1)).is_err());
+}
