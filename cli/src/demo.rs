@@ -10,7 +10,7 @@ use ldp_pca::evaluation::SecondMoment;
 use ldp_pca::mechanism::DoubleCap;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::recovery::Rank;
+use ldp_pca::recovery::{Answer, Rank, Reference};
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::simulation::LeisureSurvey;
@@ -25,7 +25,7 @@ use super::output::{bar, grouped};
 use super::parameters;
 use super::randomize::{BATCH, BatchRandomizer, IssuedIds};
 use super::records::{self, Opening, Reading};
-use super::recover::{RecoverResult, Reference, leverages};
+use super::recover::RecoverResult;
 use super::schema::infer;
 use super::serve::{runtime, stopped};
 
@@ -234,21 +234,18 @@ impl<'a> Collection<'a> {
         let url = format!("{address}/tasks/{}/recovery?rank={}", self.task.digest(), rank.value());
         let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
         let recovery: Recovery = ureq::get(&url).call().map_err(failed)?.body_mut().read_json().map_err(failed)?;
-        let mut result = RecoverResult {
-            method: "pca",
+        let facts = Answer {
             records: recovery.records,
             dimension: self.task.dimension(),
-            rank: rank.value(),
-            eigenvalues: recovery.eigenvalues,
-            leverages: leverages(&recovery.components),
-            components: recovery.components,
             feature_names: self.task.schema().feature_names(),
             noise_deviation: recovery.noise_deviation,
             noise_edge: recovery.noise_edge,
-            ..RecoverResult::default()
+            ..Answer::default()
         };
+        let mut answer = facts.with_components(recovery.components, recovery.eigenvalues);
         let records = self.reference.records();
-        result.compare(&Reference { matrix: self.reference.reference(self.task), records, skipped: 0 })?;
-        Ok(result)
+        let reference = Reference { matrix: self.reference.reference(self.task), records, skipped: 0 };
+        let compared = Some(answer.compare(&reference)?);
+        Ok(RecoverResult { answer, compared, ..RecoverResult::default() })
     }
 }

@@ -84,7 +84,7 @@ from_stage!(
     ldp_pca::mechanism::RandomizeError,
     ldp_pca::privacy::PrivacyError,
     ldp_pca::record::RecordError,
-    ldp_pca::recovery::PenaltyError,
+    ldp_pca::recovery::AnswerError,
     ldp_pca::recovery::RecoveryError,
     ldp_pca::sampling::EntropyError,
     ldp_pca::schema::SchemaError,

@@ -1,8 +1,7 @@
 //! How far hostile reports can pull a result.
 
 use clap::Args;
-use ldp_pca::mechanism::{Check, Pull};
-use serde::Serialize;
+use ldp_pca::mechanism::{HostilePull, Pull, PullBounds};
 
 use super::output::grouped;
 
@@ -14,63 +13,31 @@ pub(super) struct HostileArguments {
     hostile: u64,
 }
 
-/// What one report, and all suspected ones, move an eigenvalue of the covariance estimate by at most, in its units, by the
-/// statement of [`Pull`].
-#[derive(Serialize)]
-pub(super) struct HostileResult {
-    reports: u64,
-    records: u64,
-    check: Check,
-    one: Bounds,
-    all: Bounds,
-}
-
-/// For any bytes, and for those that pass the check.
-#[derive(Serialize)]
-struct Bounds {
-    unchecked: f64,
-    checked: f64,
-}
-
-impl From<Pull> for Bounds {
-    fn from(Pull { unchecked, checked, .. }: Pull) -> Self {
-        Self { unchecked, checked }
-    }
-}
-
 impl HostileArguments {
-    /// What `pull` says of one and of as many hostile reports as asked for, but no more than there are.
-    pub(super) fn result(self, records: u64, pull: impl Fn(u64) -> Pull) -> HostileResult {
-        let reports = self.hostile.min(records);
-        let one = pull(1);
-        HostileResult { reports, records, check: one.check, one: one.into(), all: pull(reports).into() }
+    /// The number of reports.
+    pub(super) fn reports(self) -> u64 {
+        self.hostile
     }
 }
 
-impl HostileResult {
-    /// Of one hostile report.
-    pub(super) fn of_one(records: u64, pull: impl Fn(u64) -> Pull) -> Self {
-        HostileArguments { hostile: 1 }.result(records, pull)
-    }
-
-    pub(super) fn text(&self) -> String {
-        let bounds = |bounds: &Bounds| {
-            let condition = self.check.condition();
-            format!("{}, one {condition} by {}", at_most(bounds.unchecked), at_most(bounds.checked))
-        };
-        let many = if self.reports > 1 {
-            let (all, checked) = (at_most(self.all.unchecked), at_most(self.all.checked));
-            format!("; {} of them by {all}, or {checked}", grouped(self.reports))
-        } else {
-            String::new()
-        };
-        format!(
-            "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the covariance \
-             estimate by at most {}{many}\n",
-            grouped(self.records),
-            bounds(&self.one)
-        )
-    }
+/// The line of a number of reports.
+pub(super) fn hostile_text(pull: &HostilePull) -> String {
+    let bounds = |bounds: &PullBounds| {
+        let condition = pull.check.condition();
+        format!("{}, one {condition} by {}", at_most(bounds.unchecked), at_most(bounds.checked))
+    };
+    let many = if pull.reports > 1 {
+        let (all, checked) = (at_most(pull.all.unchecked), at_most(pull.all.checked));
+        format!("; {} of them by {all}, or {checked}", grouped(pull.reports))
+    } else {
+        String::new()
+    };
+    format!(
+        "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the covariance \
+         estimate by at most {}{many}\n",
+        grouped(pull.records),
+        bounds(&pull.one)
+    )
 }
 
 /// The line of a mechanism without a number of reports, for eigenvalues of this matrix.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::mechanism::HostilePull;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::Task;
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::files;
-use super::hostile::HostileResult;
+use super::hostile::hostile_text;
 use super::output::{Format, grouped};
 use super::task::TaskSummary;
 
@@ -51,7 +52,7 @@ enum Content {
         records: u64,
         fold_records: Vec<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        hostile: Option<HostileResult>,
+        hostile: Option<HostilePull>,
     },
 }
 
@@ -107,9 +108,9 @@ impl Inspect {
             records: aggregate.records(),
             fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
             // Of no reports nothing is estimated.
-            hostile: Covariance::estimate(&aggregate, task).ok().map(|covariance| {
-                HostileResult::of_one(covariance.records(), |hostile| covariance.pull(task, hostile))
-            }),
+            hostile: Covariance::estimate(&aggregate, task)
+                .ok()
+                .map(|covariance| HostilePull::new(1, covariance.records(), |hostile| covariance.pull(task, hostile))),
         })
     }
 
@@ -160,7 +161,7 @@ impl Content {
                     "aggregate\ntask       {task}\nreports    {}\nper fold   {}\n{}",
                     grouped(*records),
                     folds.join(", "),
-                    hostile.as_ref().map(HostileResult::text).unwrap_or_default()
+                    hostile.as_ref().map(hostile_text).unwrap_or_default()
                 )
             }
         }

@@ -28,6 +28,7 @@ mod schema;
 mod serve;
 mod simulate;
 mod solve;
+mod solver;
 mod store;
 mod task;
 

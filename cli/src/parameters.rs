@@ -10,10 +10,9 @@ use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::prediction::MechanismFamily;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
-use ldp_pca::recovery::Rank;
+use ldp_pca::recovery::{Penalty, Rank};
 
 use super::error::{CliError, Result};
-use super::plan::Eigenvalues;
 
 /// `1e-6`-style delta when none is given.
 pub(super) const DEFAULT_DELTA: f64 = 1e-6;
@@ -37,6 +36,21 @@ pub(super) fn rank(text: &str) -> core::result::Result<Rank, String> {
     let rank = usize::from_str(text).map_err(|_| format!("'{text}' is not a whole number of components"))?;
     Rank::new(rank).map_err(|error| error.to_string())
 }
+
+/// Parses a penalty.
+pub(super) fn penalty(text: &str) -> core::result::Result<Penalty, String> {
+    Penalty::new(number(text)?).map_err(|error| error.to_string())
+}
+
+/// Parses a positive number of seconds.
+pub(super) fn seconds(text: &str) -> core::result::Result<f64, String> {
+    let value = number(text)?;
+    if value > 0.0 { Ok(value) } else { Err(format!("{value} is not a positive number of seconds")) }
+}
+
+/// Numbers of one argument.
+#[derive(Clone, Debug)]
+pub(super) struct Eigenvalues(pub(super) Vec<f64>);
 
 /// Parses numbers separated by commas.
 pub(super) fn eigenvalues(text: &str) -> core::result::Result<Eigenvalues, String> {

@@ -22,14 +22,13 @@ use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
 
 use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
 use super::error::{CliError, Result};
+use super::files;
 use super::output::{Format, bar, grouped, note, spinner};
 use super::parameters::{self, DEFAULT_DELTA};
 use super::plot::{self, MethodsFigure};
 use super::randomize::no_records;
 use super::records::{self, Counts, Reading};
-use super::recover::check_plot;
 use super::schema::infer;
-use super::{files, solve};
 
 /// Put every method of the literature to the same records, side by side
 ///
@@ -91,7 +90,7 @@ struct Setting {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     trials: u64,
     /// Seconds after which a method begins no further estimate [default: none]
-    #[arg(long, value_name = "SECONDS", value_parser = solve::seconds, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = parameters::seconds, allow_hyphen_values = true)]
     time_limit: Option<f64>,
     /// Only these methods, by name (as mod-sulq), separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
@@ -104,7 +103,7 @@ struct Setting {
 impl Compare {
     pub(super) fn run(self) -> Result<()> {
         if let Some(path) = &self.plot {
-            check_plot(path)?;
+            plot::check(path)?;
         }
         self.setting.check_methods()?;
         match (&self.standard, &self.records, self.rank) {

@@ -8,7 +8,7 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::mechanism::LocalRandomizer;
+use ldp_pca::mechanism::{HostilePull, LocalRandomizer};
 use ldp_pca::prediction::{Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
@@ -17,11 +17,11 @@ use ldp_pca::schema::MAX_DIMENSION;
 
 use self::result::PlanResult;
 use super::error::{CliError, Result};
+use super::files;
 use super::hostile::HostileArguments;
 use super::output::{Format, spinner};
-use super::parameters::{self, DEFAULT_DELTA, MechanismName, MechanismParameters};
+use super::parameters::{self, DEFAULT_DELTA, Eigenvalues, MechanismName, MechanismParameters};
 use super::plot::{self, ErrorCurve};
-use super::{files, recover};
 
 /// Tell how many users it takes, before anybody is asked
 ///
@@ -95,10 +95,6 @@ pub(super) struct Plan {
     format: Format,
 }
 
-/// Numbers of one argument.
-#[derive(Clone, Debug)]
-pub(super) struct Eigenvalues(pub(super) Vec<f64>);
-
 /// What to plan for.
 struct Setting {
     planner: Planner,
@@ -112,7 +108,7 @@ struct Setting {
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
         if let Some(path) = &self.plot {
-            recover::check_plot(path)?;
+            plot::check(path)?;
         }
         for (name, count) in [("--records", self.records), ("--sparsity", self.sparsity.map(|s| s as u64))] {
             if count == Some(0) {
@@ -175,7 +171,8 @@ impl Plan {
         let pull = mechanism.pull().scaled(*scale);
         // Of the number that was given, or that the target takes.
         let records = self.records.or(plan.records_for_target.flatten());
-        let hostile = records.map(|records| self.hostile.result(records, |hostile| pull.of(hostile, records)));
+        let hostile = records
+            .map(|records| HostilePull::new(self.hostile.reports(), records, |hostile| pull.of(hostile, records)));
         Ok(PlanResult::new(planner, *epsilon, mechanism.guarantee(), &question, &plan).with_pull(pull, hostile))
     }
 

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use ldp_pca::mechanism::Pull;
+use ldp_pca::mechanism::{HostilePull, Pull};
 use ldp_pca::prediction::{Plan, Planner, Prediction, Published, Question, ShuffledPlan};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use serde::Serialize;
 
-use crate::hostile::{HostileResult, per_report};
+use crate::hostile::{hostile_text, per_report};
 use crate::output::{grouped, wrote};
 
 /// A number that was asked for and that nothing finite answers is `null`; one not asked for is left out.
@@ -41,7 +41,7 @@ pub(super) struct PlanResult {
     pull: Option<Pull>,
     /// The same for a number of reports, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hostile: Option<HostileResult>,
+    hostile: Option<HostilePull>,
     /// What the literature states: beside the prediction, never part of it.
     bounds: Vec<BoundResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ impl PlanResult {
     }
 
     /// With what hostile reports can do.
-    pub(super) fn with_pull(self, pull: Pull, hostile: Option<HostileResult>) -> Self {
+    pub(super) fn with_pull(self, pull: Pull, hostile: Option<HostilePull>) -> Self {
         Self { pull: Some(pull), hostile, ..self }
     }
 
@@ -190,7 +190,7 @@ impl PlanResult {
             text += &shuffled.text(self);
         }
         text += &match (&self.hostile, self.pull) {
-            (Some(hostile), _) => hostile.text(),
+            (Some(hostile), _) => hostile_text(hostile),
             (None, Some(pull)) => format!("hostile     {}", per_report(pull, "the covariance estimate")),
             (None, None) => String::new(),
         };

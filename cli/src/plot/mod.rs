@@ -13,6 +13,8 @@ mod penalties;
 mod scale;
 mod scree;
 
+use std::path::Path;
+
 use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
@@ -21,6 +23,7 @@ pub(super) use self::experiment::figures;
 pub(super) use self::methods::{MethodMark, MethodsFigure, MethodsPanel, methods};
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
+use super::error::{CliError, Result};
 
 /// What is drawn.
 pub(super) struct Figure<'a> {
@@ -59,6 +62,14 @@ const GAP: f64 = 44.0;
 struct Panel {
     content: Group,
     height: f64,
+}
+
+/// A picture is an SVG.
+pub(super) fn check(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|extension| extension == "svg") {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display())))
 }
 
 /// The whole picture as an SVG document.

@@ -3,6 +3,7 @@
 mod confidence;
 mod denoising;
 mod loadings;
+mod progress;
 mod result;
 mod sparse;
 mod text;
@@ -14,13 +15,14 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::evaluation::SecondMoment;
-use ldp_pca::recovery::{Components, Penalty, Rank, principal_components};
+use ldp_pca::recovery::{Answer, AnswerError, Question, Rank, Reference, Source, When, answer};
 use ldp_pca::task::Task;
-use nalgebra::DMatrix;
 
-use self::confidence::{ConfidenceArguments, PredictionResult};
+use self::confidence::ConfidenceArguments;
 use self::denoising::CovarianceArguments;
 use self::loadings::LoadingsFile;
+use self::progress::Progress;
+use self::result::descending;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::files;
@@ -30,7 +32,7 @@ use super::parameters;
 use super::plot::{self, Figure};
 use super::records::{self, Reading};
 
-pub(super) use self::result::{RecoverResult, Reference, leverages};
+pub(super) use self::result::RecoverResult;
 
 /// Recover principal components from summed reports.
 #[derive(Args)]
@@ -66,50 +68,67 @@ pub(super) struct Recover {
     format: Format,
 }
 
-/// Components by either method, with the whole spectrum of the estimate where it was computed.
-struct Recovered {
-    result: RecoverResult,
-    vectors: DMatrix<f64>,
-    spectrum: Option<Components>,
-}
-
 impl Recover {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let loadings = self.output.as_deref().map(LoadingsFile::new).transpose()?;
         let covariance_file = self.covariance.file()?;
         if let Some(path) = &self.plot {
-            check_plot(path)?;
+            plot::check(path)?;
         }
         let task = files::task(&self.task)?;
         self.rank.check(task.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
         let bytes = std::fs::read(&self.aggregate).map_err(|error| CliError::file(&self.aggregate, error))?;
         let aggregate = Aggregate::from_bytes(&bytes, &task).map_err(|error| CliError::file(&self.aggregate, error))?;
         let covariance = Covariance::estimate(&aggregate, &task)?;
-        let Recovered { mut result, vectors, spectrum } = if self.sparse.sparse {
-            let compare = self.plot.is_some() || self.reference.is_some();
-            self.sparse.recover(&aggregate, &covariance, &task, self.rank, compare)?
-        } else {
-            dense(&covariance, &task, self.rank)?
+        let mut answer = self.answer(&aggregate, &covariance, &task)?;
+        let compared = match &self.reference {
+            Some(path) => Some(answer.compare(&self.reference(path, &task)?)?),
+            None => None,
         };
-        result.hostile = Some(self.hostile.result(covariance.records(), |hostile| covariance.pull(&task, hostile)));
-        result.predicted = PredictionResult::of(&covariance, self.rank)?;
-        let penalty = result.sparse.as_ref().map(|sparse| Penalty::new(sparse.penalty)).transpose()?;
-        result.confidence = self.confidence.confidence(&covariance, self.rank, penalty)?;
-        if let Some(path) = &self.reference {
-            result.compare(&self.reference(path, &task)?)?;
-        }
         if let Some(loadings) = &loadings {
-            loadings.write_components(&vectors, &result.feature_names)?;
+            loadings.write_components(&answer.vectors(), &answer.feature_names)?;
         }
-        result.covariance = self.covariance.write(&covariance, &result.feature_names, covariance_file.as_ref())?;
-        if let (Some(path), Some(spectrum)) = (&self.plot, &spectrum) {
-            files::write(path, plot::svg(&figure(&result, spectrum)).as_bytes())?;
+        let denoised = self.covariance.write(&covariance, &answer.feature_names, covariance_file.as_ref())?;
+        if let (Some(path), Some(spectrum)) = (&self.plot, &answer.spectrum) {
+            files::write(path, plot::svg(&figure(&answer, spectrum)).as_bytes())?;
         }
-        result.output = self.output;
-        result.plot = self.plot;
-        result.seconds = started.elapsed().as_secs_f64();
+        let result = RecoverResult {
+            answer,
+            covariance: denoised,
+            compared,
+            output: self.output,
+            plot: self.plot,
+            seconds: started.elapsed().as_secs_f64(),
+        };
         self.format.print(&result, RecoverResult::text)
+    }
+
+    /// Asks, with progress on a terminal.
+    fn answer(&self, aggregate: &Aggregate, covariance: &Covariance, task: &Task) -> Result<Answer> {
+        let SparseArguments { sparse, penalty, path, solver } = &self.sparse;
+        let question = Question {
+            penalty: sparse.then(|| penalty.clone()),
+            solver: solver.solver(),
+            path: path.map(Into::into),
+            baselines: if self.plot.is_some() || self.reference.is_some() { When::Always } else { When::Quick },
+            predict: true,
+            bootstrap: self.confidence.bootstrap,
+            bootstrap_seed: self.confidence.bootstrap_seed,
+            hostile: Some(self.hostile.reports()),
+            ..Question::new(self.rank)
+        };
+        let mut progress = Progress::new(*solver);
+        let answer =
+            answer(&question, Source::Reports { aggregate, covariance, task }, &mut |step| progress.watch(step));
+        answer.map_err(|error| match error {
+            AnswerError::NoLaw => CliError::Usage(
+                "--bootstrap knows the noise of second moments, not that of a covariance about an estimated mean: \
+                 leave it out for a task with centring"
+                    .into(),
+            ),
+            error => error.into(),
+        })
     }
 
     fn reference(&self, path: &Path, task: &Task) -> Result<Reference> {
@@ -125,51 +144,39 @@ impl Recover {
     }
 }
 
-/// A picture is an SVG.
-pub(super) fn check_plot(path: &Path) -> Result<()> {
-    if path.extension().is_some_and(|extension| extension == "svg") {
-        return Ok(());
-    }
-    Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display())))
-}
-
-/// Plain PCA of a covariance.
-fn dense(covariance: &Covariance, task: &Task, rank: Rank) -> Result<Recovered> {
-    let components = principal_components(covariance.matrix(), rank)?;
-    let result = RecoverResult::new(covariance, task, &components.vectors, &components.values);
-    Ok(Recovered { result, vectors: components.vectors.clone(), spectrum: Some(components) })
-}
-
-fn figure<'a>(result: &'a RecoverResult, spectrum: &'a Components) -> Figure<'a> {
-    let sparse = result.sparse.as_ref();
+fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
+    let sparse = answer.sparse.as_ref();
     let validated = sparse.and_then(|sparse| sparse.cross_validation.as_ref());
-    let sizes: Vec<(f64, f64)> = match (&result.path, validated) {
-        (Some(path), _) => path.iter().map(|point| (point.penalty, point.support_size as f64)).collect(),
-        (None, Some(points)) => points.iter().map(|point| (point.penalty, point.mean_support)).collect(),
+    let sizes: Vec<(f64, f64)> = match (&answer.path, validated) {
+        (Some(path), _) => path.iter().map(|point| (point.penalty.value(), point.support.len() as f64)).collect(),
+        (None, Some(points)) => {
+            points.iter().map(|scored| (scored.point.penalty.value(), scored.point.mean_support)).collect()
+        }
         (None, None) => vec![],
     };
     Figure {
         title: format!(
             "{} {} components of {} features",
-            result.rank,
+            answer.rank,
             if sparse.is_some() { "sparse" } else { "principal" },
-            result.dimension
+            answer.dimension
         ),
         subtitle: format!(
             "{} reports, noise {:.2e} per entry of the covariance",
-            super::output::grouped(result.records),
-            result.noise_deviation
+            super::output::grouped(answer.records),
+            answer.noise_deviation
         ),
-        eigenvalues: spectrum.all_values.as_slice(),
-        rank: result.rank,
-        noise_edge: result.noise_edge,
-        components: &result.components,
-        feature_names: &result.feature_names,
-        leverages: &result.leverages,
-        order: result.by_leverage(),
+        eigenvalues: spectrum,
+        rank: answer.rank,
+        noise_edge: answer.noise_edge,
+        components: &answer.components,
+        feature_names: &answer.feature_names,
+        leverages: &answer.leverages,
+        order: descending(&answer.leverages),
         sizes,
         scores: validated.map_or_else(Vec::new, |points| {
-            points.iter().map(|point| (point.penalty, point.mean_score, point.standard_error)).collect()
+            let scored = points.iter().map(|scored| &scored.point);
+            scored.map(|point| (point.penalty.value(), point.mean_score, point.standard_error)).collect()
         }),
         penalty: sparse.map(|sparse| sparse.penalty),
     }

@@ -1,0 +1,65 @@
+//! How the sparse problem is solved, for the commands that solve it.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
+use ldp_pca::recovery::{Algorithm, Progress, Solver, Stop};
+
+use super::parameters::seconds;
+
+/// How the solver works, and when it stops.
+#[derive(Args, Clone, Copy)]
+pub(super) struct SolverArguments {
+    /// Relative duality gap at which the solution counts as optimal
+    #[arg(long, default_value_t = Solver::default().tolerance, allow_hyphen_values = true)]
+    tolerance: f64,
+    /// Most iterations, one eigendecomposition each
+    #[arg(long, default_value_t = Solver::default().max_iterations)]
+    max_iterations: usize,
+    /// Seconds after which the solver stops with what it has [default: none]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    time_limit: Option<f64>,
+    /// How the problem is solved
+    #[arg(long, value_enum, default_value_t)]
+    solver: SolverName,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum SolverName {
+    /// On the rows that matter, certified on all
+    #[default]
+    WorkingSet,
+    /// The reference: Algorithm 2 of Wang & Xu (2019) on the whole matrix
+    Admm,
+}
+
+impl SolverArguments {
+    pub(super) fn solver(self) -> Solver {
+        let algorithm = match self.solver {
+            SolverName::WorkingSet => Algorithm::WorkingSet,
+            SolverName::Admm => Algorithm::Admm,
+        };
+        Solver { algorithm, tolerance: self.tolerance, max_iterations: self.max_iterations }
+    }
+
+    /// Stops the solver when the time is up.
+    pub(super) fn in_time(self, started: Instant) -> ControlFlow<Stop> {
+        match self.time_limit {
+            Some(limit) if started.elapsed().as_secs_f64() > limit => ControlFlow::Break(Stop::OutOfTime),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Shows how far the solver is.
+pub(super) fn show(spinner: &ProgressBar, progress: &Progress) {
+    let gap = if progress.relative_gap.is_finite() {
+        format!("gap {:.1e}", progress.relative_gap)
+    } else {
+        format!("gap {:.1e} within them", progress.working_set_gap)
+    };
+    let (iterations, rows) = (progress.iterations, progress.working_set);
+    spinner.set_message(format!("solving: iteration {iterations}, {rows} rows, {gap}"));
+}
