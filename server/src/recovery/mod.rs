@@ -6,12 +6,13 @@ mod wanted;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::{Duration, Instant};
 
+use ldp_pca::recovery::Decomposition;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
-use self::answer::Decomposition;
+use self::answer::decompose;
 pub(super) use self::wanted::Wanted;
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
@@ -95,7 +96,7 @@ impl RecoveryCache {
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
         let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records() >= records);
-        let slot = self.slot(wanted);
+        let slot = self.slot(wanted.clone());
         if let Some(answer) = fresh(&*slot.lock().await) {
             return Ok(answer);
         }
@@ -110,7 +111,7 @@ impl RecoveryCache {
         // Slot and permit go along: when the request is given up, the answer still serves the next one, and nothing else is begun
         // beside it.
         let computed = spawn_blocking(move || {
-            let answer = Arc::new(compute(&*reports, wanted, records, &decomposition, deadline)?);
+            let answer = Arc::new(compute(&*reports, &wanted, records, &decomposition, deadline)?);
             *last = Some(Arc::clone(&answer));
             drop(permit);
             Ok::<_, String>(answer)
@@ -147,19 +148,19 @@ fn solving_time(request_timeout: Duration) -> Duration {
 
 fn compute(
     reports: &dyn TaskReports,
-    wanted: Wanted,
+    wanted: &Wanted,
     records: u64,
     decomposition: &Lock<Option<Arc<Decomposition>>>,
     deadline: Instant,
 ) -> Result<Answer, String> {
     match wanted.penalty {
-        Some(penalty) => Answer::sparse(reports, wanted.rank, penalty, deadline),
+        Some(_) => Answer::sparse(reports, wanted, deadline),
         None => {
             // All ranks share the decomposition of a state.
             let mut last = decomposition.lock().unwrap_or_else(PoisonError::into_inner);
             let state = match &*last {
                 Some(state) if state.records() >= records => Arc::clone(state),
-                _ => Arc::clone(last.insert(Arc::new(Decomposition::compute(reports)?))),
+                _ => Arc::clone(last.insert(Arc::new(decompose(reports)?))),
             };
             drop(last);
             Answer::leading(&state, reports.task(), wanted.rank)

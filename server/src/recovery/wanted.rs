@@ -4,23 +4,14 @@ use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 
 use crate::problem::{Kind, Problem, excerpt};
-use ldp_pca::recovery::{Penalty, Rank};
+use ldp_pca::recovery::{Penalty, PenaltyChoice, Rank};
 
 /// How many components, and of what kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wanted {
     pub(super) rank: Rank,
     /// Sparse ones, where there is one.
-    pub(super) penalty: Option<WantedPenalty>,
-}
-
-/// How strongly to penalise.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum WantedPenalty {
-    /// As the noise level says.
-    Auto,
-    /// In the units of the covariance.
-    Value(Penalty),
+    pub(super) penalty: Option<PenaltyChoice>,
 }
 
 impl Wanted {
@@ -64,12 +55,12 @@ fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
     })
 }
 
-fn read_penalty(value: &str) -> Result<WantedPenalty, Problem> {
+fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {
     if value == "auto" {
-        return Ok(WantedPenalty::Auto);
+        return Ok(PenaltyChoice::default());
     }
     let penalty = value.parse().ok().and_then(|value| Penalty::new(value).ok());
-    penalty.map(WantedPenalty::Value).ok_or_else(|| {
+    penalty.map(PenaltyChoice::Value).ok_or_else(|| {
         let value = excerpt(value);
         Problem::new(
             Kind::BadPenalty,

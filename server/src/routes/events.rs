@@ -106,7 +106,8 @@ impl Listener {
             return event("problem", &Problem::new(Kind::TokenMissing, detail).document());
         };
         // A newer state may have been computed for somebody else.
-        let (event, records) = match recover(&self.app, asker, &self.reports, self.wanted, counts.records).await {
+        let (event, records) = match recover(&self.app, asker, &self.reports, self.wanted.clone(), counts.records).await
+        {
             Ok(answer) => {
                 let json = String::from_utf8_lossy(answer.json());
                 (Event::default().event("recovery").data(json), answer.records().max(counts.records))

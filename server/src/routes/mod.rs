@@ -24,7 +24,7 @@ use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Extension, Path as UrlPath, Request, State};
 use axum::http::{HeaderValue, Method, Version, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post, put};
 use hyper::service::service_fn;
 use tokio::task::yield_now;

@@ -271,7 +271,7 @@ impl Answer {
     pub(super) fn with_sparse(
         self,
         choice: &PenaltyChoice,
-        selection: PenaltySelection,
+        selection: &PenaltySelection,
         solution: FantopeSolution,
         baselines: Option<Baselines>,
     ) -> Self {

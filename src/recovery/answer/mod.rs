@@ -176,7 +176,7 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
                 _ => None,
             };
             let baselines = plain.as_ref().map(|plain| baselines(matrix, plain, penalty, &solution, &facts));
-            let mut answer = facts.with_sparse(choice, selection, solution, baselines.transpose()?);
+            let mut answer = facts.with_sparse(choice, &selection, solution, baselines.transpose()?);
             answer.path = path.map(PenaltyPath::into_points);
             answer.spectrum = plain.map(|plain| plain.all_values.as_slice().to_vec());
             (answer, Some(penalty))
@@ -255,6 +255,15 @@ impl Question {
             bootstrap_seed: 1,
             hostile: None,
         }
+    }
+
+    /// Accepts the question about so many features: the rank, and the settings of the solver.
+    ///
+    /// # Errors
+    /// [`RecoveryError::RankExceedsDimension`], [`RecoveryError::InvalidSetting`].
+    pub fn check(&self, dimension: usize) -> Result<(), RecoveryError> {
+        self.rank.check(dimension)?;
+        FantopeSolver::new(self.solver.settings()).map(|_| ())
     }
 
     fn select(
