@@ -1,8 +1,7 @@
 //! From sums to a covariance estimate, as `ldp_pca/_covariance.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{Loss, denoise, project_psd};
+use ldp_pca::recovery::{Loss, MeanAnswer, denoise, project_psd};
 use ldp_pca::task::Task;
 use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -46,15 +45,12 @@ pub(crate) fn describe(result: &Bound<'_, PyDict>, covariance: &Covariance, task
     result.set_item("noise_deviation", covariance.noise_deviation())?;
     result.set_item("noise_edge", covariance.noise_edge())?;
     let mean = covariance.mean().map(|mean| -> PyResult<_> {
+        let MeanAnswer { estimate, in_column_units, noise_factor } = MeanAnswer::new(mean, covariance, task);
         let dict = PyDict::new(py);
-        dict.set_item("values", PyArray1::from_slice(py, mean.values()))?;
-        dict.set_item("noise_deviation", mean.noise_deviation())?;
-        let in_column_units = match task.bounding() {
-            Bounding::UnitNorm => None,
-            Bounding::Clip { .. } => Some(PyArray1::from_vec(py, task.schema().decode(mean.values()))),
-        };
-        dict.set_item("in_column_units", in_column_units)?;
-        dict.set_item("noise_factor", covariance.noise_factor())?;
+        dict.set_item("values", PyArray1::from_slice(py, estimate.values()))?;
+        dict.set_item("noise_deviation", estimate.noise_deviation())?;
+        dict.set_item("in_column_units", in_column_units.map(|entries| PyArray1::from_vec(py, entries)))?;
+        dict.set_item("noise_factor", noise_factor)?;
         Ok(dict)
     });
     result.set_item("mean", mean.transpose()?)
@@ -93,10 +89,5 @@ fn denoised(covariance: &Covariance, denoising: &str) -> PyResult<Option<Denoise
 
 /// A symmetric matrix.
 fn square<'py>(py: Python<'py>, matrix: &DMatrix<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    rows(py, matrix)
-}
-
-/// The columns of a matrix as the rows of an array: components of shape d × k become (k, d).
-pub(crate) fn rows<'py>(py: Python<'py>, matrix: &DMatrix<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
     PyArray1::from_slice(py, matrix.as_slice()).reshape([matrix.ncols(), matrix.nrows()])
 }

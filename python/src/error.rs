@@ -3,6 +3,7 @@
 use core::fmt::Display;
 
 use ldp_pca::error::Error;
+use ldp_pca::recovery::AnswerError;
 use pyo3::{import_exception, intern, prelude::*};
 
 import_exception!(ldp_pca.errors, AggregateError);
@@ -24,7 +25,7 @@ pub(crate) fn raised(error: impl Into<Error>) -> PyErr {
         Error::Record(_) | Error::Randomize(_) | Error::Entropy(_) => RecordError::new_err(message),
         Error::Report(_) => ReportError::new_err(message),
         Error::Aggregate(_) => AggregateError::new_err(message),
-        Error::Prediction(_) => PlanError::new_err(message),
+        Error::Prediction(_) | Error::Answer(AnswerError::Prediction(_)) => PlanError::new_err(message),
         // Covariance, recovery, and what is known of its error.
         _ => RecoveryError::new_err(message),
     }
