@@ -8,17 +8,23 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
-use crate::crossing::{failure, json, matrix, options, thrown};
-use ldp_pca::covariance::Covariance;
+use crate::crossing::{Coded, json, matrix, options, thrown};
 use ldp_pca::prediction::{Prediction, predict_from_estimate};
 use ldp_pca::recovery::{
-    CROSS_VALIDATION_FACTORS, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice,
-    PenaltyPath, Progress, Rank, SolverSettings, default_penalty, principal_components,
+    Answer, AnswerError, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyPath, Question, Rank, Solver,
+    SolverSettings, SolverStatus, Source, Step, Stop, components,
 };
 use ldp_pca::simulation::SupportCounts;
 
-/// The widest gap at which cross-validation and the path stop: neither scores nor sizes of supports need more digits.
-const SEQUENCE_TOLERANCE: f64 = 1e-4;
+impl Coded for AnswerError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownNoise => "argument",
+            Self::Penalty(error) => error.code(),
+            _ => "recovery",
+        }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -73,10 +79,10 @@ impl Recovery {
 struct Facts {
     dimension: usize,
     rank: usize,
-    method: &'static str,
-    status: &'static str,
+    method: Method,
+    status: SolverStatus,
     eigenvalues: Vec<f64>,
-    total_variance: f64,
+    total_variance: Option<f64>,
     /// None where noise makes the total 0 or less.
     explained_variance: Option<Vec<f64>>,
     support: Vec<usize>,
@@ -146,18 +152,8 @@ impl Aggregate {
     pub fn recover(&self, options_json: &str, progress: &Function) -> Result<Recovery, JsValue> {
         let options: Options = options(options_json)?;
         let covariance = self.covariance()?;
-        let mut watch = Watch::new(progress);
-        let penalty = match &options.penalty {
-            None => None,
-            Some(option) => Some(self.penalty(option, &covariance, &options, &mut watch)?),
-        };
-        let estimate = Estimate {
-            records: covariance.records(),
-            noise_deviation: covariance.noise_deviation(),
-            noise_edge: covariance.noise_edge(),
-            mean: covariance.mean().map(|mean| mean.values().to_vec()),
-        };
-        recover(covariance.matrix(), &options, penalty, Some(estimate), watch)
+        let source = Source::Reports { aggregate: &self.sums, covariance: &covariance, task: &self.task };
+        recover(&options, source, Watch::new(progress))
     }
 
     /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of the
@@ -173,28 +169,6 @@ impl Aggregate {
         let rank = Rank::new(rank).map_err(thrown)?;
         prediction_json(&predict_from_estimate(&self.covariance()?, rank).map_err(thrown)?)
     }
-
-    fn penalty(
-        &self,
-        option: &PenaltyOption,
-        covariance: &Covariance,
-        options: &Options,
-        watch: &mut Watch<'_>,
-    ) -> Result<Penalty, JsValue> {
-        let choice = match option {
-            PenaltyOption::Value(penalty) => PenaltyChoice::Value(*penalty),
-            PenaltyOption::Auto { factor } => PenaltyChoice::Auto { factor: factor.unwrap_or(DEFAULT_PENALTY_FACTOR) },
-            PenaltyOption::CrossValidated => {
-                PenaltyChoice::CrossValidated { factors: CROSS_VALIDATION_FACTORS.to_vec() }
-            }
-        };
-        let settings = SolverSettings { tolerance: SEQUENCE_TOLERANCE, ..options.settings() };
-        let selection = choice.select(covariance, &self.sums, &self.task, options.rank, &settings, &mut |state| {
-            watch.sequence(state.solved, state.total)
-        });
-        watch.failed()?;
-        Ok(selection.map_err(thrown)?.penalty)
-    }
 }
 
 /// The path of [`Aggregate::path`] for an estimate with this noise.
@@ -205,11 +179,9 @@ pub(crate) fn solve_path(
     points: usize,
     mut watch: Watch<'_>,
 ) -> Result<Vec<PathPoint>, JsValue> {
-    let smallest = default_penalty(noise, estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0).map_err(thrown)?;
-    let penalties = PenaltyPath::penalties(estimate, smallest, points).map_err(thrown)?;
-    let settings = SolverSettings { tolerance: SEQUENCE_TOLERANCE, ..SolverSettings::default() };
-    let path = PenaltyPath::solve(estimate, rank, &penalties, &settings, &mut |state| {
-        watch.sequence(state.solved, state.total)
+    let settings = SolverSettings::default();
+    let path = PenaltyPath::to_default(estimate, noise, rank, points, &settings, &mut |state| {
+        watch.call(state.solved, state.total, f64::INFINITY).map_break(|_| ())
     });
     watch.finish()?;
     let points = path.map_err(thrown)?;
@@ -230,14 +202,7 @@ pub(crate) fn solve_path(
 #[wasm_bindgen]
 pub fn solve(numbers: &[f64], dimension: usize, options_json: &str, progress: &Function) -> Result<Recovery, JsValue> {
     let options: Options = options(options_json)?;
-    let penalty = match &options.penalty {
-        None => None,
-        Some(PenaltyOption::Value(penalty)) => Some(*penalty),
-        Some(_) => {
-            return Err(failure("argument", &"the noise of a matrix is not known: give the penalty as a number"));
-        }
-    };
-    recover(&matrix(numbers, dimension)?, &options, penalty, None, Watch::new(progress))
+    recover(&options, Source::Matrix(&matrix(numbers, dimension)?), Watch::new(progress))
 }
 
 pub(crate) fn prediction_json(prediction: &Prediction) -> Result<String, JsValue> {
@@ -263,69 +228,66 @@ impl From<&Prediction> for PredictionFacts {
     }
 }
 
-fn recover(
-    matrix: &DMatrix<f64>,
-    options: &Options,
-    penalty: Option<Penalty>,
-    estimate: Option<Estimate>,
-    mut watch: Watch<'_>,
-) -> Result<Recovery, JsValue> {
-    let dimension = matrix.nrows();
-    let total_variance = matrix.trace();
-    let facts = |eigenvalues: Vec<f64>| Facts {
-        dimension,
-        rank: options.rank.value(),
-        method: "pca",
-        status: "optimal",
-        explained_variance: (total_variance > 0.0)
-            .then(|| eigenvalues.iter().map(|eigenvalue| eigenvalue / total_variance).collect()),
-        eigenvalues,
-        total_variance,
-        support: (0..dimension).collect(),
-        eigenvalue_gap: None,
-        sparse: None,
-        estimate,
-    };
-    let (facts, vectors) = match penalty {
-        None => {
-            let found = principal_components(matrix, options.rank).map_err(thrown)?;
-            let facts = Facts { eigenvalue_gap: found.gap(), ..facts(found.values.as_slice().to_vec()) };
-            (facts, found.vectors)
-        }
-        Some(penalty) => {
-            let problem = FantopeProblem::new(matrix, options.rank, penalty).map_err(thrown)?;
-            let solver = FantopeSolver::new(options.settings()).map_err(thrown)?;
-            let found = solver.solve(&problem, None, &mut |state| watch.solver(state));
-            watch.finish()?;
-            let found = found.map_err(thrown)?;
-            let facts = Facts {
-                method: "fantope",
-                status: found.status.name(),
-                support: found.support,
-                sparse: Some(Sparse {
-                    penalty: penalty.value(),
-                    objective: found.objective,
-                    dual_bound: found.dual_bound,
-                    relative_gap: found.relative_gap,
-                    iterations: found.iterations,
-                    leverages: found.leverages,
-                }),
-                ..facts(found.variances.as_slice().to_vec())
-            };
-            (facts, found.components)
-        }
-    };
+fn recover(options: &Options, source: Source<'_>, mut watch: Watch<'_>) -> Result<Recovery, JsValue> {
+    let found = components(&options.question(), source, &mut |step| watch.step(step));
+    watch.finish()?;
+    let found = found.map_err(thrown)?;
+    let estimate = matches!(source, Source::Reports { .. }).then(|| Estimate::of(&found));
+    let facts = json(&Facts::of(&found, estimate))?;
     // Columns of the transpose are rows.
-    Ok(Recovery { facts: json(&facts)?, components: vectors.transpose().as_slice().to_vec() })
+    Ok(Recovery { facts, components: found.vectors().transpose().as_slice().to_vec() })
 }
 
 impl Options {
-    fn settings(&self) -> SolverSettings {
-        let default = SolverSettings::default();
-        SolverSettings {
+    fn question(&self) -> Question {
+        let default = Solver::default();
+        let penalty = self.penalty.as_ref().map(|option| match option {
+            PenaltyOption::Value(penalty) => PenaltyChoice::Value(*penalty),
+            PenaltyOption::Auto { factor } => PenaltyChoice::Auto { factor: factor.unwrap_or(DEFAULT_PENALTY_FACTOR) },
+            PenaltyOption::CrossValidated => PenaltyChoice::cross_validated(),
+        });
+        let solver = Solver {
             tolerance: self.tolerance.unwrap_or(default.tolerance),
             max_iterations: self.max_iterations.unwrap_or(default.max_iterations),
             ..default
+        };
+        Question { penalty, solver, ..Question::new(self.rank) }
+    }
+}
+
+impl Facts {
+    fn of(found: &Answer, estimate: Option<Estimate>) -> Self {
+        let sparse = found.sparse.as_ref();
+        Self {
+            dimension: found.dimension,
+            rank: found.rank,
+            method: found.method,
+            status: found.status(),
+            eigenvalues: found.eigenvalues.clone(),
+            total_variance: found.total_variance,
+            explained_variance: found.explained_variance.clone(),
+            support: sparse.map_or_else(|| (0..found.dimension).collect(), |sparse| sparse.rows.clone()),
+            eigenvalue_gap: found.gap,
+            sparse: sparse.map(|sparse| Sparse {
+                penalty: sparse.penalty,
+                objective: sparse.objective,
+                dual_bound: sparse.dual_bound,
+                relative_gap: sparse.relative_gap,
+                iterations: sparse.iterations,
+                leverages: sparse.leverages.clone(),
+            }),
+            estimate,
+        }
+    }
+}
+
+impl Estimate {
+    fn of(found: &Answer) -> Self {
+        Self {
+            records: found.records,
+            noise_deviation: found.noise_deviation,
+            noise_edge: found.noise_edge,
+            mean: found.mean.as_ref().map(|mean| mean.estimate.values().to_vec()),
         }
     }
 }
@@ -342,15 +304,15 @@ impl<'a> Watch<'a> {
         Self { callback, thrown: None }
     }
 
-    fn solver(&mut self, state: &Progress) -> ControlFlow<()> {
-        self.call(state.iterations, state.max_iterations, state.relative_gap)
+    fn step(&mut self, step: &Step) -> ControlFlow<Stop> {
+        match step {
+            Step::Solving(state) => self.call(state.iterations, state.max_iterations, state.relative_gap),
+            Step::Validating(state) | Step::Path(state) => self.call(state.solved, state.total, f64::INFINITY),
+            Step::Bootstrapping(state) => self.call(state.done, state.replicates, f64::INFINITY),
+        }
     }
 
-    fn sequence(&mut self, solved: usize, total: usize) -> ControlFlow<()> {
-        self.call(solved, total, f64::INFINITY)
-    }
-
-    fn call(&mut self, done: usize, total: usize, gap: f64) -> ControlFlow<()> {
+    fn call(&mut self, done: usize, total: usize, gap: f64) -> ControlFlow<Stop> {
         let answer = self.callback.call3(
             &JsValue::UNDEFINED,
             &JsValue::from_f64(done as f64),
@@ -358,20 +320,16 @@ impl<'a> Watch<'a> {
             &JsValue::from_f64(gap),
         );
         match answer {
-            Ok(answer) if answer == JsValue::FALSE => ControlFlow::Break(()),
+            Ok(answer) if answer == JsValue::FALSE => ControlFlow::Break(Stop::Cancelled),
             Ok(_) => ControlFlow::Continue(()),
             Err(error) => {
                 self.thrown = Some(error);
-                ControlFlow::Break(())
+                ControlFlow::Break(Stop::Cancelled)
             }
         }
     }
 
-    fn failed(&mut self) -> Result<(), JsValue> {
-        self.thrown.take().map_or(Ok(()), Err)
-    }
-
-    fn finish(mut self) -> Result<(), JsValue> {
-        self.failed()
+    fn finish(self) -> Result<(), JsValue> {
+        self.thrown.map_or(Ok(()), Err)
     }
 }

@@ -47,7 +47,7 @@ pub use admm::{AdmmSettings, solve_admm};
 pub use answer::{
     Algorithm, Answer, AnswerError, Baseline, Baselines, Comparison, ComponentInterval, Confidence, Decomposition,
     MeanAnswer, Method, Question, Reference, ReferenceAnswer, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop,
-    Watch, When, answer,
+    Watch, When, answer, components,
 };
 pub use bootstrap::{
     Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, FEWEST_REPLICATES, Interval, SubspaceEstimate,

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::super::{
     Bootstrap, BootstrapError, Components, CrossValidation, CrossValidationPoint, FantopeSolution, Interval, PathPoint,
-    PenaltyChoice, PenaltySelection, Rank, RecoveryError, SolverStatus, sparse_noise_edge,
+    Penalty, PenaltyChoice, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components, soft_threshold,
+    sparse_noise_edge,
 };
 use super::{AnswerError, Source};
 use crate::covariance::{Covariance, Mean};
@@ -239,17 +240,15 @@ impl Answer {
     }
 
     /// What is known of the estimate without its components.
-    pub(super) fn facts(source: Source<'_>, hostile: Option<u64>) -> Self {
+    pub(super) fn facts(source: Source<'_>) -> Self {
         let matrix = source.matrix();
         let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
         let Source::Reports { covariance, task, .. } = source else { return bare };
-        let records = covariance.records();
         Self {
-            records,
+            records: covariance.records(),
             feature_names: task.schema().feature_names(),
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),
-            hostile: hostile.map(|hostile| HostilePull::new(hostile, records, |count| covariance.pull(task, count))),
             mean: covariance.mean().map(|mean| MeanAnswer::new(mean, covariance, task)),
             ..bare
         }
@@ -273,7 +272,6 @@ impl Answer {
         choice: &PenaltyChoice,
         selection: &PenaltySelection,
         solution: FantopeSolution,
-        baselines: Option<Baselines>,
     ) -> Self {
         let support = solution.support.len();
         let sparse = SparseAnswer {
@@ -290,10 +288,25 @@ impl Answer {
             leverages: solution.leverages,
             noise_edge: sparse_noise_edge(self.noise_deviation, self.dimension, support, self.noise_edge),
             cross_validation: selection.cross_validation.as_ref().map(ScoredPenalty::all),
-            baselines,
+            baselines: None,
         };
         let answer = self.with_components(columns(&solution.components), solution.variances.as_slice().to_vec());
         Self { method: Method::Fantope, sparse: Some(sparse), ..answer }
+    }
+
+    /// What simpler methods make of the same estimate.
+    pub(super) fn add_baselines(&mut self, estimate: &DMatrix<f64>, penalty: Penalty) -> Result<(), AnswerError> {
+        let rank = Rank::new(self.rank)?;
+        let found = Subspace::new(&self.vectors())?;
+        let plain = principal_components(estimate, rank)?;
+        let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?;
+        let baseline = |components| Baseline::new(components, estimate, &found, &self.feature_names);
+        let baselines = Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(&plain)? };
+        if let Some(sparse) = &mut self.sparse {
+            sparse.baselines = Some(baselines);
+        }
+        self.spectrum = Some(plain.all_values.as_slice().to_vec());
+        Ok(())
     }
 }
 

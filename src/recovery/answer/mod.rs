@@ -35,15 +35,15 @@ use thiserror::Error;
 
 use super::{
     AdmmSettings, BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver,
-    Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
-    SequenceProgress, SolverSettings, SolverStatus, SubspaceEstimate, bootstrap, principal_components, soft_threshold,
-    solve_admm,
+    PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
+    SequenceProgress, SolverSettings, SolverStatus, SubspaceEstimate, bootstrap, principal_components, solve_admm,
 };
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
+use crate::mechanism::HostilePull;
 use crate::noise::NoiseLaw;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
-use crate::subspace::{Subspace, SubspaceError};
+use crate::subspace::SubspaceError;
 use crate::task::Task;
 
 /// The most features for which all eigenvalues are computed unasked: beyond, that takes longer than a sparse solution.
@@ -158,43 +158,48 @@ pub type Watch<'a> = dyn FnMut(&Step) -> ControlFlow<Stop> + 'a;
 /// # Errors
 /// [`AnswerError`].
 pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
-    let (rank, matrix, law) = (question.rank, source.matrix(), source.law());
+    let (matrix, law) = (source.matrix(), source.law());
     if question.bootstrap.is_some() && law.is_none() {
         return Err(AnswerError::NoLaw);
     }
-    let facts = Answer::facts(source, question.hostile);
-    let (mut answer, penalty) = match &question.penalty {
-        None => (facts.with_plain(&principal_components(matrix, rank)?, rank), None),
-        Some(choice) => {
-            let selection = question.select(choice, source, watch)?;
-            let path = question.path.map(|points| question.solve_path(points, source, watch)).transpose()?;
-            let problem = FantopeProblem::new(matrix, rank, selection.penalty)?;
-            let solution = question.solver.solve(&problem, &mut |progress| watch(&Step::Solving(*progress)))?;
-            let penalty = selection.penalty;
-            let plain = match question.baselines.decompose(matrix.nrows()) {
-                true if solution.status != SolverStatus::Cancelled => Some(principal_components(matrix, rank)?),
-                _ => None,
-            };
-            let baselines = plain.as_ref().map(|plain| baselines(matrix, plain, penalty, &solution, &facts));
-            let mut answer = facts.with_sparse(choice, &selection, solution, baselines.transpose()?);
-            answer.path = path.map(PenaltyPath::into_points);
-            answer.spectrum = plain.map(|plain| plain.all_values.as_slice().to_vec());
-            (answer, Some(penalty))
-        }
-    };
+    let mut answer = components(question, source, watch)?;
     if answer.status() == SolverStatus::Cancelled {
         return Ok(answer);
     }
-    if let (Source::Reports { covariance, .. }, Some(_)) = (source, law)
-        && question.predict
-        && When::Quick.decompose(matrix.nrows())
-    {
-        answer.predicted = Some(predict_from_estimate(covariance, rank)?);
+    let penalty = answer.sparse.as_ref().map(|sparse| Penalty::new(sparse.penalty)).transpose()?;
+    if let Some(penalty) = penalty {
+        answer.path = question.path.map(|points| question.solve_path(points, source, watch)).transpose()?;
+        if question.baselines.decompose(matrix.nrows()) {
+            answer.add_baselines(matrix, penalty)?;
+        }
+    }
+    if let Source::Reports { covariance, task, .. } = source {
+        answer.hostile = question
+            .hostile
+            .map(|hostile| HostilePull::new(hostile, answer.records, |count| covariance.pull(task, count)));
+        if question.predict && law.is_some() && When::Quick.decompose(matrix.nrows()) {
+            answer.predicted = Some(predict_from_estimate(covariance, question.rank)?);
+        }
     }
     if let (Some(replicates), Some(law)) = (question.bootstrap, law) {
         answer.confidence = Some(question.confidence(matrix, &law, penalty, replicates, watch)?);
     }
     Ok(answer)
+}
+
+/// The components alone, as [`answer()`] has them: without anything that is said beside them.
+///
+/// # Errors
+/// [`AnswerError::UnknownNoise`], [`AnswerError::Penalty`], [`AnswerError::Recovery`].
+pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
+    let (rank, matrix) = (question.rank, source.matrix());
+    let Some(choice) = &question.penalty else {
+        return Ok(Answer::facts(source).with_plain(&principal_components(matrix, rank)?, rank));
+    };
+    let selection = question.select(choice, source, watch)?;
+    let problem = FantopeProblem::new(matrix, rank, selection.penalty)?;
+    let solution = question.solver.solve(&problem, &mut |progress| watch(&Step::Solving(*progress)))?;
+    Ok(Answer::facts(source).with_sparse(choice, &selection, solution))
 }
 
 /// All plain components of an estimate, for whoever answers for several ranks: those of a rank are the first ones.
@@ -217,7 +222,7 @@ impl Decomposition {
             (Source::Reports { covariance, .. }, Some(law)) => Some((Spectrum::of_estimate(covariance)?, law)),
             _ => None,
         };
-        Ok(Self { facts: Answer::facts(source, None), components, law })
+        Ok(Self { facts: Answer::facts(source), components, law })
     }
 
     /// The number of reports.
@@ -284,13 +289,19 @@ impl Question {
         }
     }
 
-    fn solve_path(&self, points: usize, source: Source<'_>, watch: &mut Watch<'_>) -> Result<PenaltyPath, AnswerError> {
+    fn solve_path(
+        &self,
+        points: usize,
+        source: Source<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<PathPoint>, AnswerError> {
         let Source::Reports { covariance, .. } = source else { return Err(AnswerError::UnknownNoise) };
         let (matrix, noise) = (covariance.matrix(), covariance.noise_deviation());
         let settings = self.solver.settings();
-        Ok(PenaltyPath::to_default(matrix, noise, self.rank, points, &settings, &mut |state| {
+        let path = PenaltyPath::to_default(matrix, noise, self.rank, points, &settings, &mut |state| {
             unreasoned(watch(&Step::Path(*state)))
-        })?)
+        })?;
+        Ok(path.into_points())
     }
 
     /// Bootstraps the components, sparse when there is a penalty.
@@ -396,20 +407,6 @@ impl<'a> Source<'a> {
 /// The flow of a callback that has no reason to give.
 fn unreasoned(flow: ControlFlow<Stop>) -> ControlFlow<()> {
     flow.map_break(|_| ())
-}
-
-/// What simpler methods make of the same estimate.
-fn baselines(
-    matrix: &DMatrix<f64>,
-    plain: &Components,
-    penalty: Penalty,
-    solution: &FantopeSolution,
-    facts: &Answer,
-) -> Result<Baselines, AnswerError> {
-    let sparse = Subspace::new(&solution.components)?;
-    let thresholded = principal_components(&soft_threshold(matrix, penalty), Rank::new(plain.values.len())?)?;
-    let baseline = |components| Baseline::new(components, matrix, &sparse, &facts.feature_names);
-    Ok(Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(plain)? })
 }
 
 /// Why there is no answer.
