@@ -4,18 +4,16 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Extension, Path as UrlPath, Query, State};
-use axum::http::HeaderMap;
+use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::recovery::{asker, recover};
+use super::recovery::{Asked, recover};
 use crate::app::{App, Collection};
-use crate::net::{Client, Portion};
+use crate::net::Portion;
 use crate::problem::{Kind, Problem};
 use crate::recovery::{Asker, Wanted};
 use crate::store::{Counts, TaskReports};
@@ -29,15 +27,10 @@ const RETRY: Duration = Duration::from_secs(2);
 /// `GET /tasks/{id}/events`.
 pub(super) async fn listen(
     State(app): State<Arc<App>>,
-    Extension(client): Extension<Client>,
-    id: Result<UrlPath<String>, PathRejection>,
-    headers: HeaderMap,
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Asked { client, reports, asker, wanted }: Asked,
 ) -> Result<Response, Problem> {
-    let reports = app.find(id)?;
     // Everybody may hear of the status.
-    let asker = asker(&app, &headers, client, &reports.settings())?;
-    let wanted = Wanted::read(query, reports.task().dimension())?;
+    let (asker, wanted) = (asker.ok(), wanted?);
     let place = app.events.enter(client)?;
     let collection = app.collection(&reports);
     let states = collection.pulse.listen(&app.events, &*reports);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Extension, Path as UrlPath, Query, State};
-use axum::http::{HeaderMap, header};
+use axum::extract::{Extension, FromRequestParts, Path as UrlPath, Query, State};
+use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
 
@@ -12,26 +12,45 @@ use crate::app::App;
 use crate::net::Client;
 use crate::problem::{Kind, Problem};
 use crate::recovery::{Answer, Asker, Wanted};
-use crate::store::{TaskReports, TaskSettings};
+use crate::store::TaskReports;
 use crate::tokens::Role;
 
 /// `GET /tasks/{id}/recovery`.
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    Extension(client): Extension<Client>,
-    id: Result<UrlPath<String>, PathRejection>,
-    headers: HeaderMap,
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Asked { reports, asker, wanted, .. }: Asked,
 ) -> Result<Response, Problem> {
-    let reports = app.find(id)?;
-    let asker = match asker(&app, &headers, client, &reports.settings())? {
-        Some(asker) => asker,
-        // Refuses: there is no token.
-        None => app.tokens.check(&headers, Role::Collector).map(|_| Asker::Collector)?,
-    };
-    let wanted = Wanted::read(query, reports.task().dimension())?;
-    let answer = recover(&app, asker, &reports, wanted, reports.counts().records).await?;
+    let answer = recover(&app, asker?, &reports, wanted?, reports.counts().records).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json().clone()).into_response())
+}
+
+/// What a request has that asks for components, now or whenever there are new ones. Who comes with a token comes with a good one.
+pub(super) struct Asked {
+    pub(super) client: Client,
+    pub(super) reports: Arc<dyn TaskReports>,
+    /// As who the client may have components, or why it may not.
+    pub(super) asker: Result<Asker, Problem>,
+    pub(super) wanted: Result<Wanted, Problem>,
+}
+
+impl FromRequestParts<Arc<App>> for Asked {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let client = Extension::from_request_parts(parts, app).await;
+        let Extension(client) = client.map_err(|error| Problem::internal(error.to_string()))?;
+        let reports = app.find(UrlPath::from_request_parts(parts, app).await)?;
+        let asker = if app.tokens.has(&parts.headers, Role::Collector)? {
+            Ok(Asker::Collector)
+        } else if app.open_recovery(&reports.settings()) {
+            Ok(Asker::Anybody(client))
+        } else {
+            // Refuses: there is no token.
+            app.tokens.check(&parts.headers, Role::Collector).map(|_| Asker::Collector)
+        };
+        let wanted = Wanted::read(Query::from_request_parts(parts, app).await, reports.task().dimension());
+        Ok(Self { client, reports, asker, wanted })
+    }
 }
 
 /// The components of a state with `records` reports or more.
@@ -51,19 +70,6 @@ pub(super) async fn recover(
     timeout(app.limits.request_timeout(), computed).await.unwrap_or_else(|_| {
         Err(Problem::new(Kind::RecoveryTimeout, "the components are still being computed: ask again later"))
     })
-}
-
-/// As who the request may have components, if at all. Who comes with a token comes with a good one.
-pub(super) fn asker(
-    app: &App,
-    headers: &HeaderMap,
-    client: Client,
-    settings: &TaskSettings,
-) -> Result<Option<Asker>, Problem> {
-    if app.tokens.has(headers, Role::Collector)? {
-        return Ok(Some(Asker::Collector));
-    }
-    Ok(app.open_recovery(settings).then_some(Asker::Anybody(client)))
 }
 
 fn below_minimum_batch(records: u64, minimum: u64) -> Problem {
