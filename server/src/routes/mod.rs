@@ -3,6 +3,7 @@
 //! Nearly all requests bring reports. They are answered without the router's boxes. All requests pass the same door (`observe`), and
 //! reports that the router takes, such as those with escapes in their path, reach the same function.
 
+mod blocking;
 mod events;
 mod health;
 mod metrics;

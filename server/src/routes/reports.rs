@@ -9,9 +9,9 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path as UrlPath, State};
 use axum::http::{HeaderMap, header};
 use serde::Serialize;
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::blocking::blocking;
 use crate::app::{App, Period};
 use crate::issuing::Issuer;
 use crate::limits::{Upload, busy};
@@ -79,8 +79,7 @@ pub(super) async fn take(
     let Decoded { mut batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, &rules)
     } else {
-        let decoded = spawn_blocking(move || decode(upload, &rules)).await;
-        decoded.map_err(|error| Problem::internal(error.to_string()))?
+        blocking(move || decode(upload, &rules)).await?
     };
     // Who retries what was acknowledged in time hears the same again.
     batch.closed = closed;

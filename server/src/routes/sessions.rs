@@ -11,9 +11,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use subtle::ConstantTimeEq;
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
+use super::blocking::blocking;
 use crate::app::App;
 use crate::problem::{Kind, Problem, excerpt};
 use crate::sessions::Running;
@@ -40,9 +40,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body
     }
     let parameters: Parameters = app.limits.read_json(&headers, body, 4096).await?;
     let bad = |detail: String| Problem::new(Kind::BadSession, detail);
-    let session = spawn_blocking(move || Session::new(parameters)).await;
-    let session = session.map_err(|error| Problem::internal(error.to_string()))?;
-    let session = session.map_err(|error| bad(error.to_string()))?;
+    let session = blocking(move || Session::new(parameters)).await?.map_err(|error| bad(error.to_string()))?;
     let guarantee = session.guarantee().map_err(|error| bad(error.to_string()))?;
     let (needed, most) = (message_bytes(&session), app.max_body_bytes);
     if needed > most {
@@ -51,8 +49,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body
     }
     let (id, providers) = (session.id(), session.parameters().providers);
     let owner = Arc::clone(&app);
-    let created = spawn_blocking(move || owner.sessions.create(session)).await;
-    let created = created.map_err(|error| Problem::internal(error.to_string()))??;
+    let created = blocking(move || owner.sessions.create(session)).await??;
     if created {
         tracing::info!(session = %id, "session created");
     }
@@ -79,8 +76,7 @@ pub(super) async fn delete(
     app.tokens.check(&headers, Role::Admin)?;
     let id = find(&app, id)?.session().id();
     let owner = Arc::clone(&app);
-    let deleted = spawn_blocking(move || owner.sessions.delete(id)).await;
-    deleted.map_err(|error| Problem::internal(error.to_string()))??;
+    blocking(move || owner.sessions.delete(id)).await??;
     tracing::info!(session = %id, "session deleted");
     Ok(StatusCode::NO_CONTENT)
 }
@@ -133,8 +129,7 @@ pub(super) async fn take(
     let bad = |error: SessionError| Problem::new(Kind::BadMessage, error.to_string());
     running.session().check_cells(&cells).map_err(bad)?;
     let id = running.session().id();
-    let taken = spawn_blocking(move || running.take(provider, round, cells)).await;
-    taken.map_err(|error| Problem::internal(error.to_string()))??;
+    blocking(move || running.take(provider, round, cells)).await??;
     Ok(Json(json!({"session": id.to_string(), "provider": provider, "round": round})).into_response())
 }
 

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tokio::task::spawn_blocking;
 
+use super::blocking::blocking;
 use super::observe::RequestId;
 use crate::app::{App, Status};
 use crate::issuing::{MOST, OPEN_COUNT};
@@ -83,8 +83,7 @@ pub(super) async fn put(
     let PutTask { task, settings: changes } =
         app.limits.read_json(&headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
-    let task = spawn_blocking(move || Task::from_json(task.get())).await;
-    let task = task.map_err(|error| Problem::internal(error.to_string()))?;
+    let task = blocking(move || Task::from_json(task.get())).await?;
     let task = task.map_err(|error| Problem::new(Kind::BadTask, error.to_string()))?;
     let digest = task.digest();
     if TaskDigest::from_hex(&id) != Some(digest) {
@@ -117,9 +116,8 @@ pub(super) async fn put(
     }
     let told = |settings: &TaskSettings| serde_json::to_string(settings).unwrap_or_default();
     let (before, after) = (present.as_deref().map(told), told(&settings));
-    let store = Arc::clone(&app);
-    let put = spawn_blocking(move || store.store.put(task, settings)).await;
-    let put = put.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
+    let store = Arc::clone(&app.store);
+    let put = blocking(move || store.put(task, settings)).await?.map_err(|error| not_stored(&error))?;
     tracing::info!(task = %digest, %who, request = request.as_str(), change = ?put, before, after, "task put");
     let reports = app.store.task(digest).ok_or_else(|| Problem::unknown_task(&id))?;
     let status = match put {
@@ -141,11 +139,8 @@ pub(super) async fn delete(
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
     let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
-    let store = Arc::clone(&app);
-    let deleted =
-        spawn_blocking(move || retention::delete(&store, digest, erase, Some((&who, request.as_str())))).await;
-    let deleted = deleted.map_err(|error| Problem::internal(error.to_string()))?.map_err(|error| not_stored(&error))?;
-    if !deleted {
+    let delete = move || retention::delete(&app, digest, erase, Some((&who, request.as_str())));
+    if !blocking(delete).await?.map_err(|error| not_stored(&error))? {
         return Err(Problem::unknown_task(&id));
     }
     Ok(StatusCode::NO_CONTENT)
