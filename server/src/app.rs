@@ -98,6 +98,7 @@ impl App {
         store_metrics: StoreMetrics,
         tokens: Tokens,
         issuer: Issuer,
+        sessions: Sessions,
         config: &ServerConfig,
     ) -> Self {
         let metrics = Metrics::new(store_metrics);
@@ -109,7 +110,7 @@ impl App {
             limits: Limits::new(config),
             metrics,
             readiness: Readiness::default(),
-            sessions: Sessions::default(),
+            sessions,
             recoveries: Recoveries::new(config.max_recoveries, config.request_timeout, computed),
             putting: Mutex::default(),
             tokens,
@@ -124,11 +125,6 @@ impl App {
             deletion_grace: config.deletion_grace,
             collections: RwLock::default(),
         }
-    }
-
-    /// With what an earlier run left of sessions.
-    pub(super) fn with_sessions(self, sessions: Sessions) -> Self {
-        Self { sessions, ..self }
     }
 
     /// The reports of the task beyond which no more are taken.

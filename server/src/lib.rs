@@ -117,9 +117,7 @@ impl Server {
         let issuer = Issuer::load(&key)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = App::new(store, metrics, tokens, issuer, &config);
-        let app = app.with_sessions(sessions);
-        let app = Arc::new(app);
+        let app = Arc::new(App::new(store, metrics, tokens, issuer, sessions, &config));
         Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Readiness {
 }
 
 impl Readiness {
-    /// If reports cannot be stored, why. The store has so long to answer.
+    /// Says why reports cannot be stored now, if they cannot. A store that takes longer than `patience` does not answer.
     pub(super) async fn find(&self, store: &Arc<dyn ReportStore>, patience: Duration) -> Result<(), String> {
         let mut last = self.last.lock().await;
         match &*last {

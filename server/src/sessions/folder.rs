@@ -16,7 +16,6 @@ use ldp_pca_dps::{Session, SessionId, State};
 const MOST_SESSIONS: usize = 256;
 
 /// All sessions.
-#[derive(Default)]
 pub(crate) struct Sessions {
     folder: PathBuf,
     known: RwLock<BTreeMap<SessionId, Arc<Running>>>,

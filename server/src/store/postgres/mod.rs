@@ -35,6 +35,7 @@ use super::{DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskS
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
+pub(in super::super) use options::PostgresOptions;
 
 /// The longest that [`ReportStore::check`] waits.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -43,8 +44,6 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 /// aggregators take turns.
 const PROBE: &str =
     "TRUNCATE ldp_pca.probe; INSERT INTO ldp_pca.probe SELECT decode(repeat('5a', 65536), 'hex'); COMMIT";
-
-pub(in super::super) use options::PostgresOptions;
 
 /// All tasks of a database.
 pub(in super::super) struct PostgresStore {
