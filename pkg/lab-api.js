@@ -38,7 +38,7 @@ export function debiasedContribution(task, report) {
 }
 
 export function recommendedMechanism(mechanism) {
-  return call(() => JSON.parse(wasm.recommendedMechanism(JSON.stringify(Object(mechanism)))));
+  return call(() => JSON.parse(wasm.recommendedMechanism(mechanismOf(mechanism))));
 }
 
 let sums;
@@ -95,48 +95,48 @@ export class Aggregate {
 }
 
 export function recover(aggregate, options) {
-  return recovery(options, (json, progress) => sums(aggregate).recover(json, progress));
+  return recovery(options, (asked, progress) => sums(aggregate).recover(asked, progress));
 }
 
 export function solve(matrix, dimension, options) {
   if (!(matrix instanceof Float64Array))
     throw failure("argument", "give the matrix as a Float64Array of d × d numbers");
-  return recovery(options, (json, progress) => wasm.solve(matrix, count("dimension", dimension), json, progress));
+  return recovery(options, (asked, progress) => wasm.solve(matrix, count("dimension", dimension), asked, progress));
 }
 
 export function penaltyPath(aggregate, { rank, points = 20, ...watched } = {}) {
   noOthers(watched, "onProgress", "signal");
-  const json = JSON.stringify({ rank: count("rank", rank, 1), points: count("points", points) });
-  return call(() => JSON.parse(sums(aggregate).path(json, progressOf(watched))));
+  const asked = { rank: count("rank", rank, 1), points: count("points", points) };
+  return call(() => sums(aggregate).path(asked, progressOf(watched)));
 }
 
 export function predict(what, options) {
   if (what instanceof Aggregate) {
     const { rank, ...others } = options ?? {};
     noOthers(others);
-    return call(() => JSON.parse(sums(what).predict(count("rank", rank, 1))));
+    return call(() => sums(what).predict(count("rank", rank, 1)));
   }
   const { rank, records, ...population } = Object(what);
-  const json = populationOf(population);
-  return call(() => JSON.parse(wasm.predict(json, count("rank", rank, 1), many("records", records))));
+  const asked = populationOf(population);
+  return call(() => wasm.predict(asked, count("rank", rank, 1), many("records", records)));
 }
 
 export function plan(what, options) {
   const own = what instanceof Aggregate ? (options ?? {}) : Object(what);
   const { rank, records, target, sparsity, shuffled, ...population } = own;
-  const wanted = JSON.stringify({
+  const wanted = {
     rank: count("rank", rank, 1),
     records: records === undefined ? undefined : many("records", records),
     target: target === undefined ? undefined : number("target", target),
     sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
-    shuffled: shuffled ?? undefined,
-  });
+    shuffled: shuffledOf(shuffled),
+  };
   if (what instanceof Aggregate) {
     noOthers(population);
-    return call(() => JSON.parse(sums(what).plan(wanted)));
+    return call(() => sums(what).plan(wanted));
   }
-  const json = populationOf(population);
-  return call(() => JSON.parse(wasm.plan(json, wanted)));
+  const asked = populationOf(population);
+  return call(() => wasm.plan(asked, wanted));
 }
 
 export async function simulate(options, { signal, onProgress } = {}) {
@@ -153,15 +153,15 @@ export async function simulate(options, { signal, onProgress } = {}) {
   const total = count("trials", trials, 1);
   const first = count("firstTrial", firstTrial);
   const asked = { ...who, mechanisms: mechanisms ?? [mechanism ?? []].flat() };
-  const how = JSON.stringify({
+  const how = {
     methods,
     penaltyFactor: penaltyFactor === undefined ? undefined : number("penaltyFactor", penaltyFactor),
-  });
+  };
   const results = [];
   while (results.length < total) {
     signal?.throwIfAborted();
-    const json = collectionOf({ ...asked, trial: first + results.length });
-    results.push(call(() => JSON.parse(wasm.simulateTrial(json, how))));
+    const collection = collectionOf({ ...asked, trial: first + results.length });
+    results.push(call(() => wasm.simulateTrial(collection, how)));
     onProgress?.({ done: results.length, total });
     // Between trials the page lives.
     await new Promise((resolve) => setTimeout(resolve));
@@ -189,13 +189,13 @@ export async function simulate(options, { signal, onProgress } = {}) {
 export function population(options) {
   const { dimension, rank = 3, signal = 20, sparsity, ...others } = Object(options);
   noOthers(others);
-  const json = JSON.stringify({
+  const asked = {
     dimension: count("dimension", dimension),
     rank: count("rank", rank, 1),
     signal: number("signal", signal),
     sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
-  });
-  return call(() => JSON.parse(wasm.population(json)));
+  };
+  return call(() => wasm.population(asked));
 }
 
 export function compare(options) {
@@ -249,7 +249,7 @@ export function compare(options) {
       numbers,
     ),
   );
-  return JSON.parse(found);
+  return found;
 }
 
 export class SimulatedCollection {
@@ -258,9 +258,9 @@ export class SimulatedCollection {
 
   constructor(options) {
     const { mechanism, trial = 0, reports = "drawn", ...who } = Object(options);
-    const json = collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
-    this.#rank = JSON.parse(json).rank;
-    this.#collection = call(() => new wasm.Collection(json));
+    const asked = collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
+    this.#rank = asked.rank;
+    this.#collection = call(() => new wasm.Collection(asked));
   }
 
   get noiseDeviation() {
@@ -276,8 +276,8 @@ export class SimulatedCollection {
       penalty === undefined
         ? { factor: number("factor", factor ?? 0.5) }
         : { value: number("penalty", penalty) };
-    const compared = call(() => this.#own().compare(JSON.stringify(option)));
-    const facts = JSON.parse(compared.facts());
+    const compared = call(() => this.#own().compare(option));
+    const facts = compared.facts();
     const matrices = compared.matrices();
     const size = matrices.length / facts.length;
     const [truth, pca, softThreshold, fantope] = facts.map(({ counts, ...projection }, index) => ({
@@ -292,8 +292,8 @@ export class SimulatedCollection {
 
   path({ points = 20, ...watched } = {}) {
     noOthers(watched, "onProgress", "signal");
-    const json = JSON.stringify({ rank: this.#rank, points: count("points", points) });
-    const found = call(() => JSON.parse(this.#own().path(json, progressOf(watched))));
+    const asked = { rank: this.#rank, points: count("points", points) };
+    const found = call(() => this.#own().path(asked, progressOf(watched)));
     return found.map(({ counts, ...point }) => ({ ...point, ...counts }));
   }
 
@@ -331,40 +331,56 @@ function collectionOf(options) {
     ...others
   } = options;
   noOthers(others);
-  return JSON.stringify({
+  return {
     dimension: count("dimension", dimension),
     rank: count("rank", rank, 1),
     signal: number("signal", signal),
     sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
     records: count("records", records, 1),
-    mechanisms,
+    mechanisms: mechanisms.map(mechanismOf),
     reports,
     seed: number("seed", seed),
     trial: count("trial", trial),
-  });
+  };
 }
 
 /** Who is asked, as the module takes it. */
 function populationOf({ dimension, signals, bulk, mechanism, ...others }) {
   noOthers(others);
-  return JSON.stringify({
+  return {
     dimension: count("dimension", dimension),
     signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
     bulk: bulk === undefined ? undefined : number("bulk", bulk),
-    mechanism,
-  });
+    mechanism: mechanismOf(mechanism),
+  };
+}
+
+/** A mechanism as the module takes it; which types there are, the module says. */
+function mechanismOf(mechanism) {
+  const { type, epsilon, candidates, cap, delta, ...others } = Object(mechanism);
+  noOthers(others);
+  if (typeof type !== "string") {
+    throw failure("argument", `the mechanism's type is ${String(type)}: give a name, as "double-cap"`);
+  }
+  return { type, epsilon: number("epsilon", epsilon), candidates, cap, delta };
+}
+
+function shuffledOf(shuffled) {
+  const { delta, ...others } = shuffled ?? {};
+  noOthers(others);
+  return shuffled ? { delta } : undefined;
 }
 
 function recovery({ rank, penalty, tolerance, maxIterations, ...watched } = {}, run) {
   noOthers(watched, "onProgress", "signal");
-  const json = JSON.stringify({
+  const asked = {
     rank: count("rank", rank, 1),
     penalty: penaltyOf(penalty),
     tolerance: tolerance === undefined ? undefined : number("tolerance", tolerance),
     maxIterations: maxIterations === undefined ? undefined : count("maxIterations", maxIterations),
-  });
-  const found = call(() => run(json, progressOf(watched)));
-  const { sparse, estimate, ...facts } = JSON.parse(found.facts());
+  };
+  const found = call(() => run(asked, progressOf(watched)));
+  const { sparse, estimate, ...facts } = found.facts();
   const components = found.components();
   found.free();
   const { records, noiseDeviation, noiseEdge, mean } = estimate ?? {};

@@ -15,7 +15,7 @@ use rand::SeedableRng;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{coded, failure, json, matrix, thrown};
+use crate::crossing::{coded, failure, object, matrix, thrown};
 use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
 use ldp_pca::recovery::{Rank, RecoveryError};
 use ldp_pca::simulation::{self, PopulationError, Reports, SimulationError, SpikedModel};
@@ -98,7 +98,7 @@ struct TrialFacts {
 
 /// Compares `methods` (their keys, separated by commas; all of them if there are none) on `numbers`: records one after the
 /// other, or d × d second moments where their count is not 0; or on a simulated population, which has a signal and no
-/// numbers, and of which methods get second moments, or all records if it is `whole`. JSON.
+/// numbers, and of which methods get second moments, or all records if it is `whole`.
 #[wasm_bindgen(js_name = compareMethods)]
 #[allow(clippy::too_many_arguments, reason = "see Asked")]
 pub fn compare_methods(
@@ -116,7 +116,7 @@ pub fn compare_methods(
     sparsity: Option<usize>,
     whole: bool,
     numbers: &[f64],
-) -> Result<String, JsValue> {
+) -> Result<JsValue, JsValue> {
     let (seed, first_trial) = (seed.into(), first_trial.into());
     let rank = Rank::new(rank).map_err(thrown)?;
     let asked =
@@ -145,7 +145,7 @@ pub fn compare_methods(
             compared.methods.push(MethodFacts::from(row));
         }
     }
-    json(&compared)
+    object(&compared)
 }
 
 /// The methods of this build.

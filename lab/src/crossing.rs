@@ -1,14 +1,15 @@
-//! What crosses the boundary: options and matrices on their way in, results as JSON and errors on their way out.
+//! What crosses the boundary: options and matrices on their way in, results and errors on their way out.
 
 use core::fmt::Display;
-use std::io;
 
-use ldp_pca::decimal;
 use nalgebra::DMatrix;
 use serde::Serialize;
 #[cfg(feature = "lab")]
 use serde::de::DeserializeOwned;
-use wasm_bindgen::JsValue;
+use serde_wasm_bindgen::Serializer;
+#[cfg(feature = "lab")]
+use serde_wasm_bindgen::from_value;
+use wasm_bindgen::{JsCast, JsValue};
 
 /// An error of one stage, with the code that it is thrown with.
 pub(crate) trait Coded: Display {
@@ -36,10 +37,10 @@ pub(crate) fn failure(code: &str, message: &dyn Display) -> JsValue {
     JsValue::from_str(&format!("{code}: {message}"))
 }
 
-/// Options as JSON. Unknown ones are errors.
+/// Options. The package says which there are: others do not come so far.
 #[cfg(feature = "lab")]
-pub(crate) fn options<T: DeserializeOwned>(json: &str) -> Result<T, JsValue> {
-    serde_json::from_str(json).map_err(|error| failure("argument", &format!("the options are not usable: {error}")))
+pub(crate) fn read<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
+    from_value(value).map_err(|error| failure("argument", &format!("the options are not usable: {}", message(error))))
 }
 
 /// A symmetric matrix as it comes from outside, `d × d` numbers.
@@ -51,21 +52,12 @@ pub(crate) fn matrix(numbers: &[f64], dimension: usize) -> Result<DMatrix<f64>, 
     Ok(DMatrix::from_row_slice(dimension, dimension, numbers))
 }
 
-/// A result as JSON.
-pub(crate) fn json(value: &impl Serialize) -> Result<String, JsValue> {
-    let mut text = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut text, WithoutTables);
-    value.serialize(&mut serializer).map_err(|error| failure("recovery", &error))?;
-    String::from_utf8(text).map_err(|error| failure("recovery", &error))
+/// A result as an object, every number as it is.
+pub(crate) fn object(value: &impl Serialize) -> Result<JsValue, JsValue> {
+    value.serialize(&Serializer::json_compatible()).map_err(|error| failure("recovery", &message(error)))
 }
 
-/// Writes numbers as the client does: the tables of `serde_json`'s faster way are a twentieth of the lab.
-struct WithoutTables;
-
-impl serde_json::ser::Formatter for WithoutTables {
-    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        let mut text = String::new();
-        decimal::write(value, &mut text);
-        writer.write_all(text.as_bytes())
-    }
+/// Without the name of JavaScript's class, which its own text has before it.
+fn message(error: serde_wasm_bindgen::Error) -> String {
+    JsValue::from(error).unchecked_into::<js_sys::Error>().message().into()
 }

@@ -6,8 +6,8 @@
 //! exist on `wasm32-unknown-unknown` alone; elsewhere the crate is empty. The npm package (`pkg/`) wraps them and is what
 //! applications use.
 //!
-//! The bindings translate, and never compute. Options and results that are no long lists of numbers cross the boundary as
-//! JSON. Errors are thrown as the client throws them, as a text `code: message`. Besides the client's codes:
+//! The bindings translate, and never compute. Options and results cross the boundary as objects, long lists of numbers as
+//! typed arrays. Errors are thrown as the client throws them, as a text `code: message`. Besides the client's codes:
 //!
 //! | code | what was wrong |
 //! |---|---|

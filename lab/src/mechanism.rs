@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{failure, options, thrown};
+use crate::crossing::{failure, read, thrown};
 use ldp_pca::mechanism::Mechanism;
 use ldp_pca::prediction::MechanismFamily;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -65,10 +65,10 @@ impl MechanismOption {
     }
 }
 
-/// A mechanism as a task states it, with the best parameters where they are left out: JSON.
+/// A mechanism as a task states it, with the best parameters where they are left out: its JSON, as in a task.
 #[wasm_bindgen(js_name = recommendedMechanism)]
-pub fn recommended_mechanism(options_json: &str) -> Result<String, JsValue> {
-    let option: MechanismOption = options(options_json)?;
+pub fn recommended_mechanism(options: JsValue) -> Result<String, JsValue> {
+    let option: MechanismOption = read(options)?;
     let Some(spec) = option.family()?.spec(option.epsilon()) else {
         return Err(failure("argument", &"wang-xu is for comparison only: a task takes double-cap or gaussian"));
     };

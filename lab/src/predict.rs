@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
-use crate::crossing::{json, options, thrown};
+use crate::crossing::{object, read, thrown};
 use crate::mechanism::{MechanismOption, default_delta};
-use crate::recover::{PredictionFacts, prediction_json};
+use crate::recover::{PredictionFacts, predicted};
 use ldp_pca::noise::NoiseLaw;
 use ldp_pca::prediction::{Plan, Planner, Published, Quantity, Question, ShuffledPlan, Spectrum, predict};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -101,21 +101,21 @@ impl Population {
     }
 }
 
-/// Predicts the error of the `rank` leading components of `records` unit-norm records of this population: JSON.
+/// Predicts the error of the `rank` leading components of `records` unit-norm records of this population: an object.
 #[wasm_bindgen(js_name = predict)]
-pub fn predict_population(population_json: &str, rank: usize, records: f64) -> Result<String, JsValue> {
-    let population: Population = options(population_json)?;
+pub fn predict_population(population: JsValue, rank: usize, records: f64) -> Result<JsValue, JsValue> {
+    let population: Population = read(population)?;
     let mechanism = population.mechanism.build(population.dimension)?;
     let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records as u64).map_err(thrown)?;
     let rank = Rank::new(rank).map_err(thrown)?;
-    prediction_json(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
+    predicted(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
 }
 
-/// Plans a collection of unit-norm records of this population: JSON.
+/// Plans a collection of unit-norm records of this population: an object.
 #[wasm_bindgen(js_name = plan)]
-pub fn plan_population(population_json: &str, options_json: &str) -> Result<String, JsValue> {
-    let population: Population = options(population_json)?;
-    let wanted: PlanOptions = options(options_json)?;
+pub fn plan_population(population: JsValue, options: JsValue) -> Result<JsValue, JsValue> {
+    let population: Population = read(population)?;
+    let wanted: PlanOptions = read(options)?;
     let mechanism = population.mechanism;
     let planner = Planner::new(population.spectrum()?, wanted.rank, mechanism.family()?, Bounding::UnitNorm);
     plan(&planner.map_err(thrown)?, mechanism.epsilon(), mechanism.delta()?, &wanted)
@@ -123,9 +123,9 @@ pub fn plan_population(population_json: &str, options_json: &str) -> Result<Stri
 
 #[wasm_bindgen]
 impl Aggregate {
-    /// Plans another collection like this one, with the spectrum read out of the estimate: JSON.
-    pub fn plan(&self, options_json: &str) -> Result<String, JsValue> {
-        let wanted: PlanOptions = options(options_json)?;
+    /// Plans another collection like this one, with the spectrum read out of the estimate: an object.
+    pub fn plan(&self, options: JsValue) -> Result<JsValue, JsValue> {
+        let wanted: PlanOptions = read(options)?;
         let spectrum = Spectrum::of_estimate(&self.covariance()?).map_err(thrown)?;
         let planner = Planner::of_task(spectrum, wanted.rank, &self.task).map_err(thrown)?;
         let guarantee = self.task.guarantee();
@@ -134,7 +134,7 @@ impl Aggregate {
     }
 }
 
-fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions) -> Result<String, JsValue> {
+fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions) -> Result<JsValue, JsValue> {
     let question = Question {
         records: wanted.records,
         target: wanted.target,
@@ -142,7 +142,7 @@ fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions)
         sparsity: wanted.sparsity,
     };
     let plan = planner.answer(epsilon, delta, &question).map_err(thrown)?;
-    json(&PlanFacts::of(planner, &plan))
+    object(&PlanFacts::of(planner, &plan))
 }
 
 impl PlanFacts {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
-use crate::crossing::{Coded, json, matrix, options, thrown};
+use crate::crossing::{Coded, object, matrix, read, thrown};
 use ldp_pca::prediction::{Prediction, predict_from_estimate};
 use ldp_pca::recovery::{
     Answer, AnswerError, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyPath, Question, Rank, Solver,
@@ -55,15 +55,15 @@ pub(crate) struct PathOptions {
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Recovery {
-    facts: String,
+    facts: JsValue,
     components: Vec<f64>,
 }
 
 #[wasm_bindgen]
 impl Recovery {
-    /// Everything but the components, as JSON.
+    /// Everything but the components, an object.
     #[must_use]
-    pub fn facts(&self) -> String {
+    pub fn facts(&self) -> JsValue {
         self.facts.clone()
     }
 
@@ -149,25 +149,25 @@ struct ComponentFacts {
 impl Aggregate {
     /// Recovers components. `progress` is called with iterations done, iterations allowed and the relative gap, and
     /// stops the solver by returning `false`.
-    pub fn recover(&self, options_json: &str, progress: &Function) -> Result<Recovery, JsValue> {
-        let options: Options = options(options_json)?;
+    pub fn recover(&self, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
+        let options: Options = read(options)?;
         let covariance = self.covariance()?;
         let source = Source::Reports { aggregate: &self.sums, covariance: &covariance, task: &self.task };
         recover(&options, source, Watch::new(progress))
     }
 
     /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of the
-    /// default: a JSON array.
-    pub fn path(&self, options_json: &str, progress: &Function) -> Result<String, JsValue> {
-        let PathOptions { rank, points } = options(options_json)?;
+    /// default: an array.
+    pub fn path(&self, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
+        let PathOptions { rank, points } = read(options)?;
         let covariance = self.covariance()?;
-        json(&solve_path(covariance.matrix(), covariance.noise_deviation(), rank, points, Watch::new(progress))?)
+        object(&solve_path(covariance.matrix(), covariance.noise_deviation(), rank, points, Watch::new(progress))?)
     }
 
-    /// Predicts the error of the leading components, with the spectrum read out of the estimate: JSON.
-    pub fn predict(&self, rank: usize) -> Result<String, JsValue> {
+    /// Predicts the error of the leading components, with the spectrum read out of the estimate: an object.
+    pub fn predict(&self, rank: usize) -> Result<JsValue, JsValue> {
         let rank = Rank::new(rank).map_err(thrown)?;
-        prediction_json(&predict_from_estimate(&self.covariance()?, rank).map_err(thrown)?)
+        predicted(&predict_from_estimate(&self.covariance()?, rank).map_err(thrown)?)
     }
 }
 
@@ -200,13 +200,13 @@ pub(crate) fn solve_path(
 
 /// Recovers components of a symmetric matrix, d × d numbers.
 #[wasm_bindgen]
-pub fn solve(numbers: &[f64], dimension: usize, options_json: &str, progress: &Function) -> Result<Recovery, JsValue> {
-    let options: Options = options(options_json)?;
+pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
+    let options: Options = read(options)?;
     recover(&options, Source::Matrix(&matrix(numbers, dimension)?), Watch::new(progress))
 }
 
-pub(crate) fn prediction_json(prediction: &Prediction) -> Result<String, JsValue> {
-    json(&PredictionFacts::from(prediction))
+pub(crate) fn predicted(prediction: &Prediction) -> Result<JsValue, JsValue> {
+    object(&PredictionFacts::from(prediction))
 }
 
 impl From<&Prediction> for PredictionFacts {
@@ -233,7 +233,7 @@ fn recover(options: &Options, source: Source<'_>, mut watch: Watch<'_>) -> Resul
     watch.finish()?;
     let found = found.map_err(thrown)?;
     let estimate = matches!(source, Source::Reports { .. }).then(|| Estimate::of(&found));
-    let facts = json(&Facts::of(&found, estimate))?;
+    let facts = object(&Facts::of(&found, estimate))?;
     // Columns of the transpose are rows.
     Ok(Recovery { facts, components: found.vectors().transpose().as_slice().to_vec() })
 }

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{failure, json, options, thrown};
+use crate::crossing::{failure, object, read, thrown};
 use crate::mechanism::MechanismOption;
 use crate::recover::{PathOptions, Watch, solve_path};
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
@@ -124,21 +124,21 @@ impl CollectionOptions {
     }
 }
 
-/// The expected eigenvalues of simulated records: JSON.
+/// The expected eigenvalues of simulated records: an object.
 #[wasm_bindgen]
-pub fn population(options_json: &str) -> Result<String, JsValue> {
-    let PopulationOptions { dimension, rank, signal, sparsity } = options(options_json)?;
+pub fn population(options: JsValue) -> Result<JsValue, JsValue> {
+    let PopulationOptions { dimension, rank, signal, sparsity } = read(options)?;
     SpikedModel::check(dimension, rank, signal, sparsity).map_err(thrown)?;
     let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, signal).map_err(thrown)?;
-    json(&PopulationFacts { signals: vec![signal; rank.value()], bulk })
+    object(&PopulationFacts { signals: vec![signal; rank.value()], bulk })
 }
 
-/// One trial of a simulated collection, from records to the errors of the recovered subspaces: JSON. The same numbers as
+/// One trial of a simulated collection, from records to the errors of the recovered subspaces: an object. The same numbers as
 /// the command line's `simulate`, trial by trial.
 #[wasm_bindgen(js_name = simulateTrial)]
-pub fn simulate_trial(collection_json: &str, methods_json: &str) -> Result<String, JsValue> {
-    let collection: CollectionOptions = options(collection_json)?;
-    let MethodsOptions { methods, penalty_factor } = options(methods_json)?;
+pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, JsValue> {
+    let collection: CollectionOptions = read(collection)?;
+    let MethodsOptions { methods, penalty_factor } = read(methods)?;
     let factor = penalty_factor.unwrap_or(DEFAULT_PENALTY_FACTOR);
     if !(factor.is_finite() && factor >= 0.0) {
         return Err(failure(
@@ -162,7 +162,7 @@ pub fn simulate_trial(collection_json: &str, methods_json: &str) -> Result<Strin
         report_bytes: framed_bytes(mechanism.payload_bytes()),
         guarantee: mechanism.guarantee(),
     };
-    json(&TrialFacts {
+    object(&TrialFacts {
         by_mechanism: mechanisms.iter().zip(result.by_mechanism).map(facts).collect(),
         non_private: result.non_private,
     })
@@ -180,8 +180,8 @@ pub struct Collection {
 impl Collection {
     /// Collects from the records by the first mechanism; without one the estimate is exact.
     #[wasm_bindgen(constructor)]
-    pub fn new(collection_json: &str) -> Result<Collection, JsValue> {
-        let collection: CollectionOptions = options(collection_json)?;
+    pub fn new(collection: JsValue) -> Result<Collection, JsValue> {
+        let collection: CollectionOptions = read(collection)?;
         collection.with_trial(&collection.mechanisms()?, |trial, rng| {
             let collected = trial.collect(rng, |_| {}).map_err(thrown)?;
             let exact = Estimate { matrix: collected.second_moment, noise: 0.0 };
@@ -198,8 +198,8 @@ impl Collection {
     }
 
     /// Recovers the components by all methods.
-    pub fn compare(&self, penalty_json: &str) -> Result<Compared, JsValue> {
-        let penalty = match options(penalty_json)? {
+    pub fn compare(&self, penalty: JsValue) -> Result<Compared, JsValue> {
+        let penalty = match read(penalty)? {
             PenaltyOption::Value(penalty) => penalty,
             PenaltyOption::Factor(factor) => {
                 default_penalty(self.estimate.noise, self.truth.dimension(), factor).map_err(thrown)?
@@ -210,16 +210,16 @@ impl Collection {
         let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
         let matrices = projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
         let facts: Vec<_> = projections.into_iter().map(ProjectionFacts::from).collect();
-        Ok(Compared { penalty: penalty.value(), relative_gap, facts: json(&facts)?, matrices })
+        Ok(Compared { penalty: penalty.value(), relative_gap, facts: object(&facts)?, matrices })
     }
 
-    /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: a JSON array.
-    pub fn path(&self, options_json: &str, progress: &Function) -> Result<String, JsValue> {
-        let PathOptions { rank, points } = options(options_json)?;
+    /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: an array.
+    pub fn path(&self, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
+        let PathOptions { rank, points } = read(options)?;
         let mut points = solve_path(&self.estimate.matrix, self.estimate.noise, rank, points, Watch::new(progress))?;
         let truth = SupportCounts::support_of(&self.truth);
         points.iter_mut().for_each(|point| point.counts = Some(SupportCounts::new(&point.support, &truth)));
-        json(&points)
+        object(&points)
     }
 }
 
@@ -229,7 +229,7 @@ impl Collection {
 pub struct Compared {
     penalty: f64,
     relative_gap: f64,
-    facts: String,
+    facts: JsValue,
     matrices: Vec<f64>,
 }
 
@@ -251,7 +251,7 @@ impl Compared {
 
     /// Everything but the matrices, as a JSON array.
     #[must_use]
-    pub fn facts(&self) -> String {
+    pub fn facts(&self) -> JsValue {
         self.facts.clone()
     }
 

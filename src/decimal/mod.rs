@@ -77,7 +77,7 @@ impl fmt::Display for Scientific {
 
 /// Writes a finite number as JSON, in the shortest digits that read back as it and never as a whole number: `180.0`,
 /// `0.25`, `1e-6`, `1.5e+300`.
-pub fn write(value: f64, out: &mut String) {
+pub(crate) fn write(value: f64, out: &mut String) {
     out.push_str(sign(value));
     let digits = Digits::of(value);
     if (-4..=16).contains(&digits.point) {
