@@ -7,7 +7,7 @@ use crate::covariance::CovarianceError;
 use crate::json::JsonError;
 use crate::ledger::LedgerError;
 use crate::linalg::EigenError;
-use crate::mechanism::{MechanismError, PayloadError, RandomizeError, RangeError};
+use crate::mechanism::{MechanismError, MechanismOptionError, PayloadError, RandomizeError, RangeError};
 use crate::noise::NoiseError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
@@ -42,6 +42,9 @@ pub enum Error {
     /// A mechanism's parameters.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
+    /// A parameter of another mechanism.
+    #[error(transparent)]
+    MechanismOption(#[from] MechanismOptionError),
     /// A JSON text.
     #[error(transparent)]
     Json(#[from] JsonError),
@@ -155,6 +158,7 @@ mod tests {
             JsonError,
             LedgerError,
             MechanismError,
+            MechanismOptionError,
             NoiseError,
             PayloadError,
             PenaltyError,

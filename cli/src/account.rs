@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped};
-use super::parameters::{DEFAULT_DELTA, delta};
+use super::parameters::delta;
 
 /// Tell what reports of a task promise: one, several of one person, and an anonymised batch.
 #[derive(Args)]
@@ -67,7 +67,7 @@ impl Account {
         let guarantee = task.guarantee();
         let target = match self.delta {
             Some(delta) => delta,
-            None => Delta::new(guarantee.delta_value().max(DEFAULT_DELTA))?,
+            None => Delta::new(guarantee.delta_value().max(Delta::USUAL.value()))?,
         };
         let loss = task.mechanism().privacy_loss();
         let mut composition = Composition::default();

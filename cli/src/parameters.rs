@@ -6,16 +6,12 @@ use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{Calibration, MechanismSpec};
-use ldp_pca::prediction::MechanismFamily;
+use ldp_pca::mechanism::{self, MechanismFamily, MechanismOptionError, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Penalty, Rank};
 
 use super::error::{CliError, Result};
-
-/// `1e-6`-style delta when none is given.
-pub(super) const DEFAULT_DELTA: f64 = 1e-6;
 
 fn number(text: &str) -> core::result::Result<f64, String> {
     f64::from_str(text).map_err(|_| format!("'{text}' is not a number"))
@@ -115,10 +111,7 @@ impl MechanismArguments {
 
     /// The mechanism as a task states it.
     pub(super) fn spec(&self) -> Result<MechanismSpec> {
-        let (epsilon, delta) = (self.epsilon, self.parameters.delta_or_default()?);
-        // The paper's family is the mechanism as printed, which has no spec; a task takes it up to epsilon = 1.
-        let paper = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper };
-        Ok(self.family()?.spec(epsilon).unwrap_or(paper))
+        Ok(self.family()?.spec(self.epsilon))
     }
 }
 
@@ -139,29 +132,30 @@ pub(super) struct MechanismParameters {
 impl MechanismParameters {
     /// The mechanism of this name but for epsilon. Parameters that it does not have are wrong usage.
     pub(super) fn family(&self, mechanism: MechanismName) -> Result<MechanismFamily> {
-        let double_cap = mechanism == MechanismName::DoubleCap;
-        if double_cap && self.delta.is_some() {
-            return Err(CliError::Usage("--delta does not go with double-cap: its delta is 0".into()));
-        }
-        if !double_cap && (self.candidates.is_some() || self.cap.is_some()) {
-            return Err(CliError::Usage("--candidates and --cap go with double-cap only".into()));
-        }
-        Ok(match mechanism {
-            MechanismName::DoubleCap => MechanismFamily::DoubleCap { candidates: self.candidates, cap: self.cap },
-            MechanismName::Gaussian => MechanismFamily::Gaussian { delta: self.delta_or_default()? },
-            MechanismName::GaussianPaper => MechanismFamily::WangXu { delta: self.delta_or_default()? },
+        let name = match mechanism {
+            MechanismName::DoubleCap => mechanism::MechanismName::DoubleCap,
+            MechanismName::Gaussian => mechanism::MechanismName::Gaussian,
+            MechanismName::GaussianPaper => mechanism::MechanismName::WangXu,
+        };
+        MechanismFamily::new(name, self.candidates, self.cap, self.delta).map_err(|error| {
+            let problem = match error {
+                MechanismOptionError::Delta => "--delta does not go with double-cap: its delta is 0",
+                MechanismOptionError::Candidates => "--candidates and --cap go with double-cap only",
+            };
+            CliError::Usage(problem.into())
         })
     }
 
-    /// Delta, or the default for the mechanisms that have one.
-    pub(super) fn delta_or_default(&self) -> Result<Delta> {
-        Ok(self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?)
+    /// Delta, or the usual one for the mechanisms that have one.
+    pub(super) fn delta_or_usual(&self) -> Delta {
+        self.delta.unwrap_or(Delta::USUAL)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ldp_pca::mechanism::Calibration;
 
     const NAMES: [MechanismName; 3] = [MechanismName::DoubleCap, MechanismName::Gaussian, MechanismName::GaussianPaper];
 
@@ -197,7 +191,7 @@ mod tests {
             MechanismArguments { mechanism, epsilon, parameters }
         };
         let own = Delta::new(1e-4).unwrap();
-        for (given, delta) in [(None, Delta::new(DEFAULT_DELTA).unwrap()), (Some(own), own)] {
+        for (given, delta) in [(None, Delta::USUAL), (Some(own), own)] {
             for (name, calibration) in
                 [(MechanismName::Gaussian, Calibration::Analytic), (MechanismName::GaussianPaper, Calibration::Paper)]
             {

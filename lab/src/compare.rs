@@ -15,7 +15,7 @@ use rand::SeedableRng;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{coded, failure, object, matrix, thrown};
+use crate::crossing::{coded, failure, matrix, object, thrown};
 use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
 use ldp_pca::recovery::{Rank, RecoveryError};
 use ldp_pca::simulation::{self, PopulationError, Reports, SimulationError, SpikedModel};

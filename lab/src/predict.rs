@@ -5,8 +5,9 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{object, read, thrown};
-use crate::mechanism::{MechanismOption, default_delta};
+use crate::mechanism::{build, family};
 use crate::recover::{PredictionFacts, predicted};
+use ldp_pca::mechanism::MechanismOptions;
 use ldp_pca::noise::NoiseLaw;
 use ldp_pca::prediction::{Plan, Planner, Published, Quantity, Question, ShuffledPlan, Spectrum, predict};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -19,7 +20,7 @@ struct Population {
     dimension: usize,
     signals: Vec<f64>,
     bulk: Option<f64>,
-    mechanism: MechanismOption,
+    mechanism: MechanismOptions,
 }
 
 #[derive(Deserialize)]
@@ -105,7 +106,7 @@ impl Population {
 #[wasm_bindgen(js_name = predict)]
 pub fn predict_population(population: JsValue, rank: usize, records: f64) -> Result<JsValue, JsValue> {
     let population: Population = read(population)?;
-    let mechanism = population.mechanism.build(population.dimension)?;
+    let mechanism = build(&population.mechanism, population.dimension)?;
     let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records as u64).map_err(thrown)?;
     let rank = Rank::new(rank).map_err(thrown)?;
     predicted(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
@@ -117,8 +118,8 @@ pub fn plan_population(population: JsValue, options: JsValue) -> Result<JsValue,
     let population: Population = read(population)?;
     let wanted: PlanOptions = read(options)?;
     let mechanism = population.mechanism;
-    let planner = Planner::new(population.spectrum()?, wanted.rank, mechanism.family()?, Bounding::UnitNorm);
-    plan(&planner.map_err(thrown)?, mechanism.epsilon(), mechanism.delta()?, &wanted)
+    let planner = Planner::new(population.spectrum()?, wanted.rank, family(&mechanism)?, Bounding::UnitNorm);
+    plan(&planner.map_err(thrown)?, mechanism.epsilon, mechanism.delta.unwrap_or(Delta::USUAL), &wanted)
 }
 
 #[wasm_bindgen]
@@ -129,7 +130,7 @@ impl Aggregate {
         let spectrum = Spectrum::of_estimate(&self.covariance()?).map_err(thrown)?;
         let planner = Planner::of_task(spectrum, wanted.rank, &self.task).map_err(thrown)?;
         let guarantee = self.task.guarantee();
-        let delta = guarantee.delta.map_or_else(default_delta, Ok)?;
+        let delta = guarantee.delta.unwrap_or(Delta::USUAL);
         plan(&planner, guarantee.epsilon, delta, &wanted)
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
-use crate::crossing::{Coded, object, matrix, read, thrown};
+use crate::crossing::{Coded, matrix, object, read, thrown};
 use ldp_pca::prediction::{Prediction, predict_from_estimate};
 use ldp_pca::recovery::{
     Answer, AnswerError, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyPath, Question, Rank, Solver,

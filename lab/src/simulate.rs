@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{failure, object, read, thrown};
-use crate::mechanism::MechanismOption;
+use crate::mechanism::build;
 use crate::recover::{PathOptions, Watch, solve_path};
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismOptions};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty};
 use ldp_pca::report::framed_bytes;
@@ -26,7 +26,7 @@ struct CollectionOptions {
     signal: f64,
     sparsity: Option<usize>,
     records: u64,
-    mechanisms: Vec<MechanismOption>,
+    mechanisms: Vec<MechanismOptions>,
     reports: ReportsName,
     seed: u64,
     trial: u32,
@@ -102,7 +102,7 @@ struct ProjectionFacts {
 
 impl CollectionOptions {
     fn mechanisms(&self) -> Result<Vec<Mechanism>, JsValue> {
-        self.mechanisms.iter().map(|mechanism| mechanism.build(self.dimension)).collect()
+        self.mechanisms.iter().map(|mechanism| build(mechanism, self.dimension)).collect()
     }
 
     /// Draws the population and hands over the trial and its randomness, the same that the command line's `simulate` has.

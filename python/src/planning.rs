@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
 use crate::recovery::describe_prediction;
-use crate::task::{DEFAULT_DELTA, family};
+use crate::task::family;
 
 /// What to plan for.
 struct Setting {
@@ -56,7 +56,7 @@ pub(crate) fn _plan<'py>(
             let family = family(mechanism, delta, candidates, cap)?;
             let spectrum = stated(dimension, signals, bulk)?;
             let planner = Planner::new(spectrum, rank, family, Bounding::UnitNorm).map_err(raised)?;
-            let delta = Delta::new(delta.unwrap_or(DEFAULT_DELTA)).map_err(raised)?;
+            let delta = delta.map_or(Ok(Delta::USUAL), Delta::new).map_err(raised)?;
             Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, delta }
         }
         _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
@@ -88,7 +88,7 @@ fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<Setting> {
     let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
     let spectrum = Spectrum::of_estimate(&covariance).map_err(raised)?;
     let guarantee = task.guarantee();
-    let delta = guarantee.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok).map_err(raised)?;
+    let delta = guarantee.delta.unwrap_or(Delta::USUAL);
     let planner = Planner::of_task(spectrum, rank, task).map_err(raised)?;
     Ok(Setting { planner, epsilon: guarantee.epsilon, delta })
 }

@@ -2,8 +2,7 @@
 
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
-use ldp_pca::prediction::MechanismFamily;
+use ldp_pca::mechanism::{Calibration, LocalRandomizer, MechanismFamily, MechanismName, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
@@ -13,9 +12,6 @@ use pyo3::types::{PyBool, PyString, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::error::{SchemaError, TaskError, raised};
-
-/// `1e-6`-style delta when none is given, as on the command line.
-pub(crate) const DEFAULT_DELTA: f64 = 1e-6;
 
 /// Numbers of candidates that a cap is looked for among.
 const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
@@ -291,25 +287,24 @@ pub(crate) fn family(
     candidates: Option<u32>,
     cap: Option<u32>,
 ) -> PyResult<MechanismFamily> {
-    let delta_or_default = Delta::new(delta.unwrap_or(DEFAULT_DELTA)).map_err(raised);
-    match mechanism {
-        "double-cap" => {
-            if delta.is_some() {
-                return Err(TaskError::new_err("delta does not go with double-cap: its delta is 0"));
-            }
-            if let Some(count) = candidates.filter(|count| !CANDIDATES.contains(count)) {
-                return Err(TaskError::new_err(format!("{count} candidates: use 2 to {MAX_CANDIDATES}")));
-            }
-            Ok(MechanismFamily::DoubleCap { candidates, cap })
+    let name = match mechanism {
+        "double-cap" => MechanismName::DoubleCap,
+        "gaussian" => MechanismName::Gaussian,
+        "gaussian-paper" => MechanismName::WangXu,
+        other => {
+            return Err(TaskError::new_err(format!(
+                "'{other}' is not a mechanism: use 'double-cap', 'gaussian' or 'gaussian-paper'"
+            )));
         }
-        "gaussian" | "gaussian-paper" if candidates.is_some() || cap.is_some() => {
-            Err(TaskError::new_err("candidates and cap go with double-cap only"))
-        }
-        "gaussian" => Ok(MechanismFamily::Gaussian { delta: delta_or_default? }),
-        "gaussian-paper" => Ok(MechanismFamily::WangXu { delta: delta_or_default? }),
-        other => Err(TaskError::new_err(format!(
-            "'{other}' is not a mechanism: use 'double-cap', 'gaussian' or 'gaussian-paper'"
-        ))),
+    };
+    // A parameter that the mechanism does not have is refused before its value is.
+    let given = delta.map(Delta::new);
+    let usual = |delta: &Result<Delta, _>| delta.as_ref().copied().unwrap_or(Delta::USUAL);
+    let family = MechanismFamily::new(name, candidates, cap, given.as_ref().map(usual)).map_err(raised)?;
+    given.transpose().map_err(raised)?;
+    match candidates.filter(|count| !CANDIDATES.contains(count)) {
+        Some(count) => Err(TaskError::new_err(format!("{count} candidates: use 2 to {MAX_CANDIDATES}"))),
+        None => Ok(family),
     }
 }
 
@@ -321,11 +316,5 @@ fn spec(
     cap: Option<u32>,
 ) -> PyResult<MechanismSpec> {
     let epsilon = Epsilon::new(epsilon).map_err(raised)?;
-    let family = family(mechanism, delta, candidates, cap)?;
-    if let Some(spec) = family.spec(epsilon) {
-        return Ok(spec);
-    }
-    // The paper's family is the mechanism as printed, which has no spec; a task takes it up to epsilon = 1.
-    let delta = Delta::new(delta.unwrap_or(DEFAULT_DELTA)).map_err(raised)?;
-    Ok(MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper })
+    Ok(family(mechanism, delta, candidates, cap)?.spec(epsilon))
 }

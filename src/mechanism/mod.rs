@@ -9,6 +9,7 @@
 mod document;
 pub mod double_cap;
 pub mod gaussian;
+mod options;
 mod pull;
 mod range;
 
@@ -27,6 +28,7 @@ use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use gaussian::{Calibration, Gaussian};
+pub use options::{MechanismFamily, MechanismName, MechanismOptionError, MechanismOptions};
 pub use pull::{Check, HostilePull, Pull, PullBounds, UNLUCKY_IDS};
 pub use range::{RangeCheck, RangeError};
 

@@ -96,7 +96,8 @@ impl Planner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prediction::{MechanismFamily, Spectrum};
+    use crate::mechanism::MechanismFamily;
+    use crate::prediction::Spectrum;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
     use crate::recovery::Rank;

@@ -39,7 +39,7 @@ mod shuffled;
 
 pub use answer::{Plan, Question, ShuffledPlan};
 pub use bounds::{Direction, Model, Published, Quantity, published};
-pub use plan::{MechanismFamily, Planner};
+pub use plan::Planner;
 pub use shuffled::ShuffledRecords;
 
 use serde::{Serialize, Serializer};

@@ -1,10 +1,9 @@
 //! The inverse questions: how many reports, and which epsilon, reach a target.
 
 use super::{Prediction, PredictionError, Spectrum, predict};
-use crate::mechanism::double_cap::MAX_CANDIDATES;
-use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily};
 use crate::noise::NoiseLaw;
-use crate::privacy::{Delta, Epsilon};
+use crate::privacy::Epsilon;
 use crate::record::Bounding;
 use crate::recovery::Rank;
 use crate::task::Task;
@@ -19,80 +18,11 @@ const MOST_EPSILON: f64 = 16.0;
 /// How far the epsilon found may be above the least that reaches the target, relative to it.
 const EPSILON_TOLERANCE: f64 = 1e-6;
 
-/// A mechanism whose epsilon is open.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MechanismFamily {
-    /// [`DoubleCap`] with J and L, the recommended ones for every epsilon where they are left out.
-    DoubleCap {
-        /// The number of candidates, J.
-        candidates: Option<u32>,
-        /// The number of likelier ones, L.
-        cap: Option<u32>,
-    },
-    /// [`Gaussian`] with the analytic calibration.
-    Gaussian {
-        /// Its delta.
-        delta: Delta,
-    },
-    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its real delta is
-    /// more than this one but for small epsilons.
-    WangXu {
-        /// The delta that the scale is computed from.
-        delta: Delta,
-    },
-}
-
-impl From<MechanismSpec> for MechanismFamily {
-    /// The family of a task's mechanism, with the best J and L for every epsilon.
-    fn from(spec: MechanismSpec) -> Self {
-        match spec {
-            MechanismSpec::DoubleCap { .. } => Self::DoubleCap { candidates: None, cap: None },
-            MechanismSpec::Gaussian { delta, calibration: Calibration::Analytic, .. } => Self::Gaussian { delta },
-            MechanismSpec::Gaussian { delta, calibration: Calibration::Paper, .. } => Self::WangXu { delta },
-        }
-    }
-}
-
-impl MechanismFamily {
-    /// The mechanism with this epsilon for records of `dimension` features.
-    ///
-    /// # Errors
-    /// [`MechanismError`] for parameters that it cannot have.
-    pub fn build(self, epsilon: Epsilon, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
-        match self.stated(epsilon) {
-            Ok(spec) => spec.build(dimension, bounding),
-            Err(delta) => Ok(Mechanism::Gaussian(Gaussian::paper_as_printed(dimension, epsilon, delta)?)),
-        }
-    }
-
-    /// What a task with this epsilon states; `None` for the mechanism as printed, which no task takes.
-    #[must_use]
-    pub fn spec(self, epsilon: Epsilon) -> Option<MechanismSpec> {
-        self.stated(epsilon).ok()
-    }
-
-    /// What a task states, or else the delta of the mechanism as printed.
-    fn stated(self, epsilon: Epsilon) -> Result<MechanismSpec, Delta> {
-        match self {
-            Self::DoubleCap { candidates, cap } => {
-                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused when it is built.
-                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
-                Ok(MechanismSpec::DoubleCap { epsilon, candidates, cap })
-            }
-            Self::Gaussian { delta } => {
-                Ok(MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
-            }
-            Self::WangXu { delta } => Err(delta),
-        }
-    }
-}
-
 /// Who is asked and how, with the number of reports and epsilon left open.
 ///
 /// ```
-/// use ldp_pca::prediction::{MechanismFamily, Planner, Spectrum};
-/// use ldp_pca::{privacy::Epsilon, record::Bounding, recovery::Rank};
+/// use ldp_pca::prediction::{Planner, Spectrum};
+/// use ldp_pca::{mechanism::MechanismFamily, privacy::Epsilon, record::Bounding, recovery::Rank};
 ///
 /// let spectrum = Spectrum::of_unit_trace(40, vec![0.22; 3])?;
 /// let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
@@ -302,6 +232,8 @@ fn whole(value: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::MechanismSpec;
+    use crate::mechanism::double_cap::MAX_CANDIDATES;
     use crate::noise::NoiseError;
     use crate::privacy::tests::{delta, epsilon};
     use core::cell::Cell;

@@ -162,7 +162,8 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
-    use crate::prediction::{MechanismFamily, Spectrum};
+    use crate::mechanism::MechanismFamily;
+    use crate::prediction::Spectrum;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
     use crate::recovery::Rank;

@@ -81,6 +81,9 @@ impl fmt::Display for Epsilon {
 pub struct Delta(f64);
 
 impl Delta {
+    /// What is taken where a mechanism has a delta and none is given: 1e-6.
+    pub const USUAL: Self = Self(1e-6);
+
     /// Checks that `value` is inside (0, 1).
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The predicted error against simulated ones: a small version of the study in docs/prediction.md (`studies/src/bin/prediction`). Seeds are fixed.
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::Mechanism;
-use ldp_pca::prediction::{MechanismFamily, Planner, Spectrum};
+use ldp_pca::mechanism::{Mechanism, MechanismFamily};
+use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;

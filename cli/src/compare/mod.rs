@@ -24,7 +24,7 @@ use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, bar, grouped, note, spinner};
-use super::parameters::{self, DEFAULT_DELTA};
+use super::parameters;
 use super::plot::{self, MethodsFigure};
 use super::randomize::no_records;
 use super::records::{self, Counts, Reading};
@@ -163,14 +163,14 @@ impl Compare {
 }
 
 impl Setting {
-    fn delta(&self) -> Result<Delta> {
-        Ok(self.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?)
+    fn delta(&self) -> Delta {
+        self.delta.unwrap_or(Delta::USUAL)
     }
 
     /// Every name is one of a method.
     fn check_methods(&self) -> Result<()> {
         let known: Vec<String> =
-            methods(Epsilon::new(1.0)?, self.delta()?).iter().map(|method| key(method.name())).collect();
+            methods(Epsilon::new(1.0)?, self.delta()).iter().map(|method| key(method.name())).collect();
         match self.methods.iter().find(|name| !known.contains(&key(name))) {
             Some(name) => {
                 Err(CliError::Usage(format!("--methods: there is no method '{name}'; there are {}", known.join(", "))))
@@ -181,7 +181,7 @@ impl Setting {
 
     /// The methods that were asked for.
     fn methods(&self, epsilon: Epsilon) -> Result<Vec<Box<dyn SubspaceEstimator>>> {
-        let mut all = methods(epsilon, self.delta()?);
+        let mut all = methods(epsilon, self.delta());
         if !self.methods.is_empty() {
             let wanted: Vec<String> = self.methods.iter().map(|name| key(name)).collect();
             all.retain(|method| wanted.contains(&key(method.name())));
@@ -196,7 +196,7 @@ impl Setting {
         let comparison = Comparison::new(sample, rank, self.seed);
         spinner.finish_and_clear();
         let comparison = comparison?;
-        let mut result = CompareResult::of(&comparison, sample, self, self.delta()?);
+        let mut result = CompareResult::of(&comparison, sample, self, self.delta());
         result.second_moment_seconds = started.elapsed().as_secs_f64();
         let all = epsilons.iter().map(|&epsilon| Ok((epsilon, self.methods(epsilon)?))).collect::<Result<Vec<_>>>()?;
         let estimates = all.iter().map(|(_, methods)| methods.len() as u64).sum::<u64>() * self.trials;

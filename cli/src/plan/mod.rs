@@ -20,7 +20,7 @@ use super::error::{CliError, Result};
 use super::files;
 use super::hostile::HostileArguments;
 use super::output::{Format, spinner};
-use super::parameters::{self, DEFAULT_DELTA, Eigenvalues, MechanismName, MechanismParameters};
+use super::parameters::{self, Eigenvalues, MechanismName, MechanismParameters};
 use super::plot::{self, ErrorCurve};
 
 /// Tell how many users it takes, before anybody is asked
@@ -136,7 +136,7 @@ impl Plan {
             let covariance = Covariance::estimate(&sums, &task)?;
             let spectrum = Spectrum::of_estimate(&covariance).map_err(refused)?;
             let guarantee = task.guarantee();
-            let delta = guarantee.delta.map_or_else(|| Delta::new(DEFAULT_DELTA), Ok)?;
+            let delta = guarantee.delta.unwrap_or(Delta::USUAL);
             let planner = Planner::of_task(spectrum, self.rank, &task).map_err(refused)?;
             let scale = task.bounding().covariance_scale();
             return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, scale });
@@ -159,7 +159,7 @@ impl Plan {
         let spectrum = spectrum.map_err(refused)?;
         let family = self.parameters.family(self.mechanism)?;
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm).map_err(refused)?;
-        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_default()?, scale: 1.0 })
+        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual(), scale: 1.0 })
     }
 
     fn result(&self, setting: &Setting) -> Result<PlanResult> {

@@ -5,7 +5,8 @@ use rand_distr::StandardNormal;
 
 use super::super::ExperimentError;
 use crate::baselines::Sample;
-use ldp_pca::prediction::{MechanismFamily, Planner, Spectrum};
+use ldp_pca::mechanism::MechanismFamily;
+use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
