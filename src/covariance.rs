@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::Centring;
-use crate::mechanism::{LocalRandomizer, Mechanism, Pull};
+use crate::mechanism::{Estimator, Mechanism, Pull};
 use crate::noise::NoiseLaw;
 use crate::record::Bounding;
 use crate::report::Report;

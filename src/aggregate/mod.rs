@@ -8,7 +8,7 @@ use core::convert::Infallible;
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-use crate::mechanism::{LocalRandomizer, triangle};
+use crate::mechanism::{Estimator, triangle};
 use crate::parallel;
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};

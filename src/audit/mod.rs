@@ -58,7 +58,7 @@ use serde::Serialize;
 
 use self::observer::Observer;
 pub use self::tally::Tally;
-use crate::mechanism::{LocalRandomizer, Mechanism};
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::ReportId;
 use crate::sampling::EntropyError;

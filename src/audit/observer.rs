@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
-use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism, triangle};
+use crate::mechanism::{DoubleCap, Estimator, Gaussian, Mechanism, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
 

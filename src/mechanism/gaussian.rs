@@ -21,7 +21,7 @@
 //!    entries × the sampler's total variation; `step` is rounded so that 16 steps are never less than sigma.
 //!
 //! # What the aggregator may rely on
-//! `floor` shifts the mean by half a step (undone in [`debias`](LocalRandomizer::debias)) and adds step^2/12 to the
+//! `floor` shifts the mean by half a step (undone in [`debias`](Estimator::debias)) and adds step^2/12 to the
 //! variance, 0.03 %. The residual bias of rounding a Gaussian of 16 steps is below 10^-2000 steps; that of clamping
 //! below 10^-9 standard deviations, since the payload's width leaves 6 of them on both sides.
 
@@ -32,8 +32,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
-use super::pull::{Check, Pull};
-use super::{LocalRandomizer, MechanismError, PayloadError, RangeCheck, triangle};
+use super::{Check, Estimator, LocalRandomizer, MechanismError, PayloadError, Pull, RangeCheck, triangle};
 use crate::identity::ReportId;
 use crate::parallel;
 use crate::privacy::calibration::{
@@ -129,7 +128,7 @@ impl Gaussian {
         Ok(Self { dimension, guarantee, loss: loss(dimension, diagonal_deviation)?, diagonal, off_diagonal, width })
     }
 
-    /// The sums of `records` reports that [`debias`](LocalRandomizer::debias) turns into `mean`, to half an integer.
+    /// The sums of `records` reports that [`debias`](Estimator::debias) turns into `mean`, to half an integer.
     pub(crate) fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
         let of_entry = |row: usize, column: usize| {
             let step = if row == column { self.diagonal.step } else { self.off_diagonal.step };
@@ -138,13 +137,13 @@ impl Gaussian {
         (0..self.dimension).flat_map(|row| (row..self.dimension).map(move |column| of_entry(row, column))).collect()
     }
 
-    /// Entries of a payload and the bytes of each.
-    pub(super) fn entries_and_width(&self) -> (usize, usize) {
-        (triangle(self.dimension), self.width)
+    /// What honest payloads keep to.
+    fn range(&self) -> RangeCheck {
+        RangeCheck::new(triangle(self.dimension), self.width, self.largest_share())
     }
 
     /// The largest Euclidean norm of a record's share in a payload, in steps.
-    pub(super) fn largest_share(&self) -> f64 {
+    fn largest_share(&self) -> f64 {
         (1.0 / self.diagonal.step).max(core::f64::consts::FRAC_1_SQRT_2 / self.off_diagonal.step)
     }
 
@@ -321,7 +320,9 @@ impl LocalRandomizer for Gaussian {
         }
         Ok(payload)
     }
+}
 
+impl Estimator for Gaussian {
     fn check(&self, _payload: &[u8]) -> Result<(), PayloadError> {
         // Every payload of the right length is one that noise can produce.
         Ok(())
@@ -381,12 +382,16 @@ impl LocalRandomizer for Gaussian {
         2.0 * self.entry_deviation() * (self.dimension as f64 / records as f64).sqrt()
     }
 
+    fn range_check(&self) -> Option<RangeCheck> {
+        Some(self.range())
+    }
+
     fn pull(&self) -> Pull {
         // The proof is in `pull`. Both ends of the range are equally far from what stands for nothing.
         let (on, off) = (self.diagonal.step, self.off_diagonal.step);
         let end = f64::from(self.largest_entry()) - 0.5;
         let any = end * (on + (self.dimension - 1) as f64 * off);
-        let in_range = RangeCheck::of(self).largest_norm() * on.max(core::f64::consts::SQRT_2 * off);
+        let in_range = self.range().largest_norm() * on.max(core::f64::consts::SQRT_2 * off);
         // No record has a longer share than 1.
         Pull::new(any + 1.0, in_range + 1.0, Check::RangeCheck)
     }

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::identity::ReportId;
     use crate::mechanism::double_cap::candidates::Candidates;
-    use crate::mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec, RangeCheck, triangle};
+    use crate::mechanism::{Calibration, DoubleCap, Estimator, LocalRandomizer, Mechanism, MechanismSpec, triangle};
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::{BoundedRecord, Bounding, Radius};
 
@@ -228,7 +228,7 @@ mod tests {
             (30, 20.0, Calibration::Analytic, 2),
         ] {
             let mechanism = gaussian(dimension, e, calibration);
-            let (range, Pull { checked, check, .. }) = (RangeCheck::new(&mechanism).unwrap(), mechanism.pull());
+            let (range, Pull { checked, check, .. }) = (mechanism.range_check().unwrap(), mechanism.pull());
             assert_eq!(check, Check::RangeCheck);
             // Each kind of entry with the number of steps that makes both alike.
             let step = |diagonal: bool| {

@@ -22,8 +22,6 @@
 //! over n. It may still put all of that into one direction, where honest noise has about `sqrt(2) / d` of it in a given one, and
 //! `2 / sqrt(d)` in the one where it has most: `pull` has the number.
 
-use super::{Mechanism, gaussian::Gaussian};
-
 /// Steps per standard deviation of the noise, as a number.
 const DEVIATION: f64 = crate::sampling::gaussian::STEPS_PER_SIGMA as f64;
 
@@ -49,27 +47,18 @@ pub struct RangeError {
 }
 
 impl RangeCheck {
-    /// The check for a mechanism; `None` for one whose reports are bounded by their form.
-    #[must_use]
-    pub fn new(mechanism: &Mechanism) -> Option<Self> {
-        match mechanism {
-            Mechanism::Gaussian(gaussian) => Some(Self::of(gaussian)),
-            Mechanism::DoubleCap(_) => None,
-        }
+    /// The bound for payloads of so many entries of `width` bytes, to which a record adds at most `largest_share` steps.
+    pub(super) fn new(entries: usize, width: usize, largest_share: f64) -> Self {
+        let p = entries as f64;
+        let t = 40.0 * core::f64::consts::LN_2;
+        let noise = DEVIATION * (p + 2.0 * (p * t).sqrt() + 2.0 * t).sqrt();
+        let norm = largest_share + noise + 0.5 * p.sqrt();
+        Self { width, most: (4.0 * norm * norm).ceil() as u64 }
     }
 
     /// The largest Euclidean norm of `m + 1/2` over the entries m of a payload that passes.
     pub(super) fn largest_norm(&self) -> f64 {
         0.5 * (self.most as f64).sqrt()
-    }
-
-    pub(super) fn of(gaussian: &Gaussian) -> Self {
-        let (entries, width) = gaussian.entries_and_width();
-        let p = entries as f64;
-        let t = 40.0 * core::f64::consts::LN_2;
-        let noise = DEVIATION * (p + 2.0 * (p * t).sqrt() + 2.0 * t).sqrt();
-        let norm = gaussian.largest_share() + noise + 0.5 * p.sqrt();
-        Self { width, most: (4.0 * norm * norm).ceil() as u64 }
     }
 
     /// Looks at the payload of a report of this mechanism.
@@ -95,7 +84,7 @@ mod tests {
 
     use super::*;
     use crate::identity::ReportId;
-    use crate::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
+    use crate::mechanism::{Calibration, Estimator, LocalRandomizer, MechanismSpec};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding};
 
@@ -108,7 +97,7 @@ mod tests {
             for dimension in [1, 2, 30, 120] {
                 let spec = MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-4), calibration };
                 let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
-                let range = RangeCheck::new(&mechanism).unwrap();
+                let range = mechanism.range_check().unwrap();
                 let mut one = vec![0.0; dimension];
                 one[dimension - 1] = 1.0;
                 for values in [one, vec![1.0; dimension]] {
@@ -147,7 +136,7 @@ mod tests {
     #[test]
     fn a_double_cap_report_is_bounded_by_its_form() {
         let spec = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 8, cap: 1 };
-        assert_eq!(RangeCheck::new(&spec.build(3, Bounding::UnitNorm).unwrap()), None);
+        assert_eq!(spec.build(3, Bounding::UnitNorm).unwrap().range_check(), None);
     }
 
     /// Twice an entry and one, squared: what an error says is the exact sum.

@@ -68,7 +68,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use crate::linalg::EigenError;
-use crate::mechanism::{LocalRandomizer, Mechanism};
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism};
 use crate::record::Bounding;
 
 /// How the mean of n debiased reports scatters about the truth, in the units of the encoded features.

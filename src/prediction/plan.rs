@@ -232,8 +232,8 @@ fn whole(value: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::MechanismSpec;
     use crate::mechanism::double_cap::MAX_CANDIDATES;
+    use crate::mechanism::{Estimator, MechanismSpec};
     use crate::noise::NoiseError;
     use crate::privacy::tests::{delta, epsilon};
     use core::cell::Cell;

@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
     use crate::mechanism::double_cap::{candidates, cap};
-    use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer};
+    use crate::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer};
     use crate::privacy::Rho;
     use crate::privacy::calibration::COVARIANCE_SENSITIVITY;
     use crate::privacy::composition::TotalVariation;

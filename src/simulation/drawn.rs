@@ -27,7 +27,7 @@ use super::moments::{Block, OuterProducts};
 use super::population::SpikedModel;
 use super::quantile::magnitude_exceeded_with;
 use crate::mechanism::double_cap::candidates::{self, KEPT};
-use crate::mechanism::{DoubleCap, Gaussian, LocalRandomizer, Mechanism};
+use crate::mechanism::{DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism};
 
 /// Draws `count` records and, block by block, what each of the mechanisms makes of them.
 pub(super) fn collect<R: Rng + ?Sized>(

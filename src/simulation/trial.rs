@@ -11,7 +11,7 @@ use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
 use crate::evaluation::SecondMoment;
-use crate::mechanism::{LocalRandomizer, Mechanism, RandomizeError, triangle};
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError, triangle};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
     FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings, default_penalty,

@@ -7,7 +7,7 @@ use chacha20::ChaCha12Rng;
 use ldp_pca::audit::{Audit, AuditError, Confidence, Randomizer};
 use ldp_pca::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
 use ldp_pca::mechanism::double_cap::cap;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Mechanism};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};

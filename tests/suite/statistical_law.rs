@@ -4,7 +4,7 @@
 //! 2 exp(-2 × 2.3^2) = 5.1e-5: one false alarm in 500 new seeds for the 40 of them here.
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, triangle};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
@@ -29,7 +29,12 @@ fn dense_record() -> BoundedRecord {
 }
 
 /// What one debiased report has beside the record's contribution, for many reports.
-fn errors(mechanism: &impl LocalRandomizer, record: &BoundedRecord, reports: usize, seed: u64) -> Vec<DMatrix<f64>> {
+fn errors(
+    mechanism: &(impl LocalRandomizer + Estimator),
+    record: &BoundedRecord,
+    reports: usize,
+    seed: u64,
+) -> Vec<DMatrix<f64>> {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let x = DVector::from_row_slice(record.coordinates());
     let expected = &x * x.transpose();

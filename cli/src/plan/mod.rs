@@ -8,7 +8,7 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::mechanism::{HostilePull, LocalRandomizer};
+use ldp_pca::mechanism::{Estimator, HostilePull, LocalRandomizer};
 use ldp_pca::prediction::{Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;

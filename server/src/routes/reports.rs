@@ -19,7 +19,7 @@ use crate::net::Client;
 use crate::origins::supply_type;
 use crate::problem::{Kind, Problem, Rejected, excerpt, urn};
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
-use ldp_pca::mechanism::RangeCheck;
+use ldp_pca::mechanism::{Estimator, RangeCheck};
 use ldp_pca::report::{Report, ReportError};
 use ldp_pca::task::Task;
 
@@ -200,7 +200,7 @@ impl Rules {
         Self {
             task: task.clone(),
             report_bytes: reports.report_bytes(),
-            range: if app.range_check(settings) { RangeCheck::new(task.mechanism()) } else { None },
+            range: if app.range_check(settings) { task.mechanism().range_check() } else { None },
             issuer: app.issued_ids(settings).then(|| app.issuer.clone()),
         }
     }

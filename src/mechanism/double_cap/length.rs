@@ -68,7 +68,7 @@ impl Law {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::{DoubleCap, LocalRandomizer, Pull};
+    use crate::mechanism::{DoubleCap, Estimator, Pull};
     use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
 

@@ -61,7 +61,7 @@ use self::candidates::{Candidates, KEPT};
 use self::kernel::Path;
 use self::table::{LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::pull::{Check, Pull, UNLUCKY_IDS};
-use super::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, triangle};
+use super::{Estimator, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, triangle};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -294,7 +294,9 @@ impl LocalRandomizer for DoubleCap {
         let index = self.weights.draw(&in_cap, record.has_direction(), &mut Bits::new(rng, 8))?;
         Ok((index as u16).to_le_bytes().to_vec())
     }
+}
 
+impl Estimator for DoubleCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         let index = index(payload);
         if index < self.candidates {

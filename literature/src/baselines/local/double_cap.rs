@@ -17,7 +17,7 @@ use crate::baselines::{
     Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
 use ldp_pca::error::Error;
-use ldp_pca::mechanism::{DoubleCap, LocalRandomizer};
+use ldp_pca::mechanism::{DoubleCap, Estimator};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};

@@ -10,7 +10,8 @@ use super::population::{DOUBLE_CAP, printed_noise};
 use super::reference::sparse_components;
 use super::{DELTA, LEMMA_15_FACTOR, random_level, two};
 use crate::baselines::{DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolver, SubspaceEstimator, WangXuSparse};
-use ldp_pca::mechanism::LocalRandomizer;
+
+use ldp_pca::mechanism::Estimator;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Rank, principal_components};

@@ -15,7 +15,7 @@ use super::state::Snapshot;
 use crate::store::StoreMetrics;
 use crate::store::queue::hold;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::LocalRandomizer;
+use ldp_pca::mechanism::Estimator;
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::Task;
 

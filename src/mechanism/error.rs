@@ -1,0 +1,116 @@
+//! Why a mechanism is not built, a record not randomized, a payload not taken.
+
+use crate::decimal::{Decimal, Scientific};
+use crate::privacy::PrivacyError;
+use crate::record::RecordError;
+use crate::sampling::EntropyError;
+
+/// Why a mechanism cannot be built from its parameters.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MechanismError {
+    /// A privacy parameter is out of range or unreachable.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// The scale of the paper above the range of the theorem it rests on.
+    #[error(
+        "calibration 'paper' is for epsilon <= 1: with epsilon {} its scale really gives delta {} where {} is claimed; \
+         use calibration 'analytic', which holds for every epsilon",
+        Decimal(*epsilon), Scientific(*real_delta, 1), Decimal(*delta)
+    )]
+    PaperCalibration {
+        /// The epsilon asked for.
+        epsilon: f64,
+        /// The delta claimed.
+        delta: f64,
+        /// The delta it would really give.
+        real_delta: f64,
+    },
+    /// The noise does not fit the integer grid.
+    #[error(
+        "a noise deviation of {} does not fit the report's integer grid (1e-3 to 1e6): {remedy}", Scientific(*sigma, 3)
+    )]
+    Grid {
+        /// The standard deviation.
+        sigma: f64,
+        /// What to change.
+        remedy: &'static str,
+    },
+    /// Delta is too small for the error of the sampler, summed over all entries.
+    #[error(
+        "delta {} is below the sampler's own error {} at this dimension: raise delta to at least {}",
+        Decimal(*delta), Scientific(*error, 1), Decimal(2.0 * error)
+    )]
+    DeltaBelowSampler {
+        /// The delta asked for.
+        delta: f64,
+        /// The sampler's total variation, weighted as it enters delta.
+        error: f64,
+    },
+    /// The numbers of candidates and of likelier ones do not fit.
+    #[error(
+        "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to {most} candidates, and a cap of at most a half \
+         and at least a 1024th of them, or the estimate would be biased",
+        most = super::double_cap::MAX_CANDIDATES
+    )]
+    Cap {
+        /// J.
+        candidates: u32,
+        /// L.
+        cap: u32,
+    },
+    /// The integer weights do not fit 64 bits.
+    #[error("epsilon {} with a cap of {cap} overflows the 64-bit weights: use epsilon at most 16", Decimal(*epsilon))]
+    Weights {
+        /// Epsilon.
+        epsilon: f64,
+        /// L.
+        cap: u32,
+    },
+    /// The integer weights cannot tell so small an epsilon from none.
+    #[error(
+        "epsilon {} is too small for double-cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
+        Decimal(*epsilon)
+    )]
+    EpsilonTooSmall {
+        /// Epsilon.
+        epsilon: f64,
+    },
+    /// `2^32 e^epsilon` is so near an integer that the arithmetic cannot tell on which side.
+    #[error(
+        "epsilon {} has a weight that is too near an integer to be computed exactly: change its last digit", Decimal(*epsilon)
+    )]
+    UnknownWeight {
+        /// Epsilon.
+        epsilon: f64,
+    },
+    /// No dimension to work in.
+    #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
+    Dimension(usize),
+}
+
+/// Why a record was not randomized.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RandomizeError {
+    /// The record does not fit the task.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// No randomness.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+}
+
+/// A payload that no randomizer of the task can have produced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PayloadError {
+    /// A candidate index that does not exist.
+    #[error("the report names candidate {index}, but the task has {candidates}")]
+    CandidateOutOfRange {
+        /// The index.
+        index: u32,
+        /// J.
+        candidates: u32,
+    },
+}

@@ -1,0 +1,41 @@
+//! What a mechanism does on a device, and what that promises.
+
+use rand::rand_core::TryCryptoRng;
+
+use crate::identity::ReportId;
+use crate::privacy::Guarantee;
+use crate::privacy::composition::PrivacyLoss;
+use crate::record::BoundedRecord;
+use crate::sampling::EntropyError;
+
+/// The half of a mechanism that a device runs: it alone sees a record.
+pub trait LocalRandomizer {
+    /// What one report promises.
+    fn guarantee(&self) -> Guarantee;
+
+    /// What one report loses, in the form that composes best with other reports.
+    fn privacy_loss(&self) -> PrivacyLoss;
+
+    /// The number of coordinates of a record, d.
+    fn dimension(&self) -> usize;
+
+    /// The length of a payload in bytes, the same for every record.
+    fn payload_bytes(&self) -> usize;
+
+    /// How many random numbers one report takes, public ones included: what it costs in time, the same for every record.
+    fn draws(&self) -> u64;
+
+    /// Randomizes a record of the right dimension into a payload: every record, since whether there is a report is part of
+    /// what others see, and no guarantee covers a refusal that depends on the record. `task_key` (the first 16 bytes of the task's
+    /// digest) and `id` are public; all secrecy comes from `rng`.
+    ///
+    /// # Errors
+    /// [`EntropyError`] when `rng` fails; nothing partial is returned.
+    fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        task_key: &[u8; 16],
+        id: ReportId,
+        rng: &mut R,
+    ) -> Result<Vec<u8>, EntropyError>;
+}
