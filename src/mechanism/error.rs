@@ -51,7 +51,7 @@ pub enum MechanismError {
     #[error(
         "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to {most} candidates, and a cap of at most a half \
          and at least a 1024th of them, or the estimate would be biased",
-        most = super::double_cap::MAX_CANDIDATES
+        most = super::double_cap::cap::MAX_CANDIDATES
     )]
     Cap {
         /// J.

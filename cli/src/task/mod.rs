@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Estimator, LocalRandomizer, MechanismSpec, Pull};
+use ldp_pca::mechanism::{Estimator, MechanismSpec, Pull};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;

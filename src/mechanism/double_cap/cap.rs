@@ -1,4 +1,18 @@
-//! The cap: which L of J scores are largest, found without a branch or an address that depends on them.
+//! The cap: how large it may be, and which L of J scores are in it, found without a branch or an address that depends
+//! on them.
+
+use core::ops::RangeInclusive;
+
+/// The largest J. Beyond it the ranking is sharper than the table's steps: the bias of the estimate would show.
+pub const MAX_CANDIDATES: u32 = 16_384;
+
+/// The most candidates to a member of the cap: scores that are larger than those of one in so many are few in the table.
+const MOST_TO_A_MEMBER: u32 = 1024;
+
+/// The L that go with a J: those for which the bias of the estimate is below 1e-3 (tests/bias.rs), and the cap at most half.
+pub(super) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
+    candidates.div_ceil(MOST_TO_A_MEMBER)..=candidates / 2
+}
 
 /// For each score whether it is among the `count` largest magnitudes, ties to the lower index: exactly `count` of
 /// them are.

@@ -34,7 +34,7 @@ pub fn gain(candidates: u32, cap: u32, cap_probability: f64) -> f64 {
 /// The permitted cap with the largest gain (least variance) for `candidates` at `epsilon`.
 #[must_use]
 pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
-    let (least, most) = super::permitted_caps(candidates).into_inner();
+    let (least, most) = super::cap::permitted_caps(candidates).into_inner();
     if most <= least {
         return least;
     }
@@ -241,7 +241,7 @@ mod tests {
         for j in [2, 3, 1024, 1025, 4096, 16_384] {
             for e in [1e-3, 1.0, 8.0, 12.0, 16.0] {
                 let best = best_cap(j, Epsilon::new(e).unwrap());
-                assert!(super::super::permitted_caps(j).contains(&best), "eps {e} J {j} L {best}");
+                assert!(super::super::cap::permitted_caps(j).contains(&best), "eps {e} J {j} L {best}");
             }
         }
         for (e, j) in [(0.1, 16), (1.0, 64), (3.0, 100), (6.0, 256)] {

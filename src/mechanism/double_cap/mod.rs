@@ -50,7 +50,6 @@ mod tests;
 mod weight;
 
 use core::num::NonZeroUsize;
-use core::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use nalgebra::DMatrix;
@@ -58,6 +57,7 @@ use rand::rand_core::TryCryptoRng;
 use rand::{Rng, RngExt};
 
 use self::candidates::{Candidates, KEPT};
+use self::cap::permitted_caps;
 use self::kernel::Path;
 use self::table::{LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::pull::{Check, Pull, UNLUCKY_IDS};
@@ -74,23 +74,14 @@ use crate::sampling::{
 };
 use crate::schema::MAX_DIMENSION;
 
+pub use self::cap::MAX_CANDIDATES;
+
 /// The weight of a candidate outside the cap.
 const UNIT_WEIGHT: u64 = 1 << 32;
 
 /// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From it on W exceeds 2^32,
 /// which the privacy argument needs.
 const SMALLEST_EPSILON: f64 = 1e-6;
-
-/// The largest J. Beyond it the ranking is sharper than the table's steps: the bias of the estimate would show.
-pub const MAX_CANDIDATES: u32 = 16_384;
-
-/// The most candidates to a member of the cap: scores that are larger than those of one in so many are few in the table.
-const MOST_TO_A_MEMBER: u32 = 1024;
-
-/// The L that go with a J: those for which the bias of the estimate is below 1e-3 (tests/bias.rs), and the cap at most half.
-fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
-    candidates.div_ceil(MOST_TO_A_MEMBER)..=candidates / 2
-}
 
 /// The double-cap mechanism for one task.
 #[derive(Clone, Debug)]
