@@ -9,7 +9,7 @@ use js_sys::{Array, JSON, Reflect};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::audit::{Audit, Confidence};
 use ldp_pca::js::{Task, version};
-use ldp_pca::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, MechanismSpec};
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::Report;

@@ -2,7 +2,7 @@
 
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{Calibration, Estimator, LocalRandomizer, MechanismFamily, MechanismName, MechanismSpec};
+use ldp_pca::mechanism::{Calibration, Estimator, MechanismFamily, MechanismName, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
