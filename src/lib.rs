@@ -8,7 +8,7 @@
 //! # The story in code
 //!
 //! ```
-//! use ldp_pca::{aggregate::Aggregate, covariance::Covariance, recovery, task::Task};
+//! use ldp_pca::{Aggregate, Covariance, Rank, Task, principal_components};
 //!
 //! // The public parameters of a collection, fixed before the first report.
 //! let task = Task::from_json(r#"{
@@ -34,13 +34,13 @@
 //! let mut aggregate = Aggregate::empty(&task);
 //! aggregate.accumulate(&task, &reports)?;
 //! let covariance = Covariance::estimate(&aggregate, &task)?;
-//! let components = recovery::principal_components(covariance.matrix(), recovery::Rank::new(2)?)?;
+//! let components = principal_components(covariance.matrix(), Rank::new(2)?)?;
 //! assert_eq!(components.vectors.shape(), (5, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Three reports recover nothing, of course: [`Covariance::noise_deviation`](covariance::Covariance::noise_deviation)
-//! says how much noise is left, and [`simulation`] shows beforehand how many reports it takes.
+//! says how much noise is left, and [`prediction`] says beforehand how many reports it takes.
 //!
 //! # What is guaranteed
 //!
@@ -89,19 +89,25 @@
 //! recovery, `serde_json` or the standard library's numbers as text.
 
 pub mod aggregate;
+#[doc(hidden)]
 pub mod audit;
 pub mod centring;
 pub mod covariance;
+#[doc(hidden)]
 pub mod decimal;
 pub mod error;
+#[doc(hidden)]
 pub mod evaluation;
 mod identity;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
+#[doc(hidden)]
 pub mod json;
 pub mod ledger;
+#[doc(hidden)]
 pub mod linalg;
 pub mod mechanism;
+#[doc(hidden)]
 pub mod noise;
 mod parallel;
 pub mod prediction;
@@ -109,8 +115,25 @@ pub mod privacy;
 pub mod record;
 pub mod recovery;
 pub mod report;
+#[doc(hidden)]
 pub mod sampling;
 pub mod schema;
+#[doc(hidden)]
 pub mod simulation;
+#[doc(hidden)]
 pub mod subspace;
 pub mod task;
+
+pub use aggregate::Aggregate;
+pub use centring::Centring;
+pub use covariance::{Covariance, Mean};
+pub use error::Error;
+pub use ledger::{Booking, Budget, Decision, Filter, Ledger};
+pub use mechanism::{Calibration, LocalRandomizer, Mechanism, MechanismSpec};
+pub use prediction::{Planner, Spectrum};
+pub use privacy::{Delta, Epsilon, Guarantee};
+pub use record::{BoundedRecord, Bounding, Radius};
+pub use recovery::{Components, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice, Rank, principal_components};
+pub use report::{Report, ReportId};
+pub use schema::{Column, ColumnKind, Schema, Value};
+pub use task::{Folds, Task, TaskDigest};

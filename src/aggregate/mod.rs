@@ -2,6 +2,7 @@
 
 mod seen;
 
+#[doc(hidden)]
 pub use seen::SeenIds;
 
 use core::convert::Infallible;

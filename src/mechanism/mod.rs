@@ -30,10 +30,14 @@ use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
-pub use estimator::{Estimator, triangle};
+pub use estimator::Estimator;
+#[doc(hidden)]
+pub use estimator::triangle;
 pub use gaussian::{Calibration, Gaussian};
 pub use options::{MechanismFamily, MechanismName, MechanismOptionError, MechanismOptions};
-pub use pull::{Check, HostilePull, Pull, PullBounds, UNLUCKY_IDS};
+#[doc(hidden)]
+pub use pull::UNLUCKY_IDS;
+pub use pull::{Check, HostilePull, Pull, PullBounds};
 pub use randomizer::LocalRandomizer;
 pub use range::{RangeCheck, RangeError};
 

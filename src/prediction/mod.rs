@@ -38,6 +38,7 @@ mod plan;
 mod shuffled;
 
 pub use answer::{Plan, Question, ShuffledPlan};
+#[doc(hidden)]
 pub use bounds::{Direction, Model, Published, Quantity, published};
 pub use plan::Planner;
 pub use shuffled::ShuffledRecords;

@@ -43,25 +43,38 @@ mod penalty;
 mod scaled;
 mod solver;
 
+#[doc(hidden)]
 pub use admm::{AdmmSettings, solve_admm};
 pub use answer::{
-    Algorithm, Answer, AnswerError, Baseline, Baselines, Comparison, ComponentInterval, Confidence, Decomposition,
-    MeanAnswer, Method, Question, Reference, ReferenceAnswer, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop,
-    Watch, When, answer, components,
+    Algorithm, Answer, AnswerError, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Method, Question,
+    ScoredPenalty, SparseAnswer, answer,
 };
+#[doc(hidden)]
+pub use answer::{
+    Comparison, Decomposition, Reference, ReferenceAnswer, Solver, Source, Step, Stop, Watch, When, components,
+};
+#[doc(hidden)]
+pub use bootstrap::FEWEST_REPLICATES;
 pub use bootstrap::{
-    Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, FEWEST_REPLICATES, Interval, SubspaceEstimate,
-    bootstrap,
+    Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, Interval, SubspaceEstimate, bootstrap,
 };
+#[doc(hidden)]
+pub use denoise::project_psd;
 pub(crate) use denoise::split_spectrum;
-pub use denoise::{Loss, denoise, project_psd};
-pub use fantope::{FantopeProblem, FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
-pub use outcome::{Certificate, DualMatrix, FantopeSolution, HistoryEntry, Progress, SolverStatus};
+pub use denoise::{Loss, denoise};
+pub use fantope::FantopeProblem;
+#[doc(hidden)]
+pub use fantope::{FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
+#[doc(hidden)]
+pub use outcome::{Certificate, DualMatrix, HistoryEntry};
+pub use outcome::{FantopeSolution, Progress, SolverStatus};
 pub use pca::{Components, principal_components};
+#[doc(hidden)]
 pub use penalty::{
-    CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, DEFAULT_PENALTY_FACTOR, PathPoint, PenaltyChoice,
-    PenaltyError, PenaltyPath, PenaltySelection, SequenceProgress, cross_validate, default_penalty, sparse_noise_edge,
+    CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, DEFAULT_PENALTY_FACTOR, PathPoint, PenaltyPath,
+    SequenceProgress, cross_validate, default_penalty, sparse_noise_edge,
 };
+pub use penalty::{PenaltyChoice, PenaltyError, PenaltySelection};
 pub use solver::{FantopeSolver, SolverSettings};
 
 use serde::{Deserialize, Serialize};

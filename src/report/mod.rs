@@ -9,7 +9,9 @@ use core::fmt;
 use crate::task::TaskDigest;
 
 pub use crate::identity::ReportId;
-pub use codec::{ReportError, framed_bytes, report_bytes};
+pub use codec::ReportError;
+#[doc(hidden)]
+pub use codec::{framed_bytes, report_bytes};
 
 /// One randomized record. Everything in it is public.
 #[derive(Clone, PartialEq, Eq)]

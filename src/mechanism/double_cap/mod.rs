@@ -38,9 +38,13 @@
 //! chosen z is longer and the variance larger, `(1 + gain) / gain^2` for `u_i = 1`; on average over all entries of a
 //! unit vector the factor is about `1 + 2 gain / d`.
 
+#[doc(hidden)]
 pub mod candidates;
+#[doc(hidden)]
 pub mod cap;
+#[doc(hidden)]
 pub mod gain;
+#[doc(hidden)]
 pub mod kernel;
 mod length;
 mod quantiles;
