@@ -2,7 +2,8 @@
 //!
 //! A task means the same to every party, or reports of one would be read as another's. So one reader and one writer
 //! serve the browser, the command line and the server. The reader goes through the text once, asks for what it wants
-//! next, and keeps nothing else: what it holds is never longer than the text.
+//! next, and keeps nothing else: what it holds is never longer than the text. Every visitor downloads
+//! the client, whose size is a promise: it does without `serde_json`.
 
 use core::fmt;
 

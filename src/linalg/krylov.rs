@@ -1,4 +1,7 @@
 //! Extreme eigenvalues of a symmetric matrix that is known by its action alone.
+//!
+//! Libraries hide the random start and the steps. The failure probability of a certificate is proved for just these, so the
+//! iteration is our own.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -9,6 +9,9 @@
 //!
 //! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. A reader of
 //! Parquet needs nothing of ours (docs/store.md).
+//!
+//! The crate `parquet` writes a file from its start to its footer. A segment stays open instead: reports are appended to it,
+//! and after a crash its whole pages count. Tests read the segments with that crate.
 
 use super::format::OLD_FORMAT;
 use super::thrift::{Kind, Reader, Writer};
