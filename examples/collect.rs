@@ -6,16 +6,11 @@
 use std::error::Error;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::aggregate::Aggregate;
-use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::DoubleCap;
-use ldp_pca::prediction::predict_from_estimate;
-use ldp_pca::privacy::Epsilon;
-use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{Rank, principal_components};
-use ldp_pca::report::Report;
 use ldp_pca::simulation::LeisureSurvey;
-use ldp_pca::task::{Folds, Task};
+use ldp_pca::{
+    Aggregate, Bounding, Covariance, DoubleCap, Epsilon, Folds, Rank, Report, Task, predict_from_estimate,
+    principal_components,
+};
 use rand::SeedableRng;
 
 const PEOPLE: usize = 20_000;

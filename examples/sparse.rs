@@ -6,16 +6,12 @@ use std::error::Error;
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::aggregate::Aggregate;
-use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::DoubleCap;
-use ldp_pca::privacy::Epsilon;
-use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{FantopeProblem, FantopeSolver, PenaltyChoice, Rank, SolverSettings, principal_components};
-use ldp_pca::schema::Schema;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
-use ldp_pca::task::{Folds, Task};
+use ldp_pca::{
+    Aggregate, Bounding, Covariance, DoubleCap, Epsilon, FantopeProblem, FantopeSolver, Folds, PenaltyChoice, Rank,
+    Schema, SolverSettings, Task, principal_components,
+};
 use rand::SeedableRng;
 
 fn main() -> Result<(), Box<dyn Error>> {

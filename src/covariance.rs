@@ -77,6 +77,7 @@ impl Covariance {
     ///
     /// # Errors
     /// [`CovarianceError`] for another task, a fold that does not exist, or an empty one.
+    #[doc(hidden)]
     pub fn estimate_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
         let folds = aggregate.folds().len();
         let sum = aggregate.folds().get(fold).ok_or(CovarianceError::Fold { fold, folds })?;
@@ -87,6 +88,7 @@ impl Covariance {
     ///
     /// # Errors
     /// [`CovarianceError`] for another task, a fold that does not exist, or when no other fold has reports.
+    #[doc(hidden)]
     pub fn estimate_without_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
         let folds = aggregate.folds().len();
         if fold >= folds {
@@ -103,6 +105,7 @@ impl Covariance {
     ///
     /// # Errors
     /// [`CovarianceError::Aggregate`] for a report of another task.
+    #[doc(hidden)]
     pub fn of_report(report: &Report, task: &Task) -> Result<Self, CovarianceError> {
         let mut aggregate = Aggregate::empty(task);
         aggregate.accumulate(task, core::slice::from_ref(report))?;
@@ -238,6 +241,7 @@ impl Covariance {
     /// statement is about. Where those move by a matrix of norm p, the mean moves by a vector of length q <= f p, and `mean
     /// mean^T` by no more than `q (2 |mean| + q)` in norm: c and f are the factors of the centring, and the mean is the one that was estimated.
     #[must_use]
+    #[doc(hidden)]
     pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
         let (bounding, bounded) = (task.bounding(), task.mechanism().pull().of(hostile, self.records));
         let Some((centring, mean)) = task.centring().zip(self.mean.as_ref()) else {
@@ -255,6 +259,7 @@ impl Covariance {
     /// How the estimate scatters about the truth: to predict its error, denoise it, or draw it again. `None` with
     /// centring, where the noise of the mean comes on top.
     #[must_use]
+    #[doc(hidden)]
     pub fn noise_law(&self) -> Option<NoiseLaw> {
         self.noise_law
     }

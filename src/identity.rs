@@ -39,6 +39,7 @@ impl TaskDigest {
 
     /// The first 8 bytes, which every report carries.
     #[must_use]
+    #[doc(hidden)]
     pub fn prefix(&self) -> [u8; 8] {
         let mut prefix = [0; 8];
         prefix.copy_from_slice(&self.0[..8]);
@@ -47,6 +48,7 @@ impl TaskDigest {
 
     /// The first 16 bytes, which bind the public randomness of a report to the task.
     #[must_use]
+    #[doc(hidden)]
     pub fn key(&self) -> [u8; 16] {
         let mut key = [0; 16];
         key.copy_from_slice(&self.0[..16]);

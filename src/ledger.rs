@@ -21,9 +21,11 @@ use crate::task::{Task, TaskDigest};
 pub use crate::privacy::filter::{Budget, Filter};
 
 /// The version of the ledger format that this crate writes. It reads version 1, too, which had no filter.
+#[doc(hidden)]
 pub const LEDGER_VERSION: u32 = 2;
 
 /// The largest ledger document that is read, in bytes.
+#[doc(hidden)]
 pub const MAX_LEDGER_BYTES: usize = 256 << 20;
 
 /// The answer of [`book`](Ledger::book).

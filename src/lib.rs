@@ -129,11 +129,13 @@ pub use centring::Centring;
 pub use covariance::{Covariance, Mean};
 pub use error::Error;
 pub use ledger::{Booking, Budget, Decision, Filter, Ledger};
-pub use mechanism::{Calibration, LocalRandomizer, Mechanism, MechanismSpec};
-pub use prediction::{Planner, Spectrum};
+pub use mechanism::{Calibration, DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
+pub use prediction::{Planner, Spectrum, predict_from_estimate};
 pub use privacy::{Delta, Epsilon, Guarantee};
 pub use record::{BoundedRecord, Bounding, Radius};
-pub use recovery::{Components, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice, Rank, principal_components};
+pub use recovery::{
+    Components, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice, Rank, SolverSettings, principal_components,
+};
 pub use report::{Report, ReportId};
 pub use schema::{Column, ColumnKind, Schema, Value};
 pub use task::{Folds, Task, TaskDigest};

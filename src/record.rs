@@ -25,6 +25,7 @@ pub enum Bounding {
 impl Bounding {
     /// What one unit of the bounded covariance is worth in the units of the encoded features: `radius^2`, or 1.
     #[must_use]
+    #[doc(hidden)]
     pub fn covariance_scale(self) -> f64 {
         match self {
             Self::UnitNorm => 1.0,
@@ -34,6 +35,7 @@ impl Bounding {
 
     /// What one unit of the bounded record is worth in the units of the encoded features: `radius`, or 1.
     #[must_use]
+    #[doc(hidden)]
     pub fn length_scale(self) -> f64 {
         match self {
             Self::UnitNorm => 1.0,
@@ -167,6 +169,7 @@ impl BoundedRecord {
     /// [`Covariance`](crate::covariance::Covariance): `x x^T`, times [`Bounding::covariance_scale`]. It is as private
     /// as the record: for the owner's eyes, and for tests.
     #[must_use]
+    #[doc(hidden)]
     pub fn contribution(&self) -> DMatrix<f64> {
         let column = DVector::from_column_slice(&self.coordinates);
         &column * column.transpose() * self.bounding.covariance_scale()

@@ -21,9 +21,11 @@ pub const TASK_VERSION: u32 = 2;
 pub const MAX_TASK_BYTES: usize = 16 << 20;
 
 /// The longest payload that a task may ask of a device, in bytes. (A Gaussian one of 10,000 features has 50 MB.)
+#[doc(hidden)]
 pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
 
 /// The most random numbers that a task may ask of a device for one report ([`LocalRandomizer::draws`]): a second of work.
+#[doc(hidden)]
 pub const MAX_DRAWS: u64 = 1 << 28;
 
 /// A collection's public parameters, checked and ready to use.

@@ -43,12 +43,14 @@ pub struct Aggregate {
 
 /// The sum of the reports of one fold.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct FoldSum {
     records: u64,
     sums: Vec<i64>,
 }
 
 /// The most reports an aggregate can hold, of all folds together. No sum of so many leaves an `i64`, folds added up or not.
+#[doc(hidden)]
 pub const MAX_RECORDS: u64 = 1 << 40;
 
 impl FoldSum {
@@ -185,6 +187,7 @@ impl Aggregate {
 
     /// The sums per fold.
     #[must_use]
+    #[doc(hidden)]
     pub fn folds(&self) -> &[FoldSum] {
         &self.folds
     }
@@ -255,6 +258,7 @@ impl Aggregate {
     ///
     /// # Errors
     /// The first that `visit` gives; nothing is handed on after it.
+    #[doc(hidden)]
     pub fn visit_bytes<E>(&self, mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut checksum = crc32fast::Hasher::new();
         let mut visit_content = |part: &[u8]| {

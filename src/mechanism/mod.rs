@@ -30,15 +30,15 @@ use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
-pub use estimator::Estimator;
 #[doc(hidden)]
-pub use estimator::triangle;
+pub use estimator::{Estimator, triangle};
 pub use gaussian::{Calibration, Gaussian};
 pub use options::{MechanismFamily, MechanismName, MechanismOptionError, MechanismOptions};
+pub use pull::{Check, Pull, PullBounds};
 #[doc(hidden)]
-pub use pull::UNLUCKY_IDS;
-pub use pull::{Check, HostilePull, Pull, PullBounds};
+pub use pull::{HostilePull, UNLUCKY_IDS};
 pub use randomizer::LocalRandomizer;
+#[doc(hidden)]
 pub use range::{RangeCheck, RangeError};
 
 /// A mechanism and its parameters, as a task states them.

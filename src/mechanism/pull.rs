@@ -65,6 +65,7 @@ impl Pull {
 
     /// What `hostile` of `records` reports move an eigenvalue by at most. No more than all reports are hostile.
     #[must_use]
+    #[doc(hidden)]
     pub fn of(self, hostile: u64, records: u64) -> Self {
         let share = (hostile.min(records) as f64 / records.max(1) as f64).next_up();
         self.map(|pull| (share * pull).next_up())
@@ -72,6 +73,7 @@ impl Pull {
 
     /// In units of which one of these is `factor`.
     #[must_use]
+    #[doc(hidden)]
     pub fn scaled(self, factor: f64) -> Self {
         self.map(|pull| (factor * pull).next_up())
     }
@@ -125,6 +127,7 @@ impl HostilePull {
 impl Check {
     /// What holds for a report where the check is made.
     #[must_use]
+    #[doc(hidden)]
     pub fn condition(self) -> &'static str {
         match self {
             Self::IssuedIds => "with an id that the aggregator issued",

@@ -89,6 +89,7 @@ impl Spectrum {
     /// # Errors
     /// [`PredictionError::Sum`] for signals that sum to more than 1 (by more than rounding), and as
     /// [`Spectrum::new`]: signals that do not stand above what they leave to the others, above all.
+    #[doc(hidden)]
     pub fn of_unit_trace(dimension: usize, signals: Vec<f64>) -> Result<Self, PredictionError> {
         let sum: f64 = signals.iter().sum();
         if sum > 1.0 + 1e-9 {
@@ -195,6 +196,7 @@ pub struct ComponentPrediction {
 /// # Errors
 /// [`PredictionError::Dimension`] when the law is for another number of features, [`PredictionError::Recovery`] when
 /// the rank exceeds it.
+#[doc(hidden)]
 pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Prediction, PredictionError> {
     let dimension = spectrum.dimension;
     if law.dimension() != dimension {

@@ -92,6 +92,7 @@ impl Planner {
 
     /// `k (1 - k/d)`: the error of a random subspace.
     #[must_use]
+    #[doc(hidden)]
     pub fn uninformed(&self) -> f64 {
         let (k, d) = (self.rank.value() as f64, self.spectrum.dimension() as f64);
         k * (1.0 - k / d)
@@ -121,6 +122,7 @@ impl Planner {
     ///
     /// # Errors
     /// [`PredictionError::Mechanism`].
+    #[doc(hidden)]
     pub fn threshold_records(&self, epsilon: Epsilon) -> Result<Vec<Option<u64>>, PredictionError> {
         let bulk = super::bulk_of(&self.spectrum, self.rank, &self.law(epsilon, 1)?);
         let signals = self.spectrum.signals();

@@ -29,6 +29,7 @@ use super::{Delta, Epsilon, PrivacyError, Rho};
 /// A bound on the total variation distance between the law that is sampled and the law that is accounted: in [0, 1).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
+#[doc(hidden)]
 pub struct TotalVariation(f64);
 
 impl TotalVariation {

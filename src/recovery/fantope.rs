@@ -38,6 +38,7 @@ impl FantopeProblem {
     /// # Errors
     ///
     /// [`RecoveryError::RankExceedsDimension`].
+    #[doc(hidden)]
     pub fn of_estimate(estimate: SymmetricMatrix, rank: Rank, penalty: Penalty) -> Result<Self, RecoveryError> {
         rank.check(estimate.dimension())?;
         Ok(Self { estimate, rank, penalty })
@@ -45,6 +46,7 @@ impl FantopeProblem {
 
     /// The same estimate and rank with another penalty.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_penalty(self, penalty: Penalty) -> Self {
         Self { penalty, ..self }
     }
@@ -76,6 +78,7 @@ impl FantopeProblem {
     /// # Errors
     ///
     /// [`RecoveryError::ShapeMismatch`].
+    #[doc(hidden)]
     pub fn objective(&self, x: &DMatrix<f64>) -> Result<f64, RecoveryError> {
         self.check_shape(x)?;
         Ok(penalised_value(&self.estimate.to_double(), x, self.penalty.value()))
@@ -90,6 +93,7 @@ impl FantopeProblem {
     /// # Errors
     ///
     /// [`RecoveryError::ShapeMismatch`], or [`RecoveryError::Eigen`] when `x` is not a finite symmetric matrix.
+    #[doc(hidden)]
     pub fn infeasibility(&self, x: &DMatrix<f64>) -> Result<f64, RecoveryError> {
         self.check_shape(x)?;
         let values = symmetric_eigenvalues(x)?;
@@ -102,6 +106,7 @@ impl FantopeProblem {
     /// # Errors
     ///
     /// [`RecoveryError::DualInfeasible`] when an entry exceeds the penalty, otherwise as [`dual_bound`].
+    #[doc(hidden)]
     pub fn dual_bound(&self, z: &DMatrix<f64>) -> Result<f64, RecoveryError> {
         self.check_shape(z)?;
         let penalty = self.penalty.value();

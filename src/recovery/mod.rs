@@ -107,6 +107,7 @@ impl Rank {
     /// # Errors
     ///
     /// [`RecoveryError::RankExceedsDimension`].
+    #[doc(hidden)]
     pub fn check(self, dimension: usize) -> Result<(), RecoveryError> {
         if self.0 <= dimension { Ok(()) } else { Err(RecoveryError::RankExceedsDimension { rank: self.0, dimension }) }
     }

@@ -25,6 +25,7 @@ pub enum SolverStatus {
 impl SolverStatus {
     /// As programs see it, on every face.
     #[must_use]
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Self::Optimal => "optimal",
@@ -215,6 +216,7 @@ impl FantopeSolution {
 
     /// The feasible `X`, `d × d`: `0 ⪯ X ⪯ I`, `tr X = k` to rounding.
     #[must_use]
+    #[doc(hidden)]
     pub fn feasible(&self) -> DMatrix<f64> {
         let scaled = DMatrix::from_fn(self.vectors.nrows(), self.weights.len(), |row, column| {
             self.vectors[(row, column)] * self.weights[column].sqrt()
@@ -226,6 +228,7 @@ impl FantopeSolution {
 
     /// The sparse iterate `Y`, `d × d`.
     #[must_use]
+    #[doc(hidden)]
     pub fn sparse(&self) -> DMatrix<f64> {
         self.embedded(&self.sparse_block)
     }

@@ -21,6 +21,7 @@ impl Components {
     /// Gap between the last eigenvalue kept and the first one dropped, or `None` when all are kept.
     ///
     /// At 0 the subspace is not determined by the matrix, and any choice among the tied directions is as good.
+    #[doc(hidden)]
     pub fn gap(&self) -> Option<f64> {
         let rank = self.values.len();
         (rank < self.all_values.len()).then(|| self.all_values[rank - 1] - self.all_values[rank])

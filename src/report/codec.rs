@@ -87,6 +87,7 @@ impl Report {
 
     /// [`from_bytes`](Self::from_bytes) of many on up to `threads` threads: one outcome per row, in their order, in parts.
     #[must_use]
+    #[doc(hidden)]
     pub fn many_from_bytes(rows: &[&[u8]], task: &Task, threads: NonZeroUsize) -> Vec<Vec<Result<Self, ReportError>>> {
         Self::many_in_parts(rows, task, threads, WORTH_A_THREAD)
     }

@@ -61,6 +61,7 @@ impl Task {
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
+    #[doc(hidden)]
     pub fn randomize_as<R: TryCryptoRng + ?Sized>(
         &self,
         record: &BoundedRecord,

@@ -20,6 +20,7 @@ pub const MAX_DIMENSION: usize = 32_768;
 
 /// The largest magnitude of an offset or a scale, and one over the smallest of a scale. Beyond it arithmetic would hide
 /// all but a few values of a column, and no unit needs it.
+#[doc(hidden)]
 pub const MAX_SCALING: f64 = 1e100;
 
 /// The columns of a record, in the order of a file without header, and how each becomes features.
@@ -182,6 +183,7 @@ impl Schema {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn decode(&self, features: &[f64]) -> Vec<f64> {
         self.units().zip(features).map(|((offset, scale), feature)| offset + scale * feature).collect()
     }
@@ -210,6 +212,7 @@ impl Schema {
     ///
     /// # Errors
     /// As [`encode_fields`](Self::encode_fields).
+    #[doc(hidden)]
     pub fn read_fields<'a>(&self, fields: &[&'a str]) -> Result<Vec<Value<'a>>, SchemaError> {
         if fields.len() != self.columns.len() {
             return Err(SchemaError::FieldCount { expected: self.columns.len(), found: fields.len() });
@@ -220,6 +223,7 @@ impl Schema {
     /// How many of these values, one per column, are missing and leave a feature without contribution: for owners of
     /// records. Who may not see the records must not see the number.
     #[must_use]
+    #[doc(hidden)]
     pub fn missing_among(&self, values: &[Value<'_>]) -> usize {
         let read = self.columns.iter().zip(values).filter(|(column, _)| column.kind != ColumnKind::Ignored);
         read.filter(|(_, value)| match value {
@@ -278,6 +282,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError`] for a header with an unknown, repeated or missing name (ignored columns may be missing).
+    #[doc(hidden)]
     pub fn match_header(&self, header: &[&str]) -> Result<Vec<Option<usize>>, SchemaError> {
         let mut positions = vec![None; self.columns.len()];
         let mut unknown = 0;
@@ -415,6 +420,7 @@ impl Column {
 /// Whether a field of a file is what programs write for a missing value: nothing, or one of the names that data frames
 /// know. (A number that is not finite, `inf` for instance, is missing too.)
 #[must_use]
+#[doc(hidden)]
 pub fn stands_for_missing(field: &str) -> bool {
     const NAMES: [&str; 9] = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "null", "None", "nil"];
     NAMES.iter().any(|name| field.eq_ignore_ascii_case(name))
@@ -422,6 +428,7 @@ pub fn stands_for_missing(field: &str) -> bool {
 
 /// The name of a column of a file without header: c1, c2, …
 #[must_use]
+#[doc(hidden)]
 pub fn positional_name(position: usize) -> String {
     format!("c{}", position + 1)
 }

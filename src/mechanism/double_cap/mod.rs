@@ -28,7 +28,7 @@
 //!
 //! # Utility
 //! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T + D)` for the chosen candidate z (u = 0
-//! where there is no direction: a candidate drawn uniformly is like any other), with [`gain`] computed by
+//! where there is no direction: a candidate drawn uniformly is like any other), with `gain` computed by
 //! quadrature over order statistics, and `(mean(z z^T) / scale^2 - I) / gain` is the estimate. Its bias D would be 0 for
 //! Gaussian candidates. With those there are, its spectral norm is below 1e-3, for every u and every J and L that are
 //! permitted: that is what "unbiased" means here. It holds by exact convolution of the table for records of up to three
@@ -42,8 +42,7 @@
 pub mod candidates;
 #[doc(hidden)]
 pub mod cap;
-#[doc(hidden)]
-pub mod gain;
+mod gain;
 #[doc(hidden)]
 pub mod kernel;
 mod length;
@@ -142,6 +141,7 @@ impl DoubleCap {
     /// The J recommended for `epsilon`: the variance is within 5 % of what any number of candidates could reach (the
     /// table is in docs/privacy/double-cap.md), and a report at d = 100 still takes well under a millisecond.
     #[must_use]
+    #[doc(hidden)]
     pub fn recommended_candidates(epsilon: Epsilon) -> u32 {
         match epsilon.value() {
             e if e <= 1.5 => 64,

@@ -99,6 +99,7 @@ pub struct Blanket {
 impl Blanket {
     /// Every randomizer that is `epsilon`-private.
     #[must_use]
+    #[doc(hidden)]
     pub fn any(epsilon: Epsilon) -> Self {
         let (up, down) = (libm::exp(epsilon.value()), libm::exp(-epsilon.value()));
         Self { epsilon, counted: 0.5 * down, idle: 0.0, cost: 0.0, factor: 2.0 * up / (1.0 + down) }
@@ -106,6 +107,7 @@ impl Blanket {
 
     /// The double-cap mechanism with its numbers of candidates.
     #[must_use]
+    #[doc(hidden)]
     pub fn cap(cap: Cap) -> Self {
         let epsilon = cap.epsilon();
         let (up, down) = (libm::exp(epsilon.value()), libm::exp(-epsilon.value()));

@@ -96,6 +96,7 @@ impl fmt::Display for Bound {
 /// It is never below the printed Theorem III.1, which has `(1 - e^-eps0) / (1 + e^-eps0)` before a and asks for
 /// `log(2 / delta)` only. Rounded up.
 #[must_use]
+#[doc(hidden)]
 pub fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option<Epsilon> {
     const ROUNDING: f64 = 1e-13;
     let (n, logarithm) = (reports as f64, libm::log(4.0 / delta.value()));
@@ -172,6 +173,7 @@ fn smallest_below(blanket: Blanket, reports: u64, enough: impl Fn(f64, f64) -> b
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
+#[doc(hidden)]
 pub fn approximate_batch_epsilon(
     local: Epsilon,
     local_delta: Delta,
@@ -248,6 +250,7 @@ fn slack(local: Epsilon, own: Delta, reports: u64, epsilon: f64) -> f64 {
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] without reports.
+#[doc(hidden)]
 pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) -> Result<bool, PrivacyError> {
     if reports == 0 {
         return Err(PrivacyError::Reports(0));
@@ -299,6 +302,7 @@ fn pure(
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
+#[doc(hidden)]
 pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsilon, PrivacyError> {
     let enough = |local: f64| -> Result<bool, PrivacyError> {
         Ok(batch_delta(Blanket::any(Epsilon::new(local)?), reports, target)? <= delta.value())

@@ -214,6 +214,7 @@ impl Answer {
 
     /// The edge that the variances must rise above.
     #[must_use]
+    #[doc(hidden)]
     pub fn edge(&self) -> f64 {
         self.sparse.as_ref().map_or(self.noise_edge, |sparse| sparse.noise_edge)
     }
@@ -226,6 +227,7 @@ impl Answer {
 
     /// The same with these components, one list of d loadings each, and the variances along them.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_components(self, components: Vec<Vec<f64>>, eigenvalues: Vec<f64>) -> Self {
         let total = self.total_variance.filter(|&total| total > 0.0);
         let leverage = |row: usize| components.iter().map(|component| component[row].powi(2)).sum();
@@ -313,6 +315,7 @@ impl Answer {
 impl Method {
     /// As programs see it: `pca` or `fantope`.
     #[must_use]
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Self::Pca => "pca",

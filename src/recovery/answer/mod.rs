@@ -266,6 +266,7 @@ impl Question {
     ///
     /// # Errors
     /// [`RecoveryError::RankExceedsDimension`], [`RecoveryError::InvalidSetting`].
+    #[doc(hidden)]
     pub fn check(&self, dimension: usize) -> Result<(), RecoveryError> {
         self.rank.check(dimension)?;
         FantopeSolver::new(self.solver.settings()).map(|_| ())

@@ -48,6 +48,7 @@ impl Answer {
     /// # Errors
     /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of another
     /// dimension.
+    #[doc(hidden)]
     pub fn compare(&mut self, reference: &Reference) -> Result<Comparison, AnswerError> {
         if reference.records == 0 {
             return Err(AnswerError::EmptyReference);

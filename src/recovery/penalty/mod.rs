@@ -41,6 +41,7 @@ const SEQUENCE_TOLERANCE: f64 = 1e-4;
 impl SolverSettings {
     /// The same for [`cross_validate`] and a [`PenaltyPath`], which need no narrower gap than 1e-4.
     #[must_use]
+    #[doc(hidden)]
     pub fn for_sequence(self) -> Self {
         Self { tolerance: self.tolerance.max(SEQUENCE_TOLERANCE), ..self }
     }
@@ -82,12 +83,14 @@ pub struct PenaltySelection {
 impl PenaltyChoice {
     /// Cross-validation among the [`CROSS_VALIDATION_FACTORS`].
     #[must_use]
+    #[doc(hidden)]
     pub fn cross_validated() -> Self {
         Self::CrossValidated { factors: CROSS_VALIDATION_FACTORS.to_vec() }
     }
 
     /// As programs see it: `auto`, `cv` or `value`.
     #[must_use]
+    #[doc(hidden)]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Auto { .. } => "auto",
