@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::Centring;
 use crate::mechanism::{Estimator, Mechanism, Pull};
-use crate::noise::NoiseLaw;
+use crate::noise_law::NoiseLaw;
 use crate::record::Bounding;
 use crate::report::Report;
 use crate::task::Task;

@@ -8,7 +8,7 @@ use crate::json::JsonError;
 use crate::ledger::LedgerError;
 use crate::linalg::EigenError;
 use crate::mechanism::{MechanismError, MechanismOptionError, PayloadError, RandomizeError, RangeError};
-use crate::noise::NoiseError;
+use crate::noise_law::NoiseError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;

@@ -69,8 +69,8 @@
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what one
 //! person's reports have spent), [`sampling`] (noise
-//! primitives), [`noise`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
-//! [`subspace`] (numerics), [`simulation`] and [`evaluation`] (what to expect, and the non-private answer to compare
+//! primitives), [`noise_law`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
+//! [`subspace`] (numerics), [`simulation`] and [`second_moment`] (what to expect, and the non-private answer to compare
 //! with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
 //! read and written by one code everywhere, small enough for a browser), and `js`, the face for browsers.
 //! The aggregator (`server/`), the command line (`cli/`), the page's lab (`lab/`) and the Python package (`python/`) are
@@ -96,8 +96,6 @@ pub mod covariance;
 #[doc(hidden)]
 pub mod decimal;
 pub mod error;
-#[doc(hidden)]
-pub mod evaluation;
 mod identity;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
@@ -108,7 +106,7 @@ pub mod ledger;
 pub mod linalg;
 pub mod mechanism;
 #[doc(hidden)]
-pub mod noise;
+pub mod noise_law;
 mod parallel;
 pub mod prediction;
 pub mod privacy;
@@ -118,6 +116,8 @@ pub mod report;
 #[doc(hidden)]
 pub mod sampling;
 pub mod schema;
+#[doc(hidden)]
+pub mod second_moment;
 #[doc(hidden)]
 pub mod simulation;
 #[doc(hidden)]

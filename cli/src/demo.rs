@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
 use clap::Args;
-use ldp_pca::evaluation::SecondMoment;
 use ldp_pca::mechanism::DoubleCap;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Answer, Rank, Reference};
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::infer::InferenceOptions;
+use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::task::{Folds, Task};
 use ldp_pca_server::{Server, ServerConfig};

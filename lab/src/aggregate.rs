@@ -6,7 +6,7 @@ use ldp_pca::aggregate::{self, AggregateError};
 use ldp_pca::covariance::{Covariance, CovarianceError};
 use ldp_pca::js::Task;
 use ldp_pca::mechanism::MechanismError;
-use ldp_pca::noise::NoiseError;
+use ldp_pca::noise_law::NoiseError;
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::record::RecordError;
 use ldp_pca::recovery::PenaltyError;

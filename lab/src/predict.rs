@@ -8,7 +8,7 @@ use crate::crossing::{object, read, thrown};
 use crate::mechanism::{build, family};
 use crate::recover::{PredictionFacts, predicted};
 use ldp_pca::mechanism::MechanismOptions;
-use ldp_pca::noise::NoiseLaw;
+use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Plan, Planner, Published, Quantity, Question, ShuffledPlan, Spectrum, predict};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;

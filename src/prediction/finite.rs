@@ -31,7 +31,7 @@ use nalgebra::DMatrix;
 
 use super::{PredictionError, Spectrum};
 use crate::linalg::symmetric_eigen;
-use crate::noise::{NoiseBulk, NoiseLaw};
+use crate::noise_law::{NoiseBulk, NoiseLaw};
 use crate::recovery::RecoveryError;
 
 /// Blocks up to this size have the full design of signs; larger ones that many pairs of scrambled signs.
@@ -123,7 +123,7 @@ fn scrambled(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::tests::double_cap_law;
+    use crate::noise_law::tests::double_cap_law;
     use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;

@@ -15,7 +15,7 @@
 //! ([`Planner::answer`]). docs/prediction.md compares it with simulations.
 //!
 //! ```
-//! use ldp_pca::{mechanism::{DoubleCap, Mechanism}, noise::NoiseLaw, prediction::{Spectrum, predict}};
+//! use ldp_pca::{mechanism::{DoubleCap, Mechanism}, noise_law::NoiseLaw, prediction::{Spectrum, predict}};
 //! use ldp_pca::{privacy::Epsilon, record::Bounding, recovery::Rank};
 //!
 //! // Three components with 22 % of the variance each, in 40 unit-norm features; 40,000 people at epsilon 2.
@@ -48,7 +48,7 @@ use serde::{Serialize, Serializer};
 use crate::covariance::Covariance;
 use crate::linalg::{sort_descending, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
-use crate::noise::{NoiseBulk, NoiseError, NoiseLaw, SpikedCovariance};
+use crate::noise_law::{NoiseBulk, NoiseError, NoiseLaw, SpikedCovariance};
 use crate::privacy::PrivacyError;
 use crate::recovery::{Rank, RecoveryError, split_spectrum};
 
@@ -300,7 +300,7 @@ pub enum PredictionError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::tests::{double_cap_law, gaussian_law};
+    use crate::noise_law::tests::{double_cap_law, gaussian_law};
 
     fn rank(value: usize) -> Rank {
         Rank::new(value).unwrap()

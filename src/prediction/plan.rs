@@ -2,7 +2,7 @@
 
 use super::{Prediction, PredictionError, Spectrum, predict};
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily};
-use crate::noise::NoiseLaw;
+use crate::noise_law::NoiseLaw;
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
 use crate::recovery::Rank;
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use crate::mechanism::double_cap::MAX_CANDIDATES;
     use crate::mechanism::{Estimator, MechanismSpec};
-    use crate::noise::NoiseError;
+    use crate::noise_law::NoiseError;
     use crate::privacy::tests::{delta, epsilon};
     use core::cell::Cell;
 

@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::RecoveryError;
 use crate::linalg::symmetric_eigen;
-use crate::noise::{NoiseBulk, NoiseLaw, SpikedCovariance};
+use crate::noise_law::{NoiseBulk, NoiseLaw, SpikedCovariance};
 
 /// Rounds in which bulk level and number of components are made to agree at the most.
 const ROUNDS: usize = 50;
@@ -108,7 +108,7 @@ pub fn project_psd(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>, RecoveryError>
 mod tests {
     use super::*;
     use crate::linalg::symmetric_eigenvalues;
-    use crate::noise::tests::{double_cap_law, gaussian_law, unit_trace};
+    use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 

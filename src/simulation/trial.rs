@@ -10,7 +10,6 @@ use rand::rand_core::CryptoRng;
 use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
-use crate::evaluation::SecondMoment;
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError, triangle};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
@@ -18,6 +17,7 @@ use crate::recovery::{
     principal_components, soft_threshold,
 };
 use crate::report::ReportId;
+use crate::second_moment::SecondMoment;
 use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
 
 /// A collection of `records` reports from a population, once for each mechanism.

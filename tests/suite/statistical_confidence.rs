@@ -6,7 +6,7 @@ use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::mechanism::{Estimator as _, LocalRandomizer as _, MechanismSpec, triangle};
-use ldp_pca::noise::NoiseLaw;
+use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Spectrum, predict, predict_from_estimate};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Bootstrap, Rank, bootstrap, principal_components};

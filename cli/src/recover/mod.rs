@@ -14,8 +14,8 @@ use std::time::Instant;
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::evaluation::SecondMoment;
 use ldp_pca::recovery::{Answer, AnswerError, Question, Rank, Reference, Source, When, answer};
+use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
 
 use self::confidence::ConfidenceArguments;

@@ -4,7 +4,7 @@
 use super::ExperimentError;
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::DoubleCap;
-use ldp_pca::noise::NoiseLaw;
+use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Prediction, Spectrum, predict};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};

@@ -41,7 +41,7 @@ use super::{
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::mechanism::HostilePull;
-use crate::noise::NoiseLaw;
+use crate::noise_law::NoiseLaw;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
 use crate::subspace::SubspaceError;
 use crate::task::Task;

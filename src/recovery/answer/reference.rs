@@ -10,7 +10,7 @@ use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
 /// The answer without privacy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What the estimate is an estimate of, d × d ([`SecondMoment::reference`](crate::evaluation::SecondMoment::reference)).
+    /// What the estimate is an estimate of, d × d ([`SecondMoment::reference`](crate::second_moment::SecondMoment::reference)).
     pub matrix: DMatrix<f64>,
     /// The records that it is the mean of.
     pub records: u64,

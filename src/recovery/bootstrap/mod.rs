@@ -31,7 +31,7 @@ use serde::Serialize;
 use self::estimate::check_estimate;
 use self::model::Model;
 use super::RecoveryError;
-use crate::noise::NoiseLaw;
+use crate::noise_law::NoiseLaw;
 
 pub use self::estimate::{BootstrapError, FEWEST_REPLICATES, SubspaceEstimate};
 
@@ -260,7 +260,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::tests::{double_cap_law, unit_trace};
+    use crate::noise_law::tests::{double_cap_law, unit_trace};
     use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, principal_components, solve_admm};
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_sparse_method_keeps_its_support_and_the_loadings_their_signs() {
         let components = DMatrix::from_fn(30, 1, |row, _| if row < 4 { 0.5 } else { 0.0 });
-        let truth = crate::noise::SpikedCovariance::new(components, nalgebra::DVector::from_element(1, 0.7), 0.01);
+        let truth = crate::noise_law::SpikedCovariance::new(components, nalgebra::DVector::from_element(1, 0.7), 0.01);
         let law = double_cap_law(30, 2.0, 5000);
         let estimate = law.draw_with_rng(&truth.unwrap(), &mut rng()).unwrap();
         let sparse = |matrix: &DMatrix<f64>| {

@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 
 use super::estimate::{BootstrapError, SubspaceEstimate, check_estimate};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
-use crate::noise::{NoiseBulk, NoiseLaw, SpikedCovariance};
+use crate::noise_law::{NoiseBulk, NoiseLaw, SpikedCovariance};
 use crate::recovery::RecoveryError;
 use crate::recovery::denoise::split_spectrum;
 

@@ -18,7 +18,7 @@ use chacha20::ChaCha12Rng;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ldp_pca::mechanism::{Mechanism, MechanismFamily};
-use ldp_pca::noise::NoiseLaw;
+use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Planner, Prediction, Spectrum, predict};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;

@@ -159,7 +159,7 @@ impl Chain {
 #[cfg(test)]
 mod tests {
     use crate::linalg::symmetric_eigen;
-    use crate::noise::tests::{double_cap_law, gaussian_law};
+    use crate::noise_law::tests::{double_cap_law, gaussian_law};
     use nalgebra::DMatrix;
 
     #[test]
