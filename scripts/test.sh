@@ -3,7 +3,7 @@
 #
 # usage: scripts/test.sh [native|wasm|browser|consumers|python|spark]...   (all by default; no spark where SKIP_SPARK=1)
 #   native     format, lints, docs, Rust tests and doctests
-#   wasm       lints for wasm, Rust tests in a headless Chromium
+#   wasm       the house, lints for wasm, Rust tests in a headless Chromium
 #   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 #   consumers  the packed package in bundlers, browsers and other runtimes
 #   python     the formats in a second implementation; the wheel: lints, types, tests
@@ -34,6 +34,8 @@ main() {
     # With all that the default builds leave out.
     step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
         --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings
+    step wasm "the house" node scripts/house.js
+    step wasm "public items" public_items
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client \
         -- -D warnings
@@ -101,6 +103,16 @@ absent() {
         return 1
     fi
     printf '%s: %d packages, none of %s\n' "$1" "$(sort -u <<<"$tree" | wc -l)" "$2"
+}
+
+# What the library offers, as its documentation counts it. That output of rustdoc is not stable yet, and the variable that
+# allows it is for rustdoc alone: build scripts that saw it would build all dependencies anew.
+public_items() {
+    local rustdoc=$ROOT/.tools/rustdoc-json
+    printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$rustdoc"
+    chmod +x "$rustdoc"
+    RUSTDOC=$rustdoc cargo rustdoc --quiet --package ldp-pca --lib -- -Z unstable-options --output-format json
+    node scripts/public-items.js --limit 300 "$(target_directory)/doc/ldp_pca.json"
 }
 
 rust_tests_in_browser() {
