@@ -33,7 +33,9 @@ pub use error::{MechanismError, PayloadError, RandomizeError};
 #[doc(hidden)]
 pub use estimator::{Estimator, triangle};
 pub use gaussian::{Calibration, Gaussian};
-pub use options::{MechanismFamily, MechanismName, MechanismOptionError, MechanismOptions};
+pub use options::MechanismFamily;
+#[doc(hidden)]
+pub use options::{MechanismName, MechanismOptionError, MechanismOptions};
 pub use pull::{Check, Pull, PullBounds};
 #[doc(hidden)]
 pub use pull::{HostilePull, UNLUCKY_IDS};

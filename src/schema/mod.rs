@@ -93,6 +93,7 @@ pub enum Unseen {
 }
 
 /// The value that stands for all that are not listed, in a column whose rule is [`Unseen::Other`].
+#[doc(hidden)]
 pub const OTHER: &str = "other";
 
 /// A value as it arrives from a host that has types.
