@@ -1,5 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python test-spark test-postgres bench siege schemathesis fuzz mutants faults wasm page wheel setup clean distclean
+.PHONY: help demo test test-python test-spark test-postgres bench siege schemathesis fuzz mutants faults
+.PHONY: wasm page wheel setup clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +19,7 @@ test-python: ## test the wheel
 test-spark: ## test the wheel in Spark, on executors in processes of their own
 	scripts/test.sh spark
 
-test-postgres: ## test the store in PostgreSQL, on a throwaway cluster (needs Debian's package postgresql, or LDP_PCA_POSTGRES_BIN)
+test-postgres: ## test the store in PostgreSQL, on a throwaway cluster (needs postgresql, or LDP_PCA_POSTGRES_BIN)
 	cargo clippy --package ldp-pca-server --package ldp-pca-cli --all-targets --features postgres -- -D warnings
 	cargo test --package ldp-pca-server --features postgres --lib postgres -- --nocapture
 
@@ -40,7 +41,7 @@ schemathesis: ## test the aggregator's interface against its OpenAPI document (n
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)
 
-mutants: ## change the code in thousands of small ways and tell which changes no test notices (an hour; CONTRIBUTING has the quick ways)
+mutants: ## change the code in thousands of small ways and tell which changes no test notices (an hour)
 	scripts/mutants.sh
 
 faults: ## apply known faults one by one and tell which test notices each

@@ -57,7 +57,8 @@ fn gaussian(dimension: usize) {
     });
     let entries = (dimension * (dimension + 1) / 2) as f64;
     println!(
-        "gaussian report, d = {dimension}: {:.2} ms, {:.1e} entries/s; unprotected f64 {:.1e} entries/s; ratio of times {:.2}",
+        "gaussian report, d = {dimension}: {:.2} ms, {:.1e} entries/s; unprotected f64 {:.1e} entries/s; ratio of \
+            times {:.2}",
         1e3 * ours,
         entries / ours,
         entries / peer,

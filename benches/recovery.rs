@@ -58,8 +58,8 @@ fn admm(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The problems that solvers are compared on, `hardness` gaps above what the noise hides: the whole solve, from an estimate
-/// that is there, to a certified gap of 1e-6.
+/// The problems that solvers are compared on, `hardness` gaps above what the noise hides: the whole solve, from an
+/// estimate that is there, to a certified gap of 1e-6.
 fn working_set(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("working set");
     group.sample_size(10).sampling_mode(SamplingMode::Flat).warm_up_time(Duration::from_millis(100));

@@ -1,7 +1,7 @@
 //! A collection from its task to its components, on one machine: `cargo run --release --example collect`.
 //!
-//! 20,000 made-up people answer twelve questions about their leisure. Each device randomizes its own answers and sends bytes; the
-//! aggregator sees the bytes alone.
+//! 20,000 made-up people answer twelve questions about their leisure. Each device randomizes its own answers and sends
+//! bytes; the aggregator sees the bytes alone.
 
 use std::error::Error;
 

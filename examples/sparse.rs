@@ -1,6 +1,8 @@
-//! Components on few of many features, with a proof of how near the best ones they are: `cargo run --release --example sparse`.
+//! Components on few of many features, with a proof of how near the best ones they are:
+//! `cargo run --release --example sparse`.
 //!
-//! 20,000 made-up records of 60 features, two components on eight of them. The same reports give plain components and sparse ones.
+//! 20,000 made-up records of 60 features, two components on eight of them. The same reports give plain components and
+//! sparse ones.
 
 use std::error::Error;
 use std::ops::ControlFlow;

@@ -9,7 +9,10 @@ pub(crate) fn tasks() -> Vec<Task> {
         r#"{"type":"gaussian","epsilon":2,"delta":1e-6,"calibration":"analytic"}"#,
     ];
     const BOUNDINGS: [&str; 2] = [r#"{"type":"unit-norm"}"#, r#"{"type":"clip","radius":2}"#];
-    const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},{"name":"y","type":"numeric","offset":0,"scale":1}]}"#;
+    const SCHEMA: &str = r#"{"columns":[
+        {"name":"x","type":"numeric","offset":0,"scale":1},
+        {"name":"y","type":"numeric","offset":0,"scale":1}
+    ]}"#;
     let task = |mechanism, bounding| {
         let json =
             format!(r#"{{"version":2,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);

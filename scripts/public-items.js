@@ -1,5 +1,5 @@
-// How many items the library offers: what rustdoc shows of it. An item that is offered under several names counts once. Not
-// counted are variants, fields and implementations of traits.
+// How many items the library offers: what rustdoc shows of it. An item that is offered under several names counts once.
+// Not counted are variants, fields and implementations of traits.
 //
 // usage: node scripts/public-items.js [--list] [--limit N] [FILE]
 //   --list      prints the paths
@@ -64,7 +64,8 @@ function publicItems({ index, root }) {
 function main(args) {
   let options;
   try {
-    options = parseArgs({ args, allowPositionals: true, options: { list: { type: "boolean" }, limit: { type: "string" } } });
+    const known = { list: { type: "boolean" }, limit: { type: "string" } };
+    options = parseArgs({ args, allowPositionals: true, options: known });
   } catch {
     options = null;
   }
@@ -77,7 +78,7 @@ function main(args) {
   if (values.list) paths.forEach((path) => console.log(path));
   console.log(`${paths.length} public items`);
   if (values.limit !== undefined && paths.length > Number(values.limit)) {
-    console.error(`at most ${values.limit} are wanted: take something back, or hide what only the project's own crates need`);
+    console.error(`at most ${values.limit} are wanted: take something back, or hide what only our own crates need`);
     return 1;
   }
   return 0;

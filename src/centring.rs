@@ -21,9 +21,9 @@
 //! delta, unit, and any two records as neighbours.
 //!
 //! *Argument.* y is a function of the record and of the public w, and lies in the unit ball of d + 1 dimensions. The
-//! mechanism is built for d + 1 coordinates, and its theorem is about any two vectors of that ball, so about any two
-//! of this form. That the last coordinate is known to everybody, where the record has a direction, takes nothing away: the theorem
-//! assumes no secret but the generator's. (Under clip, double-cap lifts y as it lifts x, to
+//! mechanism is built for d + 1 coordinates, and its theorem is about any two vectors of that ball, so about any two of
+//! this form. That the last coordinate is known to everybody, where the record has a direction, takes nothing away: the
+//! theorem assumes no secret but the generator's. (Under clip, double-cap lifts y as it lifts x, to
 //! `(y, sqrt(1 - |y|^2))`.) *Assumptions* are the mechanism's own, and that w was fixed without looking at the
 //! protected records.
 //!
@@ -169,7 +169,8 @@ impl Centring {
 pub enum CentringError {
     /// A weight that is not usable.
     #[error(
-        "the centring weight is {}: it must be from 0.01 to 0.99 (0.25 has the least noise in the worst case)", Decimal(*.0)
+        "the centring weight is {}: it must be from 0.01 to 0.99 (0.25 has the least noise in the worst \
+            case)", Decimal(*.0)
     )]
     Weight(f64),
     /// No room for one more coordinate.
@@ -203,8 +204,8 @@ mod tests {
         }
     }
 
-    /// Weights whose square roots are short: every coordinate is multiplied once, the constant comes last and once, whatever the
-    /// record holds.
+    /// Weights whose square roots are short: every coordinate is multiplied once, the constant comes last and once,
+    /// whatever the record holds.
     #[test]
     fn the_record_is_shrunk_once_and_the_constant_stands_beside_it() {
         let unit = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
@@ -225,8 +226,8 @@ mod tests {
         }
     }
 
-    /// What is randomized for a row of a table: offset and scale first, then the bound, then the constant. Done in another order,
-    /// or twice, each step would give other numbers.
+    /// What is randomized for a row of a table: offset and scale first, then the bound, then the constant. Done in
+    /// another order, or twice, each step would give other numbers.
     #[test]
     fn a_row_is_shifted_scaled_bounded_and_then_centred() {
         let numeric = |name: &str, offset, scale| Column::new(name, ColumnKind::Numeric { offset, scale });

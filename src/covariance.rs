@@ -20,9 +20,9 @@ use crate::task::Task;
 /// unbiased with Gaussian noise. With double-cap, whose noise depends on the record, a bias of the order of `E[x x^T] /
 /// (gain w n)` stays, where the noise is of the order of `1 / (gain sqrt(n))`.
 ///
-/// Of double-cap reports "unbiased" is meant to 1e-3: the expectation is off by a matrix of spectral norm below that, where
-/// a record (with its lift, under clip) has length one ([`double_cap`](crate::mechanism::double_cap)). With centring that
-/// is so of the extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
+/// Of double-cap reports "unbiased" is meant to 1e-3: the expectation is off by a matrix of spectral norm below that,
+/// where a record (with its lift, under clip) has length one ([`double_cap`](crate::mechanism::double_cap)). With
+/// centring that is so of the extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
 ///
 /// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
 #[derive(Clone, Debug, PartialEq)]
@@ -234,12 +234,13 @@ impl Covariance {
         self.noise_factor
     }
 
-    /// How far `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the statement of
-    /// [`Pull`], whatever they are.
+    /// How far `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the
+    /// statement of [`Pull`], whatever they are.
     ///
-    /// With centring, the matrix is `c M - mean mean^T` and a multiple of the identity, M being the block of the second moments that the
-    /// statement is about. Where those move by a matrix of norm p, the mean moves by a vector of length q <= f p, and `mean
-    /// mean^T` by no more than `q (2 |mean| + q)` in norm: c and f are the factors of the centring, and the mean is the one that was estimated.
+    /// With centring, the matrix is `c M - mean mean^T` and a multiple of the identity, M being the block of the second
+    /// moments that the statement is about. Where those move by a matrix of norm p, the mean moves by a vector of
+    /// length q <= f p, and `mean mean^T` by no more than `q (2 |mean| + q)` in norm: c and f are the factors of the
+    /// centring, and the mean is the one that was estimated.
     #[must_use]
     #[doc(hidden)]
     pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
@@ -337,8 +338,8 @@ mod tests {
         Aggregate::from_bytes(&bytes, task).unwrap()
     }
 
-    /// The module's formulas, written down once more from the variances of one report's entries: for means of every length,
-    /// and numbers of reports from one on.
+    /// The module's formulas, written down once more from the variances of one report's entries: for means of every
+    /// length, and numbers of reports from one on.
     #[test]
     fn printed_noise_is_that_of_the_formulas_for_means_of_every_length() {
         for mechanism in [DOUBLE_CAP, GAUSSIAN] {
@@ -396,8 +397,8 @@ mod tests {
         }
     }
 
-    /// Normal noise on the entries of the second moments, many times over, beside what is printed. Root mean squares of 12,000
-    /// entries are known to 0.7 %, and means to a 110th of a deviation: five of either.
+    /// Normal noise on the entries of the second moments, many times over, beside what is printed. Root mean squares of
+    /// 12,000 entries are known to 0.7 %, and means to a 110th of a deviation: five of either.
     #[test]
     fn printed_noise_is_that_of_drawn_estimates_and_these_are_unbiased() {
         const DRAWS: usize = 4000;
@@ -581,8 +582,9 @@ mod tests {
         }
     }
 
-    /// Three of 300 reports are replaced by another one: no eigenvalue moves beyond the bound, which is that of any two reports with double-cap, and
-    /// the worst moves some of it. With centring the bound adds up what happens to the moments and to the mean.
+    /// Three of 300 reports are replaced by another one: no eigenvalue moves beyond the bound, which is that of any two
+    /// reports with double-cap, and the worst moves some of it. With centring the bound adds up what happens to the
+    /// moments and to the mean.
     #[test]
     fn hostile_reports_move_no_eigenvalue_beyond_the_bound_with_centring_and_radius() {
         for (centring, nearly) in [("", 0.1), (r#""centring": {"weight": 0.25},"#, 0.02)] {

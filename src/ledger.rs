@@ -1,9 +1,10 @@
 //! What one person (in practice: one device) has promised and sent so far, and whether another report fits.
 //!
 //! Pure logic: where the ledger is kept, and that there is one of it, is up to the caller. Four rules make it sound:
-//! 1. A task is booked, and the ledger saved, *before* a value of the record is looked at. Nothing gives it back: no error, no
-//!    crash, no report that was never sent. Otherwise whether a report came could depend on a value, at no cost. (Booking pays
-//!    for the report, not for its absence: that a report comes for every record is the mechanisms' part.)
+//! 1. A task is booked, and the ledger saved, *before* a value of the record is looked at. Nothing gives it back: no
+//!    error, no crash, no report that was never sent. Otherwise whether a report came could depend on a value, at no
+//!    cost. (Booking pays for the report, not for its absence: that a report comes for every record is the mechanisms'
+//!    part.)
 //! 2. One report per task. A retry sends the very same bytes again, which is post-processing and costs nothing; a fresh
 //!    randomization would cost again, so there is none. A task that is booked and has no report is spent.
 //! 3. A report is recorded, and the ledger saved, before the report is sent.
@@ -51,8 +52,8 @@ pub enum Decision {
     },
 }
 
-/// The right to record one report for a task that was just booked. It cannot be copied, saved or had a second time, so there
-/// is one randomization for each booking.
+/// The right to record one report for a task that was just booked. It cannot be copied, saved or had a second time, so
+/// there is one randomization for each booking.
 #[derive(Debug, PartialEq)]
 #[must_use = "the task is booked whether or not a report is recorded"]
 pub struct Booking {
@@ -170,8 +171,8 @@ impl Ledger {
         (self.budget.epsilon.value() - self.spent()).max(0.0)
     }
 
-    /// Books `task` if its report fits the budget and was not booked before; otherwise changes nothing and says why. Ask, and
-    /// save the ledger, before anything that depends on the record.
+    /// Books `task` if its report fits the budget and was not booked before; otherwise changes nothing and says why.
+    /// Ask, and save the ledger, before anything that depends on the record.
     pub fn book(&mut self, task: &Task) -> Decision {
         let digest = task.digest();
         if let Some(entry) = self.entries.iter().find(|entry| entry.task == *digest.as_bytes()) {
@@ -192,8 +193,8 @@ impl Ledger {
     /// Records the report that is about to be sent for the task of `booking`.
     ///
     /// # Errors
-    /// [`LedgerError::ReportLength`] when `report` has not the length of the task's reports, [`LedgerError::NotBooked`] for a
-    /// booking of another ledger. The booking is used up, and the task stays booked without a report.
+    /// [`LedgerError::ReportLength`] when `report` has not the length of the task's reports, [`LedgerError::NotBooked`]
+    /// for a booking of another ledger. The booking is used up, and the task stays booked without a report.
     #[expect(clippy::needless_pass_by_value, reason = "a booking is used up")]
     pub fn record(&mut self, booking: Booking, report: Vec<u8>) -> Result<(), LedgerError> {
         let Booking { task, report_bytes } = booking;
@@ -215,10 +216,11 @@ impl Ledger {
 
     /// Reads a document. Unknown fields, other versions and a task that occurs twice are errors.
     ///
-    /// One of version 1 has no filter. It becomes a ledger with [`Filter::Renyi`], in which every report counts in full; where
-    /// they exceed the budget by that filter, nothing more fits. But the filter was not fixed before its first report: version 1 took
-    /// the least of several methods, so for tasks that were chosen with a look at earlier reports nothing is proved of the sequence
-    /// as a whole. Whoever needs that begins a new ledger with what is left of the budget.
+    /// One of version 1 has no filter. It becomes a ledger with [`Filter::Renyi`], in which every report counts in
+    /// full; where they exceed the budget by that filter, nothing more fits. But the filter was not fixed before its
+    /// first report: version 1 took the least of several methods, so for tasks that were chosen with a look at earlier
+    /// reports nothing is proved of the sequence as a whole. Whoever needs that begins a new ledger with what is left
+    /// of the budget.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -261,7 +263,8 @@ pub enum LedgerError {
     Json(String),
     /// Another version.
     #[error(
-        "the ledger has version {0}, and this software reads versions 1 to {LEDGER_VERSION}: use a release that knows it"
+        "the ledger has version {0}, and this software reads versions 1 to {LEDGER_VERSION}: use a release that knows \
+            it"
     )]
     Version(u32),
     /// A document beyond the limit.
@@ -391,7 +394,8 @@ mod tests {
         assert!(matches!(ledger.book(&cap(5, 0.5)), Decision::Grant { remaining: 0.0, .. }));
     }
 
-    /// Whatever happens after the booking (here: nothing, and a report that is none) the task is spent, in the document too.
+    /// Whatever happens after the booking (here: nothing, and a report that is none) the task is spent, in the document
+    /// too.
     #[test]
     fn a_task_is_spent_from_the_moment_it_is_booked() {
         for fails in [false, true] {
@@ -491,7 +495,8 @@ mod tests {
         }
     }
 
-    /// What a booked task took stays taken, whether its report was recorded, lost or never made, and through every document.
+    /// What a booked task took stays taken, whether its report was recorded, lost or never made, and through every
+    /// document.
     #[test]
     fn two_tasks_cost_the_same_whatever_became_of_their_reports() {
         let (first, second) = (cap(3, 1.25), cap(4, 0.5));

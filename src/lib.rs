@@ -67,14 +67,14 @@
 //! | [`covariance`] | sums | debiased estimate with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
-//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what one
-//! person's reports have spent), [`sampling`] (noise
-//! primitives), [`noise_law`] (the law of the estimate) and [`prediction`] (the error that follows from it), [`linalg`] and
-//! [`subspace`] (numerics), [`simulation`] and [`second_moment`] (what to expect, and the non-private answer to compare
-//! with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the text that a task's digest is of,
-//! read and written by one code everywhere, small enough for a browser), and `js`, the face for browsers.
-//! The aggregator (`server/`), the command line (`cli/`), the page's lab (`lab/`) and the Python package (`python/`) are
-//! crates on this one: they translate, and never compute. The methods of the literature are another (`literature/`).
+//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what
+//! one person's reports have spent), [`sampling`] (noise primitives), [`noise_law`] (the law of the estimate) and
+//! [`prediction`] (the error that follows from it), [`linalg`] and [`subspace`] (numerics), [`simulation`] and
+//! [`second_moment`] (what to expect, and the non-private answer to compare with), [`audit`] (a statistical test of the
+//! guarantee), [`json`] and [`decimal`] (the text that a task's digest is of, read and written by one code everywhere,
+//! small enough for a browser), and `js`, the face for browsers. The aggregator (`server/`), the command line (`cli/`),
+//! the page's lab (`lab/`) and the Python package (`python/`) are crates on this one: they translate, and never
+//! compute. The methods of the literature are another (`literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
 //! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
@@ -84,9 +84,9 @@
 //!
 //! # Features
 //!
-//! None by default. `js` has the bindings for web pages, and does nothing off wasm32. `client` is `js` with an allocator
-//! of its own: the module that a page loads to randomize records. Every byte of it counts, so it reaches nothing of
-//! recovery, `serde_json` or the standard library's numbers as text.
+//! None by default. `js` has the bindings for web pages, and does nothing off wasm32. `client` is `js` with an
+//! allocator of its own: the module that a page loads to randomize records. Every byte of it counts, so it reaches
+//! nothing of recovery, `serde_json` or the standard library's numbers as text.
 
 pub mod aggregate;
 #[doc(hidden)]

@@ -4,8 +4,8 @@ use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Works through `parts` on up to `threads` threads, the calling one among them. Where no more threads can be had, as in
-/// WebAssembly, the calling one does it all.
+/// Works through `parts` on up to `threads` threads, the calling one among them. Where no more threads can be had, as
+/// in WebAssembly, the calling one does it all.
 pub(crate) fn for_each<T>(
     parts: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T> + Send>,
     threads: NonZeroUsize,

@@ -12,8 +12,8 @@ use crate::json::{Read, Reader};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Bounding {
-    /// The record divided by its Euclidean norm: only its direction is used. The zero vector has none and stays the zero
-    /// vector: it contributes nothing.
+    /// The record divided by its Euclidean norm: only its direction is used. The zero vector has none and stays the
+    /// zero vector: it contributes nothing.
     UnitNorm,
     /// The record divided by `radius`, and scaled back to the unit sphere if it is longer than `radius`.
     Clip {
@@ -141,8 +141,8 @@ impl BoundedRecord {
         }
         let mut coordinates = values;
         coordinates.iter_mut().for_each(|value| *value = present_or_zero(*value));
-        // Dividing by the largest magnitude first keeps the squares inside the range of f64. Neither divisor is 0, so that
-        // the zero vector takes the same way as any other.
+        // Dividing by the largest magnitude first keeps the squares inside the range of f64. Neither divisor is 0, so
+        // that the zero vector takes the same way as any other.
         let largest = coordinates.iter().fold(f64::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
         let relative_norm =
             coordinates.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
@@ -277,7 +277,8 @@ mod tests {
         (squared - 1.0).abs() < 2.0 * rounding(record.dimension())
     }
 
-    /// Rows of all shapes: entries of one size, of very different sizes, of both signs, few and many, at the ends of the range.
+    /// Rows of all shapes: entries of one size, of very different sizes, of both signs, few and many, at the ends of
+    /// the range.
     fn rows() -> Vec<Vec<f64>> {
         let mut rows = vec![];
         for dimension in [1usize, 2, 3, 7, 100, 5000] {
@@ -333,8 +334,8 @@ mod tests {
         }
     }
 
-    /// A short record keeps its length, in the unit of the radius, digit by digit; a long one has length one, whatever the
-    /// radius. Whether it is long is its length's matter: that of its largest entry may be less.
+    /// A short record keeps its length, in the unit of the radius, digit by digit; a long one has length one, whatever
+    /// the radius. Whether it is long is its length's matter: that of its largest entry may be less.
     #[test]
     fn clipping_divides_by_the_radius_or_by_the_length() {
         let (mut short, mut long, mut between) = (0, 0, 0);

@@ -24,7 +24,8 @@ pub const MAX_TASK_BYTES: usize = 16 << 20;
 #[doc(hidden)]
 pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
 
-/// The most random numbers that a task may ask of a device for one report ([`LocalRandomizer::draws`]): a second of work.
+/// The most random numbers that a task may ask of a device for one report ([`LocalRandomizer::draws`]): a second of
+/// work.
 #[doc(hidden)]
 pub const MAX_DRAWS: u64 = 1 << 28;
 
@@ -284,7 +285,8 @@ pub enum TaskError {
     Json(#[from] JsonError),
     /// The version whose randomizer refused some records.
     #[error(
-        "the task has version 1, whose clients refused records for their values, which told them: make it again, with version \
+        "the task has version 1, whose clients refused records for their values, which told them: make it again, with \
+            version \
          {TASK_VERSION}"
     )]
     Refusing,
@@ -293,7 +295,8 @@ pub enum TaskError {
     Version(u32),
     /// More than a device can be asked for.
     #[error(
-        "a report takes {payload_bytes} bytes and {draws} random numbers, of at most {MAX_PAYLOAD_BYTES} and {MAX_DRAWS}: use \
+        "a report takes {payload_bytes} bytes and {draws} random numbers, of at most {MAX_PAYLOAD_BYTES} and \
+            {MAX_DRAWS}: use \
          fewer features or candidates, or double-cap"
     )]
     Cost {
@@ -504,7 +507,8 @@ mod tests {
         assert!(one == task() && one != other);
     }
 
-    /// Whoever sums reports must know what noise they have: another calibration is another task, and is read back as it was.
+    /// Whoever sums reports must know what noise they have: another calibration is another task, and is read back as it
+    /// was.
     #[test]
     fn every_parameter_of_a_mechanism_is_in_the_digest() {
         let gaussian = |e: f64, d: f64, calibration| {

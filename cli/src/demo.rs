@@ -31,11 +31,12 @@ use super::serve::{runtime, stopped};
 
 /// Run a whole collection on this machine
 ///
-/// Starts an aggregator, randomizes a population record by record, sends every report over HTTP, recovers the components and compares them with those
-/// found without privacy. Then it keeps serving the page until Ctrl-C.
+/// Starts an aggregator, randomizes a population record by record, sends every report over HTTP, recovers the
+/// components and compares them with those found without privacy. Then it keeps serving the page until Ctrl-C.
 #[derive(Args)]
 pub(super) struct Demo {
-    /// Records of your own instead of the synthetic survey: CSV or NPY, gzip or not. The schema is inferred from them, which a real collection must not do
+    /// Records of your own instead of the synthetic survey: CSV or NPY, gzip or not. The schema is inferred from them,
+    /// which a real collection must not do
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
     /// A column of --records to leave out; may be repeated

@@ -198,12 +198,13 @@ impl<'a> NpyRows<'a> {
 /// The longest header that NumPy itself reads.
 const LONGEST_HEADER: usize = 10_000;
 
-/// Opening brackets in a header, those in its texts too: one around it all, one around the shape, and two around a type of
-/// one field. Each multiplies the time of the parser by up to four.
+/// Opening brackets in a header, those in its texts too: one around it all, one around the shape, and two around a type
+/// of one field. Each multiplies the time of the parser by up to four.
 const MOST_BRACKETS: usize = 4;
 
-/// The same file from its first byte, once its header is known to be one that can be parsed: the parser would reserve as
-/// much memory as the header says it has bytes, take time exponential in its brackets, and multiply the shape unchecked.
+/// The same file from its first byte, once its header is known to be one that can be parsed: the parser would reserve
+/// as much memory as the header says it has bytes, take time exponential in its brackets, and multiply the shape
+/// unchecked.
 fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     let refused = |problem: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidData, problem));
     let mut start = Vec::new();
@@ -284,7 +285,10 @@ fn numbers<'a, R: Read + 'a>(
             }
         };
     }
-    elements!("f8" => f64, "f4" => f32, "i1" => i8, "i2" => i16, "i4" => i32, "i8" => i64, "u1" => u8, "u2" => u16, "u4" => u32, "u8" => u64)
+    elements!(
+        "f8" => f64, "f4" => f32, "i1" => i8, "i2" => i16, "i4" => i32, "i8" => i64, "u1" => u8, "u2" => u16,
+        "u4" => u32, "u8" => u64
+    )
 }
 
 /// Reads a symmetric matrix (gzip or not), in the precision that it is stored in.
@@ -318,8 +322,8 @@ fn in_rows(error: EigenError) -> EigenError {
 }
 
 impl NpyRows<'_> {
-    /// The transposed matrix: its rows one after the other are the columns. `expected` elements at most are reserved before
-    /// they are read, since the header may promise anything.
+    /// The transposed matrix: its rows one after the other are the columns. `expected` elements at most are reserved
+    /// before they are read, since the header may promise anything.
     fn collect<T: nalgebra::Scalar>(mut self, expected: u64, convert: impl Fn(f64) -> T) -> Result<DMatrix<T>> {
         let (count, columns) = (self.rows as usize, self.columns);
         let mut values = Vec::with_capacity((count * columns).min(expected as usize));

@@ -1,4 +1,5 @@
-//! What fuzzing reaches: the parts of the command line that read files, as people are told of them. It may change at any time.
+//! What fuzzing reaches: the parts of the command line that read files, as people are told of them. It may change at
+//! any time.
 
 use std::io::Cursor;
 use std::path::Path;

@@ -33,7 +33,8 @@ pub(super) fn hostile_text(pull: &HostilePull) -> String {
         String::new()
     };
     format!(
-        "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the covariance \
+        "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the \
+            covariance \
          estimate by at most {}{many}\n",
         grouped(pull.records),
         bounds(&pull.one)
@@ -43,7 +44,8 @@ pub(super) fn hostile_text(pull: &HostilePull) -> String {
 /// The line of a mechanism without a number of reports, for eigenvalues of this matrix.
 pub(super) fn per_report(pull: Pull, matrix: &str) -> String {
     format!(
-        "from where an honest report's mean puts it, one hostile report of n moves an eigenvalue of {matrix} by at most \
+        "from where an honest report's mean puts it, one hostile report of n moves an eigenvalue of {matrix} by at \
+            most \
          {}/n, one {} by {}/n\n",
         at_most(pull.unchecked),
         pull.check.condition(),

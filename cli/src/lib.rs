@@ -39,8 +39,8 @@ use clap::{Parser, Subcommand};
 /// Principal components of data that never leaves its owner's device.
 ///
 /// A collection runs through: schema infer (from a public sample), task new, randomize (on each device), aggregate,
-/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it on this
-/// machine.
+/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it
+/// on this machine.
 #[derive(Parser)]
 #[command(name = "ldp-pca", version, max_term_width = 110)]
 struct Arguments {

@@ -1,7 +1,8 @@
 //! Records from CSV (with or without header) and NPY files, gzip or not.
 //!
-//! What a command prints is often kept by others. So no message has a value of a record, or a name of a header that the schema does
-//! not have (the first line may be a record): the line and the column are enough to find it. `--show-values` shows the row, too.
+//! What a command prints is often kept by others. So no message has a value of a record, or a name of a header that the
+//! schema does not have (the first line may be a record): the line and the column are enough to find it.
+//! `--show-values` shows the row, too.
 
 use core::fmt::{self, Debug, Display};
 use std::fs::File;
@@ -102,8 +103,8 @@ impl CsvLines {
     fn new(content: Box<dyn BufRead>, start: &[u8]) -> Self {
         let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
         let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
-        // One byte ends a line, the last one too, so that the reader's count of lines can be relied on. The carriage return of CRLF is trimmed
-        // as blank space is.
+        // One byte ends a line, the last one too, so that the reader's count of lines can be relied on. The carriage
+        // return of CRLF is trimmed as blank space is.
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -128,7 +129,8 @@ impl CsvLines {
         }
     }
 
-    /// The line on which the record just read starts, counted back from its end: the reader's own figure is that of the empty lines before it.
+    /// The line on which the record just read starts, counted back from its end: the reader's own figure is that of the
+    /// empty lines before it.
     fn line_of(&self, record: &ByteRecord) -> u64 {
         if self.carriage_returns {
             return record.position().map_or(0, csv::Position::record) + 1;
@@ -227,7 +229,8 @@ fn not_text(field: usize) -> String {
     format!("field {} is not UTF-8 text: save the file as UTF-8", field + 1)
 }
 
-/// The fields of a first line as names. A first column without name, as data frames write their index, is named by its position.
+/// The fields of a first line as names. A first column without name, as data frames write their index, is named by its
+/// position.
 fn column_names(record: &ByteRecord) -> core::result::Result<Vec<String>, String> {
     let text = StringRecord::from_byte_record(record.clone()).map_err(|error| not_text(error.utf8_error().field()))?;
     let mut names: Vec<String> = text.iter().map(|name| name.trim().to_owned()).collect();

@@ -103,7 +103,8 @@ impl SolveResult {
         let support: Vec<String> = self.support.iter().take(30).map(ToString::to_string).collect();
         let more = if self.support.len() > support.len() { ", …" } else { "" };
         format!(
-            "{} after {} iterations on {} rows in {:.2} s\nobjective   {:.9}\ncertified   at most {:.9} is possible, relative gap {:.1e}\nsupport     {} of {} rows: {}{more}\n{}",
+            "{} after {} iterations on {} rows in {:.2} s\nobjective   {:.9}\ncertified   at most {:.9} is possible, \
+                relative gap {:.1e}\nsupport     {} of {} rows: {}{more}\n{}",
             self.status.name(),
             self.iterations,
             self.working_set,

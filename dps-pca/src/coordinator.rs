@@ -122,8 +122,8 @@ pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, DpsPcaError> {
     Ok(basis)
 }
 
-/// Algorithms 2 and 3, one after the other: rows that were zeroed are zero, which the factorization alone keeps only up to
-/// rounding.
+/// Algorithms 2 and 3, one after the other: rows that were zeroed are zero, which the factorization alone keeps only up
+/// to rounding.
 fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, DpsPcaError> {
     let sparse = threshold(matrix, kept);
     let zeroed: Vec<bool> = sparse.row_iter().map(|row| row.iter().all(|entry| *entry == 0.0)).collect();

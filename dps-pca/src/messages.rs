@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::SessionError;
 
-/// A provider's answer to a round. Whether it is one of a session, [`Session::check_cells`](super::Session::check_cells)
-/// tells.
+/// A provider's answer to a round. Whether it is one of a session,
+/// [`Session::check_cells`](super::Session::check_cells) tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {

@@ -24,8 +24,8 @@ pub struct Messages {
 /// the orthonormality of a basis: 2^-10. [`Provider`](super::Provider) makes sure that it is enough.
 pub const ROUNDING_SLACK: f64 = 1.0 / 1024.0;
 
-/// The l2-sensitivity of one message to the replacement of one record, both of norm at most `norm`: `sqrt(2) norm^2`, and
-/// `norm^2` for k = 1; with the slack for rounding.
+/// The l2-sensitivity of one message to the replacement of one record, both of norm at most `norm`: `sqrt(2) norm^2`,
+/// and `norm^2` for k = 1; with the slack for rounding.
 #[must_use]
 pub fn sensitivity(rank: Rank, norm: f64) -> f64 {
     let diameter = if rank.value() == 1 { 1.0 } else { core::f64::consts::SQRT_2 };
@@ -58,8 +58,8 @@ pub fn formula(epsilon: Epsilon, delta: Delta, rounds: u32) -> f64 {
     2.0 * rounds * (2.0 * libm::log(2.0 * rounds / delta.value())).sqrt() / epsilon.value()
 }
 
-/// The least standard deviation, rounded up, with which all messages together are (`epsilon`, `delta`)-private for records
-/// of norm at most `norm`.
+/// The least standard deviation, rounded up, with which all messages together are (`epsilon`, `delta`)-private for
+/// records of norm at most `norm`.
 ///
 /// # Errors
 /// [`DpsPcaError`] for no rounds, a norm that is none, and a delta below what the sampler's law is known to.
@@ -81,7 +81,8 @@ pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) 
     analytic_gaussian_sigma(epsilon, left, composed).map_err(refused)
 }
 
-/// The least epsilon that is proved at `delta` for all messages together, rounded up: none where there is no finite one.
+/// The least epsilon that is proved at `delta` for all messages together, rounded up: none where there is no finite
+/// one.
 ///
 /// # Errors
 /// [`DpsPcaError`] for no rounds and for a norm that is none.
@@ -157,8 +158,8 @@ impl Scale {
         self.sigma / f64::from(STEPS_PER_SIGMA)
     }
 
-    /// The sum of `n_i H_i` from the providers' messages, each column after column. The integers are added first, so that
-    /// the order of messages does not matter.
+    /// The sum of `n_i H_i` from the providers' messages, each column after column. The integers are added first, so
+    /// that the order of messages does not matter.
     #[must_use]
     pub fn sum<'a>(self, shape: (usize, usize), messages: impl Iterator<Item = &'a [i64]>) -> DMatrix<f64> {
         let mut total = vec![0_i64; shape.0 * shape.1];

@@ -10,7 +10,8 @@ async function start() {
   await init();
   const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
   const randomizer = new Randomizer(task, { maxEpsilon: 2 });
-  // The aggregator takes reports with ids that it issued. It comes while the visitor reads, and says nothing of a record.
+  // The aggregator takes reports with ids that it issued. The id comes while the visitor reads, and says nothing of a
+  // record.
   const id = issuedId(task, { url });
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
 

@@ -14,7 +14,10 @@ const WORDS = {
 
 let started;
 
-/** Resolves to `text`, the consent; `told`, what there is to say already; and `agree(record)`, which resolves to what to say. */
+/**
+ * Resolves to `text`, the consent; `told`, what there is to say already; and `agree(record)`, which resolves to what to
+ * say.
+ */
 export function visit() {
   started ??= start();
   return started;

@@ -1,4 +1,5 @@
-//! Any bytes are a state of the task or an error; a state is read only from the bytes it writes, and can be merged and debiased.
+//! Any bytes are a state of the task or an error; a state is read only from the bytes it writes, and can be merged and
+//! debiased.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Any bytes are kept cells up to the first line that is none; what is kept is written as it was read, and an experiment
-//! can tell its findings.
+//! Any bytes are kept cells up to the first line that is none; what is kept is written as it was read, and an
+//! experiment can tell its findings.
 #![no_main]
 
 use ldp_pca_literature::experiments::{Scale, Table, Value, all};

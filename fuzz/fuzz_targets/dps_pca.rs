@@ -40,7 +40,8 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Whether a provider takes the basis; it is then what its noise is enough for, and the answer one that the server takes.
+/// Whether a provider takes the basis; it is then what its noise is enough for, and the answer one that the server
+/// takes.
 fn takes(session: &Session, state: &State) -> bool {
     let Ok(basis) = session.check_basis(&state.basis) else { return false };
     let (dimension, rank) = session.shape();

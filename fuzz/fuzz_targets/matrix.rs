@@ -1,5 +1,5 @@
-//! Any bytes, gzip or not, are a matrix in NPY or an error; a matrix has whole rows of finite numbers, and scales to the
-//! unit ball.
+//! Any bytes, gzip or not, are a matrix in NPY or an error; a matrix has whole rows of finite numbers, and scales to
+//! the unit ball.
 #![no_main]
 
 use ldp_pca_literature::experiments::data::scaled_as_chaudhuri;

@@ -1,5 +1,5 @@
-//! Any bytes are records in CSV or NPY, gzip or not, or an error: rows in their order, and what a schema takes of them is
-//! finite.
+//! Any bytes are records in CSV or NPY, gzip or not, or an error: rows in their order, and what a schema takes of them
+//! is finite.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,5 @@
-//! Any text is the settings of a server, or of a task, or an error with its place; settings of a task survive their JSON.
+//! Any text is the settings of a server, or of a task, or an error with its place; settings of a task survive their
+//! JSON.
 #![no_main]
 
 use ldp_pca_server::TaskSettings;

@@ -1,7 +1,7 @@
 //! Any accepted task and any record of its names and types make a report: whether there is one tells nothing.
 //!
-//! The input is a task's text, a zero byte, and values: for each column a byte that says what follows, nothing (missing), the
-//! eight bytes of a number, or a length and a text.
+//! The input is a task's text, a zero byte, and values: for each column a byte that says what follows, nothing
+//! (missing), the eight bytes of a number, or a length and a text.
 #![no_main]
 
 use chacha20::ChaCha8Rng;
@@ -36,7 +36,8 @@ fuzz_target!(|input: &[u8]| {
             let mut number = [0; 8];
             let bytes = take(8);
             number[..bytes.len()].copy_from_slice(bytes);
-            (kind, String::from_utf8_lossy(take(usize::from(kind) / 4)).into_owned(), f64::from_bits(u64::from_le_bytes(number)))
+            let text = String::from_utf8_lossy(take(usize::from(kind) / 4)).into_owned();
+            (kind, text, f64::from_bits(u64::from_le_bytes(number)))
         })
         .collect();
     let values: Vec<Value<'_>> = task
@@ -53,7 +54,8 @@ fuzz_target!(|input: &[u8]| {
     let features = task.schema().encode_values(&values).expect("the types are those of the columns");
     assert!(features.iter().all(|feature| feature.is_finite()));
     let record = task.bound(features).expect("every vector of the task's length has a bounded record");
-    let report = task.randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).expect("every record has a report");
+    let report = task.randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).expect("every record has a \
+        report");
     let bytes = report.to_bytes();
     assert_eq!(bytes.len(), report_bytes(&task));
     Report::from_bytes(&bytes, &task).expect("a report is one of its task");

@@ -1,5 +1,5 @@
-//! Methods of the literature on the same records: all of them with the feature `methods`, in the lab the few that it has
-//! room for.
+//! Methods of the literature on the same records: all of them with the feature `methods`, in the lab the few that it
+//! has room for.
 //!
 //! | code | what was wrong |
 //! |---|---|
@@ -96,9 +96,9 @@ struct TrialFacts {
     seconds: f64,
 }
 
-/// Compares `methods` (their keys, separated by commas; all of them if there are none) on `numbers`: records one after the
-/// other, or d × d second moments where their count is not 0; or on a simulated population, which has a signal and no
-/// numbers, and of which methods get second moments, or all records if it is `whole`.
+/// Compares `methods` (their keys, separated by commas; all of them if there are none) on `numbers`: records one after
+/// the other, or d × d second moments where their count is not 0; or on a simulated population, which has a signal and
+/// no numbers, and of which methods get second moments, or all records if it is `whole`.
 #[wasm_bindgen(js_name = compareMethods)]
 #[allow(clippy::too_many_arguments, reason = "see Asked")]
 pub fn compare_methods(
@@ -199,7 +199,8 @@ impl Asked {
         if numbers > MOST_DRAWN {
             let (count, dimension) = (self.count, self.dimension);
             let message = format!(
-                "{count} records of {dimension} features are {numbers} numbers, and at most {MOST_DRAWN} are drawn: ask for \
+                "{count} records of {dimension} features are {numbers} numbers, and at most {MOST_DRAWN} are drawn: \
+                    ask for \
                  fewer records, or for their second moments alone"
             );
             return Err(failure("argument", &message));

@@ -2,12 +2,12 @@
 //!
 //! Two builds come of this crate. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
 //! recovery, prediction, simulation, and the few methods of the literature that it has room for. The *methods* (feature
-//! `methods`, without the client) compare all of them, for pages that ask for more: such a page has the lab already. Both
-//! exist on `wasm32-unknown-unknown` alone; elsewhere the crate is empty. The npm package (`pkg/`) wraps them and is what
-//! applications use.
+//! `methods`, without the client) compare all of them, for pages that ask for more: such a page has the lab already.
+//! Both exist on `wasm32-unknown-unknown` alone; elsewhere the crate is empty. The npm package (`pkg/`) wraps them and
+//! is what applications use.
 //!
-//! The bindings translate, and never compute. Options and results cross the boundary as objects, long lists of numbers as
-//! typed arrays. Errors are thrown as the client throws them, as a text `code: message`. Besides the client's codes:
+//! The bindings translate, and never compute. Options and results cross the boundary as objects, long lists of numbers
+//! as typed arrays. Errors are thrown as the client throws them, as a text `code: message`. Besides the client's codes:
 //!
 //! | code | what was wrong |
 //! |---|---|

@@ -156,8 +156,8 @@ impl Aggregate {
         recover(&options, source, Watch::new(progress))
     }
 
-    /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of the
-    /// default: an array.
+    /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of
+    /// the default: an array.
     pub fn path(&self, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
         let PathOptions { rank, points } = read(options)?;
         let covariance = self.covariance()?;

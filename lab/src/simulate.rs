@@ -105,7 +105,8 @@ impl CollectionOptions {
         self.mechanisms.iter().map(|mechanism| build(mechanism, self.dimension)).collect()
     }
 
-    /// Draws the population and hands over the trial and its randomness, the same that the command line's `simulate` has.
+    /// Draws the population and hands over the trial and its randomness, the same that the command line's `simulate`
+    /// has.
     fn with_trial<T>(
         &self,
         mechanisms: &[Mechanism],
@@ -133,8 +134,8 @@ pub fn population(options: JsValue) -> Result<JsValue, JsValue> {
     object(&PopulationFacts { signals: vec![signal; rank.value()], bulk })
 }
 
-/// One trial of a simulated collection, from records to the errors of the recovered subspaces: an object. The same numbers as
-/// the command line's `simulate`, trial by trial.
+/// One trial of a simulated collection, from records to the errors of the recovered subspaces: an object. The same
+/// numbers as the command line's `simulate`, trial by trial.
 #[wasm_bindgen(js_name = simulateTrial)]
 pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, JsValue> {
     let collection: CollectionOptions = read(collection)?;

@@ -1,7 +1,7 @@
 //! The methods of the literature on private principal components, and the experiments of their papers.
 //!
-//! [`baselines`] has each method under its paper's name, behind one trait ([`baselines::SubspaceEstimator`]): with whom it
-//! asks to be trusted, what it promises, what of that is proved. [`baselines::comparison`] runs methods on the same
+//! [`baselines`] has each method under its paper's name, behind one trait ([`baselines::SubspaceEstimator`]): with whom
+//! it asks to be trusted, what it promises, what of that is proved. [`baselines::comparison`] runs methods on the same
 //! records, which is what `ldp-pca compare` prints. [`experiments`] runs the papers' tables and figures again, which is
 //! what `ldp-pca experiment` writes.
 //!

@@ -70,8 +70,8 @@ pub fn offset(text: &str, line: usize, column: usize) -> usize {
     text[start..].char_indices().nth(column).map_or(text.len(), |(position, _)| start + position)
 }
 
-/// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any), in what `diff` changes,
-/// with `part` (k, n) the k-th of every n.
+/// Lists what `.cargo/mutants.toml` leaves in, whose path begins with one of `files` (all without any), in what `diff`
+/// changes, with `part` (k, n) the k-th of every n.
 pub fn list(
     root: &Path,
     files: &[String],

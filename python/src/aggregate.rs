@@ -17,8 +17,8 @@ use crate::task::{Task, open};
 
 /// The summed reports of one task. Any order and any grouping of the same reports gives the same bytes.
 ///
-/// It does not remember ids: a report that is added twice counts twice. `Collection` and `aggregate` keep duplicates out.
-/// Comparable, picklable, and safe to use from several threads.
+/// It does not remember ids: a report that is added twice counts twice. `Collection` and `aggregate` keep duplicates
+/// out. Comparable, picklable, and safe to use from several threads.
 ///
 /// Parameters
 /// ----------
@@ -96,13 +96,9 @@ impl Aggregate {
     ///
     /// A report that was added before is added again: use `Collection` where reports may come twice.
     ///
-    /// Parameters
-    /// ----------
-    /// reports : Arrow array or table, series, NumPy array, bytes, sequence of bytes, or Reports
-    ///     Binary of any width (a table has it in the column ``report``), uint8 of shape (n, report_bytes), or reports one
-    ///     after the other.
-    /// threads : int or None
-    ///     How many threads to use; None for as many as the machine has.
+    /// Parameters ---------- reports : Arrow array or table, series, NumPy array, bytes, sequence of bytes, or Reports
+    /// Binary of any width (a table has it in the column ``report``), uint8 of shape (n, report_bytes), or reports one
+    /// after the other. threads : int or None How many threads to use; None for as many as the machine has.
     ///
     /// Returns
     /// -------
@@ -403,7 +399,8 @@ impl Failure {
             Self::Sums(error) => raised(error),
             Self::Python(error) => error,
             Self::Within => AggregateError::new_err(
-                "this collection is being updated, and the update that this signal's handler asks for would wait for it \
+                "this collection is being updated, and the update that this signal's handler asks for would wait for \
+                    it \
                  without end: note what is to be done, and do it afterwards",
             ),
         }

@@ -48,23 +48,16 @@ impl Randomizer {
 
     /// One private report per record, with the system's randomness.
     ///
-    /// Parameters
-    /// ----------
-    /// records : array of shape (n, columns), table, or sequence of mappings
-    ///     Numbers by position, in the order of the task's columns (any integer or floating-point dtype); a pandas,
-    ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
-    ///     mappings a numeric column holds numbers, and a categorical one texts. NaN, infinities, None, nulls and masked
-    ///     values are missing: their column contributes nothing to the report, and no report tells that they are.
-    /// ids : sequence of str, optional
-    ///     The ids of the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve`` takes
-    ///     no others unless it is told to. Reports draw ids of their own when not given.
-    /// threads : int, optional
-    ///     How many threads to use; as many as the machine has when not given.
-    /// insecure_seed : int, optional
-    ///     Draw from this seed, for tests: such reports are NOT private. They are those of ``ldp-pca randomize
-    ///     --insecure-seed``, whatever the number of threads.
-    /// first : int
-    ///     With ``insecure_seed``, the position of the first record among all.
+    /// Parameters ---------- records : array of shape (n, columns), table, or sequence of mappings Numbers by position,
+    /// in the order of the task's columns (any integer or floating-point dtype); a pandas, polars or Arrow table, whose
+    /// columns are found by name; or mappings from names to values. In tables and mappings a numeric column holds
+    /// numbers, and a categorical one texts. NaN, infinities, None, nulls and masked values are missing: their column
+    /// contributes nothing to the report, and no report tells that they are. ids : sequence of str, optional The ids of
+    /// the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve`` takes no others
+    /// unless it is told to. Reports draw ids of their own when not given. threads : int, optional How many threads to
+    /// use; as many as the machine has when not given. insecure_seed : int, optional Draw from this seed, for tests:
+    /// such reports are NOT private. They are those of ``ldp-pca randomize --insecure-seed``, whatever the number of
+    /// threads. first : int With ``insecure_seed``, the position of the first record among all.
     ///
     /// Returns
     /// -------

@@ -1,8 +1,8 @@
 //! Records as they come from Python: numbers by position, tables and mappings by name.
 //!
 //! Whether a record is taken depends on its names, its length and the types of its values. It never depends on a value,
-//! and no message has one, or a name that the schema does not have: both would tell the caller's environment something about the
-//! record. So nothing that an object of the caller's raises goes on, either.
+//! and no message has one, or a name that the schema does not have: both would tell the caller's environment something
+//! about the record. So nothing that an object of the caller's raises goes on, either.
 
 use std::sync::Arc;
 
@@ -286,7 +286,8 @@ enum Cell {
 }
 
 impl Cell {
-    /// Reads what Python has: a float, a text and None here, and all else in Python. Nothing for what can be none of them.
+    /// Reads what Python has: a float, a text and None here, and all else in Python. Nothing for what can be none of
+    /// them.
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if value.is_none() {
             return Ok(Some(Self::Missing));

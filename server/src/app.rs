@@ -144,8 +144,8 @@ impl App {
         TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
     }
 
-    /// What belongs to a task beside its reports. It begins anew with them: another aggregator on the same store may have deleted the
-    /// task and put it there again.
+    /// What belongs to a task beside its reports. It begins anew with them: another aggregator on the same store may
+    /// have deleted the task and put it there again.
     pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<Collection> {
         let task = reports.task().digest();
         let is_of = |of: &Weak<dyn TaskReports>| ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports));

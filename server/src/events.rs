@@ -1,7 +1,7 @@
 //! The states of tasks that are told to whoever listens.
 //!
-//! A task's counts become *pulses*, at most one per [`PULSE`]: all listeners hear of the same states, so the components of
-//! each are computed once. Nobody is waited for: who reads slowly hears of fewer states, and of the newest.
+//! A task's counts become *pulses*, at most one per [`PULSE`]: all listeners hear of the same states, so the components
+//! of each are computed once. Nobody is waited for: who reads slowly hears of fewer states, and of the newest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,8 +71,8 @@ impl Pulse {
         self.states.send_replace(None);
     }
 
-    /// Hears of the states from now on. The first who listens sets the pulse going, which then goes on for as long as the task and
-    /// the server do.
+    /// Hears of the states from now on. The first who listens sets the pulse going, which then goes on for as long as
+    /// the task and the server do.
     pub(super) fn listen(&self, events: &Events, reports: &dyn TaskReports) -> watch::Receiver<Option<Counts>> {
         if !self.driven.swap(true, Ordering::AcqRel) {
             let mut counts = reports.watch_counts();

@@ -1,22 +1,24 @@
 //! Report ids that this server issues, so that clients cannot choose theirs (`TaskSettings::issued_ids`).
 //!
-//! An id is public randomness: it names the candidates among which a double-cap report chooses. A client that makes many ids and
-//! keeps the one whose candidates suit it best (*grinding*) moves the result further than an honest report does. An issued id is
+//! An id is public randomness: it names the candidates among which a double-cap report chooses. A client that makes
+//! many ids and keeps the one whose candidates suit it best (*grinding*) moves the result further than an honest report
+//! does. An issued id is
 //!
 //! ```text
 //! random (8 bytes) | HMAC-SHA256(key, "ldp-pca issued id 1" | task digest (32 bytes) | random), its first 8 bytes
 //! ```
 //!
-//! so it can be recognized without being remembered, belongs to one task, and a forged one passes with probability 2^-64 per attempt.
-//! Whoever can have many of them can still choose among those: a request without a token gets [`OPEN_COUNT`] at most, and the rate
-//! limit counts requests.
+//! so it can be recognized without being remembered, belongs to one task, and a forged one passes with probability
+//! 2^-64 per attempt. Whoever can have many of them can still choose among those: a request without a token gets
+//! [`OPEN_COUNT`] at most, and the rate limit counts requests.
 //!
 //! # Privacy
-//! The guarantee of a report holds for every fixed id: both mechanisms' proofs fix the id (and with it the candidates) first, and bound
-//! the ratio of payload probabilities given it. Given the id that the server issued, the payload's law is that of the proof, whatever
-//! the server knows or had in mind when it chose the id, so nothing is spent. What it costs is another thing: the server can
-//! remember whom it gave an id, and so link a report to that request. A report travels with a sender's address anyhow; where a
-//! proxy hides it, ids must be fetched through the same proxy, and not in one connection with the report.
+//! The guarantee of a report holds for every fixed id: both mechanisms' proofs fix the id (and with it the candidates)
+//! first, and bound the ratio of payload probabilities given it. Given the id that the server issued, the payload's law
+//! is that of the proof, whatever the server knows or had in mind when it chose the id, so nothing is spent. What it
+//! costs is another thing: the server can remember whom it gave an id, and so link a report to that request. A report
+//! travels with a sender's address anyhow; where a proxy hides it, ids must be fetched through the same proxy, and not
+//! in one connection with the report.
 
 use std::io;
 use std::path::Path;
@@ -61,7 +63,8 @@ impl Issuer {
             [key, "crc32", checksum] if checksum == checksum_of(key) => key,
             _ => {
                 return Err(refused(io::Error::other(
-                    "it does not hold the key that was made: restore it from a backup, or remove it (then the ids that were issued are refused)",
+                    "it does not hold the key that was made: restore it from a backup, or remove it (then the ids that \
+                        were issued are refused)",
                 )));
             }
         };

@@ -1,7 +1,7 @@
 //! The aggregator over HTTP with its embedded store.
 //!
-//! It takes reports, never records, and acknowledges a report when it is on the disk. The interface is described in docs/http-api.md,
-//! the folder in which everything is kept in `store`.
+//! It takes reports, never records, and acknowledges a report when it is on the disk. The interface is described in
+//! docs/http-api.md, the folder in which everything is kept in `store`.
 //!
 //! ```no_run
 //! use ldp_pca_server::{Server, ServerConfig};
@@ -94,8 +94,8 @@ pub struct TaskSummary {
 }
 
 impl Server {
-    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet. More tasks can come
-    /// over HTTP.
+    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet. More
+    /// tasks can come over HTTP.
     ///
     /// # Errors
     /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
@@ -121,8 +121,8 @@ impl Server {
         Ok(Self { config, listener, address, app, made_tokens, tls })
     }
 
-    /// Whether the settings are good: limits, the page's folder, the certificate and its key, and the files of tokens that are named. It
-    /// makes nothing, and opens neither folder nor database nor port.
+    /// Whether the settings are good: limits, the page's folder, the certificate and its key, and the files of tokens
+    /// that are named. It makes nothing, and opens neither folder nor database nor port.
     ///
     /// # Errors
     /// [`ServerError`], what [`Server::bind`] would say of them.
@@ -167,8 +167,8 @@ impl Server {
         self.app.store.tasks().iter().map(summary).collect()
     }
 
-    /// Serves until `shutdown` is ready. Then it takes no more connections, closes idle ones, ends event streams, finishes open
-    /// requests for as long as `drain_timeout` says and cuts what is left, and gives the folder free.
+    /// Serves until `shutdown` is ready. Then it takes no more connections, closes idle ones, ends event streams,
+    /// finishes open requests for as long as `drain_timeout` says and cuts what is left, and gives the folder free.
     ///
     /// # Errors
     /// [`ServerError::Io`] when the store's last writes cannot be waited for.
@@ -189,8 +189,9 @@ impl Server {
     }
 }
 
-/// Connections that the system accepts for the server until it takes them: devices that send one report each come by the thousand at
-/// once, and one that finds no place there tries again after a second. The system's own limit may be lower (net.core.somaxconn).
+/// Connections that the system accepts for the server until it takes them: devices that send one report each come by
+/// the thousand at once, and one that finds no place there tries again after a second. The system's own limit may be
+/// lower (net.core.somaxconn).
 const BACKLOG: u32 = 4096;
 
 /// What the system keeps of answers that are not yet read, for each connection. Left to itself it takes megabytes.

@@ -23,7 +23,8 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const ROOM_AT_FIRST: usize = 4 << 10;
 const ROOM_AHEAD: usize = 128 << 10;
 
-/// Bodies up to this length have some bytes for themselves: whoever sends one report finds room when large bodies have taken theirs.
+/// Bodies up to this length have some bytes for themselves: whoever sends one report finds room when large bodies have
+/// taken theirs.
 const SMALL_BODY: usize = 64 << 10;
 
 /// No report is shorter.
@@ -35,8 +36,8 @@ const LINGER: Duration = Duration::from_secs(2);
 /// Refused bodies that are read to their end at the same time; those beyond them are cut off.
 const LINGERING: usize = 1024;
 
-/// How long a body may take in any case, and the bytes in a second that it must have on average from then on: slower ones hold a place
-/// that others want.
+/// How long a body may take in any case, and the bytes in a second that it must have on average from then on: slower
+/// ones hold a place that others want.
 const BODY_GRACE: Duration = Duration::from_secs(5);
 const SLOWEST_BODY: f64 = 1024.0;
 
@@ -108,7 +109,8 @@ impl Limits {
         if peer.is_loopback() && headers.contains_key(FORWARDED_FOR) && !is_proxy(peer, &self.trusted_proxies) {
             self.told_of_proxy.call_once(|| {
                 tracing::warn!(
-                    "a proxy on this machine asks for others and is not in trusted_proxies: limits count all of its clients \
+                    "a proxy on this machine asks for others and is not in trusted_proxies: limits count all of its \
+                        clients \
                      as one"
                 );
             });
@@ -122,7 +124,8 @@ impl Limits {
         limiter.take(client, 1, Instant::now()).map_err(too_often)
     }
 
-    /// A place for a request that comes through a proxy, to keep until it is answered. Other connections are counted themselves.
+    /// A place for a request that comes through a proxy, to keep until it is answered. Other connections are counted
+    /// themselves.
     pub(super) fn enter(&self, peer: IpAddr, client: Client) -> Result<Option<Portion>, Problem> {
         if !is_proxy(peer, &self.trusted_proxies) {
             return Ok(None);
@@ -221,8 +224,9 @@ impl Limits {
         }
     }
 
-    /// The refusal, at once. What is left of the body is still read for a while: many clients only look at an answer after they have
-    /// sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not sent it.
+    /// The refusal, at once. What is left of the body is still read for a while: many clients only look at an answer
+    /// after they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue`
+    /// has not sent it.
     pub(super) fn refuse(&self, headers: &HeaderMap, body: Body, problem: Problem) -> Problem {
         self.refuse_longer(headers, body, self.max_body_bytes, problem)
     }
@@ -285,7 +289,10 @@ fn too_often(wait: Duration) -> Problem {
     let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
     Problem::new(
         Kind::RateLimit,
-        format!("more comes from this address than one client may send, and nothing of this was counted: send it again in {seconds} s"),
+        format!(
+            "more comes from this address than one client may send, and nothing of this was counted: send it again \
+            in {seconds} s"
+        ),
     )
     .retry_after(seconds)
 }
@@ -295,7 +302,8 @@ fn no_room(full: Full) -> Problem {
         Full::All => busy(),
         Full::Client => Problem::new(
             Kind::Busy,
-            "more reports from your address are waiting than one client may have here, and none of this request was counted: \
+            "more reports from your address are waiting than one client may have here, and none of this request was \
+                counted: \
              send the same bytes again later",
         ),
     }
@@ -305,7 +313,8 @@ fn no_room(full: Full) -> Problem {
 pub(super) fn busy() -> Problem {
     Problem::new(
         Kind::Busy,
-        "more reports are waiting for the disk than the server may hold, and none of this request was counted: send the same bytes again later",
+        "more reports are waiting for the disk than the server may hold, and none of this request was counted: send \
+            the same bytes again later",
     )
 }
 
@@ -314,7 +323,8 @@ fn too_slow() -> Problem {
     Problem::new(
         Kind::BodyTimeout,
         format!(
-            "the body was not complete in time (after {grace} s it must have come at {slowest} bytes a second): send it at \
+            "the body was not complete in time (after {grace} s it must have come at {slowest} bytes a second): send \
+                it at \
              once, or fewer reports at a time"
         ),
     )

@@ -1,6 +1,7 @@
 //! Pages of other origins: what browsers let them do (CORS, Fetch Standard 3.2), task by task.
 //!
-//! tower-http's layer for CORS would not do: reports meet no layer on their way, and its answers have other headers and another status.
+//! tower-http's layer for CORS would not do: reports meet no layer on their way, and its answers have other headers and
+//! another status.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -39,8 +40,9 @@ fn is_listed(origins: &[String], origin: &HeaderValue) -> bool {
     origins.iter().any(|known| known.as_bytes() == origin.as_bytes())
 }
 
-/// Takes a body without a media type for the one that goes there. That is what a page can send without asking beforehand, in
-/// the moment in which it is left; so pages that may not use the task still have to name the type, and to ask.
+/// Takes a body without a media type for the one that goes there. That is what a page can send without asking
+/// beforehand, in the moment in which it is left; so pages that may not use the task still have to name the type, and
+/// to ask.
 pub(super) fn supply_type(headers: &mut HeaderMap, settings: &TaskSettings, media_type: &'static str) {
     let welcome = match (&settings.origins, headers.get(ORIGIN)) {
         (Some(origins), Some(origin)) => is_listed(origins, origin),

@@ -19,7 +19,8 @@ pub(super) struct Readiness {
 }
 
 impl Readiness {
-    /// Says why reports cannot be stored now, if they cannot. A store that takes longer than `patience` does not answer.
+    /// Says why reports cannot be stored now, if they cannot. A store that takes longer than `patience` does not
+    /// answer.
     pub(super) async fn find(&self, store: &Arc<dyn ReportStore>, patience: Duration) -> Result<(), String> {
         let mut last = self.last.lock().await;
         match &*last {

@@ -1,8 +1,8 @@
 //! Deletes tasks whose time is over, `retention` seconds after they expired, and erases those that were deleted when
 //! their grace is over.
 //!
-//! A clock may be wrong for a while. So nothing is deleted or erased before every reading of an hour has said that it is
-//! time, an hour of the time for which this process has run.
+//! A clock may be wrong for a while. So nothing is deleted or erased before every reading of an hour has said that it
+//! is time, an hour of the time for which this process has run.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -78,7 +78,8 @@ impl Readings {
                 ),
                 Agreement::Full => {
                     if let Err(error) = delete(app, task, Erase::AfterGrace, None) {
-                        tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is tried again");
+                        tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is tried \
+                            again");
                     }
                 }
             }
@@ -140,7 +141,7 @@ impl<T: Eq + Hash> Agreements<T> {
 }
 
 fn is_over(settings: &TaskSettings, now: u64) -> bool {
-    matches!((settings.expires, settings.retention), (Some(expires), Some(retention)) if now > expires.saturating_add(retention))
+    settings.expires.zip(settings.retention).is_some_and(|(expires, retention)| now > expires.saturating_add(retention))
 }
 
 #[cfg(test)]

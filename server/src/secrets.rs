@@ -1,15 +1,15 @@
 //! Small files of secrets in the data folder: made once, readable by their owner alone, never shown.
 //!
-//! A file is made under a name that nobody can know before, as a new one and with mode 0600 from its first moment, and gets its own name
-//! by a link, which fails where that is taken. So nothing that another user put there is written into or followed, and of two servers that
-//! make the same file at the same time both have what the first one made.
+//! A file is made under a name that nobody can know before, as a new one and with mode 0600 from its first moment, and
+//! gets its own name by a link, which fails where that is taken. So nothing that another user put there is written into
+//! or followed, and of two servers that make the same file at the same time both have what the first one made.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What the file holds, or when there is none yet what `make` gives, which it holds from then on. The second value says whether it was
-/// made.
+/// What the file holds, or when there is none yet what `make` gives, which it holds from then on. The second value says
+/// whether it was made.
 pub(super) fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<(String, bool)> {
     match fs::read_to_string(path) {
         Ok(text) => {
@@ -31,7 +31,8 @@ pub(super) fn random_line(bytes: usize) -> io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).chain(["\n".into()]).collect())
 }
 
-/// Makes a file that is there whole or not at all, with no moment in which others could read it. `false` when there is one already.
+/// Makes a file that is there whole or not at all, with no moment in which others could read it. `false` when there is
+/// one already.
 fn make_private(path: &Path, text: &str) -> io::Result<bool> {
     let temporary = path.with_extension(format!("{}.tmp", random_line(8)?.trim()));
     let written = new_private(&temporary).and_then(|mut file| {

@@ -157,7 +157,8 @@ fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerErro
     if found < FEWEST_CHARACTERS {
         let place = place();
         return Err(ServerError::Token(format!(
-            "{place} has {found} characters: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' makes them"
+            "{place} has {found} characters: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' \
+                makes them"
         )));
     }
     Ok(Sha256::digest(token).into())

@@ -20,7 +20,7 @@ use crate::task::{Task, TaskDigest};
 /// keeps duplicates out ([`SeenIds`]).
 ///
 /// ```
-/// # use ldp_pca::{aggregate::Aggregate, mechanism::MechanismSpec, privacy::Epsilon, record::Bounding, schema::Schema, task::{Folds, Task}};
+/// # use ldp_pca::{Aggregate, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
 /// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
 /// let record = task.bound(vec![3.0, 4.0])?;
@@ -49,7 +49,8 @@ pub struct FoldSum {
     sums: Vec<i64>,
 }
 
-/// The most reports an aggregate can hold, of all folds together. No sum of so many leaves an `i64`, folds added up or not.
+/// The most reports an aggregate can hold, of all folds together. No sum of so many leaves an `i64`, folds added up or
+/// not.
 #[doc(hidden)]
 pub const MAX_RECORDS: u64 = 1 << 40;
 
@@ -90,14 +91,15 @@ impl Aggregate {
     /// Adds reports. Many at a time are faster than one at a time and give the same state.
     ///
     /// # Errors
-    /// [`AggregateError`] when the task, or a report, is not this aggregate's, or there are too many reports. Then nothing was added.
+    /// [`AggregateError`] when the task, or a report, is not this aggregate's, or there are too many reports. Then
+    /// nothing was added.
     pub fn accumulate(&mut self, task: &Task, reports: &[Report]) -> Result<(), AggregateError> {
         self.accumulate_with_threads(task, reports, NonZeroUsize::MIN)
     }
 
-    /// [`accumulate`](Self::accumulate) on up to `threads` threads: the same state, sooner. A small state is summed by each
-    /// thread on its own; a large one is held once and its rows are shared out. WebAssembly has one thread, whatever
-    /// is asked for.
+    /// [`accumulate`](Self::accumulate) on up to `threads` threads: the same state, sooner. A small state is summed by
+    /// each thread on its own; a large one is held once and its rows are shared out. WebAssembly has one thread,
+    /// whatever is asked for.
     ///
     /// # Errors
     /// As [`accumulate`](Self::accumulate).

@@ -9,7 +9,7 @@ use crate::report::{Report, ReportId};
 /// The ids of all reports so far. An [`Aggregate`](super::Aggregate) does not remember ids; whoever feeds it asks here.
 ///
 /// ```
-/// # use ldp_pca::{aggregate::SeenIds, mechanism::MechanismSpec, privacy::Epsilon, record::Bounding, schema::Schema, task::{Folds, Task}};
+/// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task, aggregate::SeenIds};
 /// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
 /// let report = task.randomize(&task.bound(vec![3.0, 4.0])?)?;

@@ -391,7 +391,8 @@ mod tests {
         }
     }
 
-    /// Against the standard library: digits at random, and midpoints written out in full, a digit more and a digit less.
+    /// Against the standard library: digits at random, and midpoints written out in full, a digit more and a digit
+    /// less.
     #[test]
     fn decimals_are_read_as_the_standard_library_reads_them() {
         let mut rng = ChaCha8Rng::seed_from_u64(2);

@@ -86,8 +86,8 @@ impl Task {
     /// types there are `texts`, too: the JSON of an array with a text for each column that holds one, and null for the
     /// others. (Which name is of which column the package finds, which has to tell of all problems at once.)
     ///
-    /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an `id`
-    /// (16 bytes) the report has that one instead of one of its own.
+    /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an
+    /// `id` (16 bytes) the report has that one instead of one of its own.
     pub fn randomize(&self, texts: Option<Vec<u8>>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
         let features = self.features(texts.as_deref(), numbers)?;
         let record = self.task.bound(features).map_err(thrown)?;

@@ -1,9 +1,9 @@
 //! Bindings for browsers and other JavaScript hosts: they translate, and never compute.
 //!
 //! This is the *client*: what a page loads to randomize records, so every byte of it counts. What follows on the
-//! aggregator's side is a crate of its own, `lab/`. The npm package (`pkg/`) wraps both and is what applications use. What
-//! crosses the boundary is text, bytes and numbers: objects would cost more glue than the work behind them. Texts come as
-//! their bytes, whose glue is the smallest.
+//! aggregator's side is a crate of its own, `lab/`. The npm package (`pkg/`) wraps both and is what applications use.
+//! What crosses the boundary is text, bytes and numbers: objects would cost more glue than the work behind them. Texts
+//! come as their bytes, whose glue is the smallest.
 //!
 //! Everything here throws a text, `code: message`, with the crate's own message and a stable code:
 //!

@@ -4,13 +4,13 @@ use nalgebra::{DMatrix, DVector};
 
 /// Extrapolates the fixed point of `t ↦ G(t)` from the last few pairs of residual `G(t) − t` and image `G(t)`.
 ///
-/// Of all affine combinations of the last images it takes the one whose residuals, combined alike, are smallest (type II:
-/// Anderson 1965; Walker & Ni 2011). It is exact for a linear map once it remembers as many steps as the map has
+/// Of all affine combinations of the last images it takes the one whose residuals, combined alike, are smallest (type
+/// II: Anderson 1965; Walker & Ni 2011). It is exact for a linear map once it remembers as many steps as the map has
 /// dimensions, and needs no derivative. Whether the result is better is for the caller to check.
 pub(crate) struct Anderson {
     memory: usize,
-    /// Differences of successive residuals and images, newest overwriting the oldest. In single precision: passing over them is
-    /// most of the work, and an extrapolation needs no more digits of a step than that.
+    /// Differences of successive residuals and images, newest overwriting the oldest. In single precision: passing over
+    /// them is most of the work, and an extrapolation needs no more digits of a step than that.
     residual_steps: Vec<Vec<f32>>,
     image_steps: Vec<Vec<f32>>,
     /// `⟨residual_steps[i], residual_steps[j]⟩`.
@@ -48,8 +48,8 @@ impl Anderson {
         self.last = None;
     }
 
-    /// Takes the residual and the image of the last point; writes the extrapolated point over `image` and returns true, or
-    /// leaves it when there are too few pairs yet.
+    /// Takes the residual and the image of the last point; writes the extrapolated point over `image` and returns true,
+    /// or leaves it when there are too few pairs yet.
     pub(crate) fn extrapolate(&mut self, residual: &[f64], image: &mut [f64]) -> bool {
         self.remember(residual, image);
         let count = self.residual_steps.len();

@@ -89,8 +89,8 @@ pub fn symmetric_eigen(matrix: &DMatrix<f64>) -> Result<SymmetricEigen, EigenErr
     ScaledMatrix::new(matrix)?.eigen()
 }
 
-/// [`symmetric_eigen`] of a matrix that is symmetric to the last bit already: where it is small, making sure of that costs a
-/// tenth of the decomposition.
+/// [`symmetric_eigen`] of a matrix that is symmetric to the last bit already: where it is small, making sure of that
+/// costs a tenth of the decomposition.
 ///
 /// # Errors
 ///
@@ -148,8 +148,8 @@ impl ScaledMatrix {
 
     /// Eigenvalues in ascending order; fills `vectors` in the same order when given.
     ///
-    /// Divide and conquer gives up on a few matrices that nothing is wrong with (met on iterates of the sparse solver at
-    /// d = 400); the slower QR iteration has them then.
+    /// Divide and conquer gives up on a few matrices that nothing is wrong with (met on iterates of the sparse solver
+    /// at d = 400); the slower QR iteration has them then.
     fn decompose(&self, mut vectors: Option<&mut DMatrix<f64>>) -> Result<DVector<f64>, EigenError> {
         match self.divide_and_conquer(vectors.as_deref_mut()) {
             Some(values) => Ok(values),

@@ -1,7 +1,7 @@
 //! Extreme eigenvalues of a symmetric matrix that is known by its action alone.
 //!
-//! Libraries hide the random start and the steps. The failure probability of a certificate is proved for just these, so the
-//! iteration is our own.
+//! Libraries hide the random start and the steps. The failure probability of a certificate is proved for just these, so
+//! the iteration is our own.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -23,8 +23,8 @@ pub struct Krylov {
 /// Runs `steps` steps of the Lanczos iteration on the symmetric `d × d` matrix `A`, whose product `apply(x, y)` writes
 /// `A x` over `y`.
 ///
-/// The basis is orthogonalised in full, twice, so that the theory of exact arithmetic applies up to rounding. It ends early
-/// when the space is invariant.
+/// The basis is orthogonalised in full, twice, so that the theory of exact arithmetic applies up to rounding. It ends
+/// early when the space is invariant.
 ///
 /// # Errors
 ///
@@ -93,9 +93,9 @@ impl Krylov {
     /// An upper bound on the largest eigenvalue, wrong with probability at most `failure` over the choice of the start,
     /// which must be uniform on the sphere (of the space that the matrix acts on) and independent of the matrix.
     ///
-    /// Kuczyński & Woźniakowski (1992, Theorem 4.2): after `m` steps the relative error of the largest Ritz value, relative to
-    /// the spread `λ_1 − λ_d`, exceeds `ε` with probability at most `1.648 √d exp(−√ε (2m − 1))`. The spread is bounded alike, from
-    /// both ends of one run.
+    /// Kuczyński & Woźniakowski (1992, Theorem 4.2): after `m` steps the relative error of the largest Ritz value,
+    /// relative to the spread `λ_1 − λ_d`, exceeds `ε` with probability at most `1.648 √d exp(−√ε (2m − 1))`. The
+    /// spread is bounded alike, from both ends of one run.
     #[must_use]
     pub fn upper_bound(&self, failure: f64) -> f64 {
         let (dimension, steps) = (self.basis.nrows() as f64, self.values.len());

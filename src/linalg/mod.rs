@@ -1,8 +1,8 @@
 //! Numerical kernels on plain matrices, free of every notion of this crate.
 //!
 //! [`symmetric_eigen`] and [`symmetric_eigenvalues`] decompose a symmetric matrix with its eigenvalues in descending
-//! order, on one thread, natively and in WebAssembly alike. [`lanczos`] finds the extreme eigenvalues of a matrix that is
-//! only known by its action, and bounds them.
+//! order, on one thread, natively and in WebAssembly alike. [`lanczos`] finds the extreme eigenvalues of a matrix that
+//! is only known by its action, and bounds them.
 
 mod anderson;
 mod eigen;

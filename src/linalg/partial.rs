@@ -14,11 +14,11 @@ pub(crate) struct LeadingPairs {
     pub(crate) vectors: DMatrix<f64>,
 }
 
-/// Improves `guess`, `d × m` orthonormal, towards the leading eigenvectors of the symmetric `matrix` (both triangles): the best
-/// vectors in the span of the guess and of its image, `wanted` of them, or all `2m` if that is fewer.
+/// Improves `guess`, `d × m` orthonormal, towards the leading eigenvectors of the symmetric `matrix` (both triangles):
+/// the best vectors in the span of the guess and of its image, `wanted` of them, or all `2m` if that is fewer.
 ///
-/// It is one step of block Lanczos, which is what a sequence of slowly changing matrices needs: each step squares down the part of
-/// the error that the last change brought in.
+/// It is one step of block Lanczos, which is what a sequence of slowly changing matrices needs: each step squares down
+/// the part of the error that the last change brought in.
 pub(crate) fn improve_leading_pairs(
     matrix: &DMatrix<f64>,
     guess: &DMatrix<f64>,

@@ -49,7 +49,8 @@ pub enum MechanismError {
     },
     /// The numbers of candidates and of likelier ones do not fit.
     #[error(
-        "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to {most} candidates, and a cap of at most a half \
+        "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to {most} candidates, and a cap of at \
+            most a half \
          and at least a 1024th of them, or the estimate would be biased",
         most = super::double_cap::cap::MAX_CANDIDATES
     )]
@@ -78,7 +79,8 @@ pub enum MechanismError {
     },
     /// `2^32 e^epsilon` is so near an integer that the arithmetic cannot tell on which side.
     #[error(
-        "epsilon {} has a weight that is too near an integer to be computed exactly: change its last digit", Decimal(*epsilon)
+        "epsilon {} has a weight that is too near an integer to be computed exactly: change its last \
+            digit", Decimal(*epsilon)
     )]
     UnknownWeight {
         /// Epsilon.

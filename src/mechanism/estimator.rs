@@ -1,4 +1,5 @@
-//! What a mechanism does at the aggregator: from payloads to integer sums, and from sums to an estimate with known noise.
+//! What a mechanism does at the aggregator: from payloads to integer sums, and from sums to an estimate with known
+//! noise.
 
 use core::num::NonZeroUsize;
 
@@ -38,8 +39,8 @@ pub trait Estimator {
         threads: NonZeroUsize,
     );
 
-    /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports. (With
-    /// [`double_cap`](super::double_cap) it is so to 1e-3, in spectral norm, of records of length one.)
+    /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
+    /// (With [`double_cap`](super::double_cap) it is so to 1e-3, in spectral norm, of records of length one.)
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
     /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
@@ -54,7 +55,8 @@ pub trait Estimator {
     /// noise, in the limit of many features. What does not rise above it cannot be told from noise.
     fn noise_edge(&self, records: u64) -> f64;
 
-    /// The check of reports for what honest noise hardly ever makes; `None` for a mechanism whose reports are bounded by their form.
+    /// The check of reports for what honest noise hardly ever makes; `None` for a mechanism whose reports are bounded
+    /// by their form.
     fn range_check(&self) -> Option<RangeCheck> {
         None
     }

@@ -464,8 +464,8 @@ mod tests {
         assert_eq!(quantise(&[-unit, -1.0, unit]), [-1, -1_048_575, 1]);
     }
 
-    /// 16 steps and sigma in integers: 16 × 2^(shift - 40) / multiplier against sigma = mantissa × 2^exponent. (Less, equal,
-    /// greater; and the same for one unit more of the multiplier, whose steps would be smaller.)
+    /// 16 steps and sigma in integers: 16 × 2^(shift - 40) / multiplier against sigma = mantissa × 2^exponent. (Less,
+    /// equal, greater; and the same for one unit more of the multiplier, whose steps would be smaller.)
     fn sixteen_steps_against(sigma: f64, lattice: &Lattice) -> [core::cmp::Ordering; 2] {
         let (mantissa, exponent) = mantissa_and_exponent(sigma);
         [0, 1].map(|more| {
@@ -483,8 +483,9 @@ mod tests {
         (bits & ((1 << 52) - 1) | 1 << 52, (bits >> 52) as i32 - 1075)
     }
 
-    /// In integers, next to where 16 / sigma is an integer multiple of the lattice's unit: there the rounded quotient may be
-    /// that integer where the real one is below it. Without the margin the listed deviations would have too small steps.
+    /// In integers, next to where 16 / sigma is an integer multiple of the lattice's unit: there the rounded quotient
+    /// may be that integer where the real one is below it. Without the margin the listed deviations would have too
+    /// small steps.
     #[test]
     fn no_rounding_makes_sixteen_steps_less_than_the_deviation() {
         const NEEDING_THE_MARGIN: [f64; 6] = [
@@ -517,7 +518,8 @@ mod tests {
         }
     }
 
-    /// In integers: 2 × off^2 >= sigma^2, where rounding to nearest is not enough, and not above it by more than four places.
+    /// In integers: 2 × off^2 >= sigma^2, where rounding to nearest is not enough, and not above it by more than four
+    /// places.
     #[test]
     fn the_deviation_off_the_diagonal_is_rounded_up() {
         let mut rng = ChaCha8Rng::seed_from_u64(43);
@@ -561,8 +563,8 @@ mod tests {
         }
     }
 
-    /// The whole report from words that are known, beside the sum in integers: which deviate goes to which entry, at both
-    /// widths, with the ends of the range and beyond them.
+    /// The whole report from words that are known, beside the sum in integers: which deviate goes to which entry, at
+    /// both widths, with the ends of the range and beyond them.
     #[test]
     fn a_report_is_the_rounded_sum_of_record_and_noise_entry_by_entry() {
         let d = 5;
@@ -808,8 +810,8 @@ mod tests {
         assert_eq!(mechanism.draws(), 28);
     }
 
-    /// In steps: e_1 has all on one diagonal entry, and no record more than what (e_1 + e_2) / sqrt(2) has off the diagonal,
-    /// were it all there.
+    /// In steps: e_1 has all on one diagonal entry, and no record more than what (e_1 + e_2) / sqrt(2) has off the
+    /// diagonal, were it all there.
     #[test]
     fn the_largest_share_is_that_of_the_worst_record() {
         for calibration in [Calibration::Analytic, Calibration::Paper] {

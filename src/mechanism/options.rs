@@ -51,8 +51,8 @@ pub enum MechanismFamily {
         /// Its delta.
         delta: Delta,
     },
-    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its real delta is
-    /// more than this one but for small epsilons.
+    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its real delta
+    /// is more than this one but for small epsilons.
     WangXu {
         /// The delta that the scale is computed from.
         delta: Delta,
@@ -101,14 +101,15 @@ impl MechanismFamily {
         }
     }
 
-    /// What a task with this epsilon states. (A task takes the paper's scale up to epsilon = 1 alone, where its delta is
-    /// real.)
+    /// What a task with this epsilon states. (A task takes the paper's scale up to epsilon = 1 alone, where its delta
+    /// is real.)
     #[must_use]
     pub fn spec(self, epsilon: Epsilon) -> MechanismSpec {
         match self {
             Self::DoubleCap { candidates, cap } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused when it is built.
+                // The search for the best cap is for numbers that a mechanism may have; others are refused when it is
+                // built.
                 let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
                 MechanismSpec::DoubleCap { epsilon, candidates, cap }
             }

@@ -1,37 +1,44 @@
 //! How far hostile reports can pull an estimate: a number for what a modified client can do to the result.
 //!
 //! # Statement
-//! Let S be the debiased mean of n reports, m of which are hostile: any bytes that the aggregator takes, chosen with knowledge of the task
-//! and of all other reports. Let S' be the same mean with each hostile report's share replaced by `x x^T` of some record x in the unit ball,
-//! which is what an honest report adds on average. Then every eigenvalue of S is within `m pull / n` of the one of S' in the same place.
-//! For [`Pull::unchecked`] this holds whatever the bytes are. For [`Pull::checked`] it holds for an aggregator that makes the [`Check`]:
-//! always with the range check; with issued ids but for a chance of 2^-40 for every id that was ever issued, ChaCha8 taken for random.
-//! (Double-cap's expectation is such an x x^T to 1e-3.)
+//! Let S be the debiased mean of n reports, m of which are hostile: any bytes that the aggregator takes, chosen with
+//! knowledge of the task and of all other reports. Let S' be the same mean with each hostile report's share replaced by
+//! `x x^T` of some record x in the unit ball, which is what an honest report adds on average. Then every eigenvalue of
+//! S is within `m pull / n` of the one of S' in the same place. For [`Pull::unchecked`] this holds whatever the bytes
+//! are. For [`Pull::checked`] it holds for an aggregator that makes the [`Check`]: always with the range check; with
+//! issued ids but for a chance of 2^-40 for every id that was ever issued, ChaCha8 taken for random. (Double-cap's
+//! expectation is such an x x^T to 1e-3.)
 //!
 //! # Proof
-//! A report r adds `D(r) / n`, where D debiases one report. So `S - S'` is the sum of m terms `(D(r) - x x^T) / n`, and its operator norm
-//! is at most m/n times the largest `||D(r) - x x^T||`. Eigenvalues of symmetric matrices, in order, differ by no more than the operator norm
-//! of the difference (Weyl 1912). It remains to bound the norm of `D(r) - x x^T` for every payload.
+//! A report r adds `D(r) / n`, where D debiases one report. So `S - S'` is the sum of m terms `(D(r) - x x^T) / n`, and
+//! its operator norm is at most m/n times the largest `||D(r) - x x^T||`. Eigenvalues of symmetric matrices, in order,
+//! differ by no more than the operator norm of the difference (Weyl 1912). It remains to bound the norm of
+//! `D(r) - x x^T` for every payload.
 //!
-//! *Double-cap.* `D(r) = (z z^T / scale^2 - I) / gain`, with z the first d coordinates of a candidate. The eigenvalues of `D(r) - x x^T`
-//! are at most `(|z|^2 / scale^2 - 1) / gain`, because `x x^T` has none below 0, and at least `-1 / gain - 1`. So
-//! `max(|z|^2 / (scale^2 gain), 1 + 1 / gain)` is a bound. It also bounds the difference of any two reports, `(y y^T - z z^T) / (scale^2 gain)`,
-//! whose eigenvalues lie between `-|z|^2` and `|y|^2` over the same number. Hence, for double-cap, S' may as well have any other
-//! reports, that pass the check too, in place of the hostile ones. (A Gaussian report's own noise comes on top there.) What is left is the length of candidates ([`length`](super::double_cap)): the longest vector that the table can make if clients choose
-//! their ids, and, for an id that the aggregator drew, what the longest of its J candidates exceeds with probability at most 2^-40.
+//! *Double-cap.* `D(r) = (z z^T / scale^2 - I) / gain`, with z the first d coordinates of a candidate. The eigenvalues
+//! of `D(r) - x x^T` are at most `(|z|^2 / scale^2 - 1) / gain`, because `x x^T` has none below 0, and at least
+//! `-1 / gain - 1`. So `max(|z|^2 / (scale^2 gain), 1 + 1 / gain)` is a bound. It also bounds the difference of any two
+//! reports, `(y y^T - z z^T) / (scale^2 gain)`, whose eigenvalues lie between `-|z|^2` and `|y|^2` over the same
+//! number. Hence, for double-cap, S' may as well have any other reports, that pass the check too, in place of the
+//! hostile ones. (A Gaussian report's own noise comes on top there.) What is left is the length of candidates
+//! ([`length`](super::double_cap)): the longest vector that the table can make if clients choose their ids, and, for an
+//! id that the aggregator drew, what the longest of its J candidates exceeds with probability at most 2^-40.
 //!
-//! *Gaussian.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric matrix whose entries are at most those of
-//! a matrix B in absolute value has at most the operator norm of B (Perron and Frobenius), and for B with a on the diagonal and b off it that is
-//! `a + (d - 1) b`. With the range check, `||D(r)||` is at most the Frobenius norm, which is at most half the root of the permitted
-//! sum of `(2 m + 1)^2` times the larger of the diagonal step and sqrt(2) times the other. `||x x^T|| <= 1` comes on top.
+//! *Gaussian.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric matrix
+//! whose entries are at most those of a matrix B in absolute value has at most the operator norm of B (Perron and
+//! Frobenius), and for B with a on the diagonal and b off it that is `a + (d - 1) b`. With the range check, `||D(r)||`
+//! is at most the Frobenius norm, which is at most half the root of the permitted sum of `(2 m + 1)^2` times the larger
+//! of the diagonal step and sqrt(2) times the other. `||x x^T|| <= 1` comes on top.
 //!
 //! # What it does not say
-//! Anything about components under a penalty: their support may jump at the smallest change. How many reports are hostile: one person may send many. And it bounds eigenvalues, not directions: components whose eigenvalues are nearer to
-//! each other than twice the pull of all hostile reports may be turned anywhere in their span.
+//! Anything about components under a penalty: their support may jump at the smallest change. How many reports are
+//! hostile: one person may send many. And it bounds eigenvalues, not directions: components whose eigenvalues are
+//! nearer to each other than twice the pull of all hostile reports may be turned anywhere in their span.
 
 use serde::Serialize;
 
-/// What one hostile report moves an eigenvalue of the second moments by, times the number of reports; in the units of bounded records.
+/// What one hostile report moves an eigenvalue of the second moments by, times the number of reports; in the units of
+/// bounded records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pull {
     /// Whatever the report's bytes are, as long as they decode.
@@ -84,8 +91,8 @@ impl Pull {
     }
 }
 
-/// What one report, and all suspected ones, move an eigenvalue of a covariance estimate by at most, in its units, by the
-/// statement of this file.
+/// What one report, and all suspected ones, move an eigenvalue of a covariance estimate by at most, in its units, by
+/// the statement of this file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HostilePull {
     /// How many reports are suspected, no more than there are.
@@ -290,8 +297,8 @@ mod tests {
         }
     }
 
-    /// Forty of 200 reports replaced by the worst that there is: no eigenvalue moves further than the statement says, and the
-    /// largest nearly as far.
+    /// Forty of 200 reports replaced by the worst that there is: no eigenvalue moves further than the statement says,
+    /// and the largest nearly as far.
     #[test]
     fn eigenvalues_move_no_further_than_stated() {
         let (records, hostile, dimension) = (200u64, 40usize, 6);

@@ -22,12 +22,13 @@ pub trait LocalRandomizer {
     /// The length of a payload in bytes, the same for every record.
     fn payload_bytes(&self) -> usize;
 
-    /// How many random numbers one report takes, public ones included: what it costs in time, the same for every record.
+    /// How many random numbers one report takes, public ones included: what it costs in time, the same for every
+    /// record.
     fn draws(&self) -> u64;
 
-    /// Randomizes a record of the right dimension into a payload: every record, since whether there is a report is part of
-    /// what others see, and no guarantee covers a refusal that depends on the record. `task_key` (the first 16 bytes of the task's
-    /// digest) and `id` are public; all secrecy comes from `rng`.
+    /// Randomizes a record of the right dimension into a payload: every record, since whether there is a report is part
+    /// of what others see, and no guarantee covers a refusal that depends on the record. `task_key` (the first 16 bytes
+    /// of the task's digest) and `id` are public; all secrecy comes from `rng`.
     ///
     /// # Errors
     /// [`EntropyError`] when `rng` fails; nothing partial is returned.

@@ -4,18 +4,19 @@
 //! component, into tridiagonal form (Dumitriu & Edelman 2002; with a component, Bloemendal & Virág 2013):
 //!
 //! ```text
-//!     | x    c_1           |     symmetric noise, in units of s:   a_i = 0             c_1^2 = 1 (1 + ...)   c_i^2 = (N - i + 1) / N
-//! T = | c_1  a_2  c_2      |     Wishart, in units of the bulk:    a_i = (N + n - ...) / n   and   c_i^2 = (N - ...)(n - ...) / n^2
-//!     |      c_2  a_3  ... |
+//!     | x    c_1           |   symmetric noise, in units of s:
+//! T = | c_1  a_2  c_2      |     a_i = 0   c_1^2 = 1 (1 + ...)   c_i^2 = (N - i + 1) / N
+//!     |      c_2  a_3  ... |   Wishart, in units of the bulk:
+//!                                a_i = (N + n - ...) / n   and   c_i^2 = (N - ...)(n - ...) / n^2
 //! ```
 //!
 //! Its first coordinate is the component, x the noise included that the component has along itself, N the number of
-//! directions in the bulk. The entries are independent; normal ones on the diagonal, chi variables off it. Here each but
-//! x is taken at its mean (off the diagonal the root of its mean square), which is their limit for less and less
-//! noise at the same spectrum (Dumitriu & Edelman 2005). The squared first coordinates of the eigenvectors of this T are
-//! the squared cosines of the component with the leading eigenvectors of the estimate: the largest is the
-//! [limit law](super::NoiseBulk::cos_squared) for many directions, the transition is as wide as N^(-1/3) (Baik, Ben Arous
-//! & Péché 2005), and without a component (x at the bulk's level) all of them are 1 / (N + 1), those of a random
+//! directions in the bulk. The entries are independent; normal ones on the diagonal, chi variables off it. Here each
+//! but x is taken at its mean (off the diagonal the root of its mean square), which is their limit for less and less
+//! noise at the same spectrum (Dumitriu & Edelman 2005). The squared first coordinates of the eigenvectors of this T
+//! are the squared cosines of the component with the leading eigenvectors of the estimate: the largest is the [limit
+//! law](super::NoiseBulk::cos_squared) for many directions, the transition is as wide as N^(-1/3) (Baik, Ben Arous &
+//! Péché 2005), and without a component (x at the bulk's level) all of them are 1 / (N + 1), those of a random
 //! direction.
 
 use super::{NoiseBulk, Perturbation};
@@ -38,18 +39,18 @@ struct Chain {
 struct Probe {
     /// How many eigenvalues are above it.
     above: usize,
-    /// The last pivot of `number - T`, which is 0 at an eigenvalue, and its derivative, which there is one over the squared
-    /// first coordinate.
+    /// The last pivot of `number - T`, which is 0 at an eigenvalue, and its derivative, which there is one over the
+    /// squared first coordinate.
     pivot: f64,
     slope: f64,
 }
 
 impl NoiseBulk {
-    /// Sum of the squared cosines between a component and the `count` leading eigenvectors of the estimate, a fraction of
-    /// the last one if `count` is no whole number.
+    /// Sum of the squared cosines between a component and the `count` leading eigenvectors of the estimate, a fraction
+    /// of the last one if `count` is no whole number.
     ///
-    /// `eigenvalue` is the component's with the noise that it has along itself; `levels` the number of directions in the
-    /// bulk that it meets (not [`NoiseBulk`]'s own number, which sets the scale).
+    /// `eigenvalue` is the component's with the noise that it has along itself; `levels` the number of directions in
+    /// the bulk that it meets (not [`NoiseBulk`]'s own number, which sets the scale).
     #[must_use]
     pub(crate) fn captured(&self, eigenvalue: f64, levels: f64, count: f64) -> f64 {
         let chain = self.chain(eigenvalue, levels);

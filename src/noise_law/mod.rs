@@ -46,13 +46,13 @@
 //!
 //! (c is about `(t^2 - 3) gain` where t is the score at the cap's edge: -0.9 at epsilon 2, 4 at epsilon 4.) Between a
 //! component and the bulk, which is what turns the subspace, the difference is of the order of `gain^2 M_ii M_jj` in
-//! the numerator (measured for two components in 12 features: the drawn variance is 2 % too large at epsilon 2 and 4 % at
-//! epsilon 4), and falls with the number of features. Among components the drawn variance is too large (12 % and 22 %
-//! there, twice that on their diagonal), since s varies less than a normal variable; this widens the
-//! spread of eigenvalues, on the safe side for an interval. The candidates' own integers have a fourth moment of 2.99
-//! where normal ones have 3, which is seen on the diagonal alone. Under `clip` the lifted vector (x, sqrt(1 - |x|^2))
-//! takes the place of x; the rows and columns of a Wishart matrix that belong to x are themselves Wishart, so the lift
-//! leaves no trace.
+//! the numerator (measured for two components in 12 features: the drawn variance is 2 % too large at epsilon 2 and 4 %
+//! at epsilon 4), and falls with the number of features. Among components the drawn variance is too large (12 % and 22
+//! % there, twice that on their diagonal), since s varies less than a normal variable; this widens the spread of
+//! eigenvalues, on the safe side for an interval. The candidates' own integers have a fourth moment of 2.99 where
+//! normal ones have 3, which is seen on the diagonal alone. Under `clip` the lifted vector (x, sqrt(1 - |x|^2)) takes
+//! the place of x; the rows and columns of a Wishart matrix that belong to x are themselves Wishart, so the lift leaves
+//! no trace.
 //!
 //! A centred covariance (the mean subtracted) is another estimate; its law is not this one.
 

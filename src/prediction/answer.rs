@@ -52,8 +52,8 @@ pub struct ShuffledPlan {
 }
 
 impl Planner {
-    /// Answers the question for reports at `epsilon`. The [`published`] statements are evaluated at `delta`: that of the
-    /// mechanism or, where it has none, of one to compare it with.
+    /// Answers the question for reports at `epsilon`. The [`published`] statements are evaluated at `delta`: that of
+    /// the mechanism or, where it has none, of one to compare it with.
     ///
     /// # Errors
     /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Noise`]

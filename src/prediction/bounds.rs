@@ -1,8 +1,8 @@
 //! What the literature states about the same questions: theorems with their constants, and rates without.
 //!
 //! They are shown beside the prediction and never mixed with it, nor with each other: a *bound* holds as it stands, in
-//! its own trust model and its own measure of error; a *rate* leaves a constant open, so that its number is no number of
-//! records and no error, and only tells how one setting compares with another.
+//! its own trust model and its own measure of error; a *rate* leaves a constant open, so that its number is no number
+//! of records and no error, and only tells how one setting compares with another.
 //!
 //! | name | source | model | says |
 //! |---|---|---|---|
@@ -16,9 +16,9 @@
 //! | `wang-xu-5` | the same, Theorem 5 | local, (epsilon, delta) | rate of the records for support recovery |
 //!
 //! A target t of `||sin Theta||_F^2` is a correlation `|<v1_hat, v1>|^2 = 1 - t` for k = 1. Theorem 7 is asked for the
-//! correlation sqrt(1 - t) with probability 0.95. Theorems 8 and 15 speak of the mean correlation, which is at least the
-//! mean of its square, so that whoever reaches t on average has a mean correlation of at least 1 - t: that is what they
-//! are asked for.
+//! correlation sqrt(1 - t) with probability 0.95. Theorems 8 and 15 speak of the mean correlation, which is at least
+//! the mean of its square, so that whoever reaches t on average has a mean correlation of at least 1 - t: that is what
+//! they are asked for.
 
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
@@ -303,7 +303,8 @@ impl Setting {
             .map(|signal| signal * s * s * libm::log(self.d) / (n * self.epsilon.powi(2)))
     }
 
-    /// `s^2 lambda_1^2 log(1/delta) log p (8 lambda_1 + gap) / (eps^2 gap^2)`: condition (6) with alpha = 1, the best case.
+    /// `s^2 lambda_1^2 log(1/delta) log p (8 lambda_1 + gap) / (eps^2 gap^2)`: condition (6) with alpha = 1, the best
+    /// case.
     fn wang_xu_5(&self, s: f64) -> Option<f64> {
         let logarithms = libm::log(1.0 / self.delta) * libm::log(self.d);
         self.signal()
@@ -364,7 +365,8 @@ mod tests {
         assert!((0.75..0.85).contains(&at(1000, 100)), "{}", at(1000, 100));
     }
 
-    /// By hand, at d = 8, k = 2, s = 6, eigenvalues 0.4, 0.3 and 0.1, delta 0.01 and 5,000 records: every condition is met just so.
+    /// By hand, at d = 8, k = 2, s = 6, eigenvalues 0.4, 0.3 and 0.1, delta 0.01 and 5,000 records: every condition is
+    /// met just so.
     #[test]
     fn rates_are_evaluated_as_printed_up_to_the_ends_of_their_conditions() {
         let spectrum = Spectrum::new(8, vec![0.4, 0.3, 0.1], 0.04).unwrap();
@@ -433,8 +435,8 @@ mod tests {
         assert_eq!(at(3, 0.5, 0.5, 1.0).0, None);
     }
 
-    /// The printed formulas with a hundred digits, for ranks, spectra and parameters from end to end: what has a number, and
-    /// which. The minimum over phi is never below the real one.
+    /// The printed formulas with a hundred digits, for ranks, spectra and parameters from end to end: what has a
+    /// number, and which. The minimum over phi is never below the real one.
     #[test]
     fn statements_are_those_of_a_hundred_digits() {
         const NAMES: [&str; 8] =

@@ -6,8 +6,8 @@
 //! B = diag(lambda) + G,     E G_ij = 0,     E G_ij^2 = v(lambda_i, lambda_j) (1 + [i = j])
 //! ```
 //!
-//! independent of the noise in the bulk. What the bulk meets are the eigenvalues x_j of B along its eigenvectors u_j, so
-//! that
+//! independent of the noise in the bulk. What the bulk meets are the eigenvalues x_j of B along its eigenvectors u_j,
+//! so that
 //!
 //! ```text
 //! cos^2_i = E Sum over j of u_ij^2 C(x_j)
@@ -15,17 +15,18 @@
 //!
 //! with C(x) what the [chain](NoiseBulk::captured) says of a component with the eigenvalue x. This has the second-order
 //! effects of finite dimension (the spread of x smooths the transition, equal components repel each other) and, for
-//! components beyond the rank asked for, `Sum over j > k of v(lambda_i, lambda_j) / (lambda_i - lambda_j)^2` where they are
-//! apart, and half of the component where they are tied.
+//! components beyond the rank asked for, `Sum over j > k of v(lambda_i, lambda_j) / (lambda_i - lambda_j)^2` where they
+//! are apart, and half of the component where they are tied.
 //!
 //! The mean over G is taken by cubature: entries of G at plus or minus their deviation, with the signs of a fold-over
-//! Hadamard design. It is exact for polynomials of degree three in the entries (Stroud 1957), and costs 2 (m (m + 1)/2 + 1)
-//! matrices, rounded up to a power of two.
+//! Hadamard design. It is exact for polynomials of degree three in the entries (Stroud 1957), and costs 2 (m (m +
+//! 1)/2 + 1) matrices, rounded up to a power of two.
 //!
 //! How many of the leading k eigenvectors are left to the edge of the noise depends on how many of the x_j stand above
 //! the threshold. Each counts as `h(x) = (1 + erf(N^(1/3) (t - 1))) / 2`, with t its distance from the bulk in units of
-//! the threshold's: the width of the transition. The component j meets `d - 1 - Sum over i /= j of h(x_i)` other directions,
-//! and of the k eigenvectors it has its own unless k larger components stand before it, and those that no other has.
+//! the threshold's: the width of the transition. The component j meets `d - 1 - Sum over i /= j of h(x_i)` other
+//! directions, and of the k eigenvectors it has its own unless k larger components stand before it, and those that no
+//! other has.
 
 use nalgebra::DMatrix;
 
@@ -128,8 +129,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
 
-    /// Every two entries of a block, and every three, have all combinations of signs equally often: pairs of blocks with
-    /// opposite signs do the rest.
+    /// Every two entries of a block, and every three, have all combinations of signs equally often: pairs of blocks
+    /// with opposite signs do the rest.
     #[test]
     fn the_signs_of_a_small_block_are_balanced() {
         for size in 1..=FULL_DESIGN {

@@ -9,10 +9,10 @@
 //!
 //! with [`NoiseBulk::cos_squared`] for the bulk (to first order `(d - k) v(lambda_i, b) / (lambda_i - b)^2`) and
 //! [`NoiseLaw::cross_variance`] `= v` for components beyond the rank asked for; and nothing can be recovered below
-//! [`NoiseBulk::threshold`]. In finitely many dimensions the transition there is gradual, components repel each other, and
-//! a random direction has a cosine too: [`predict`] has all of that, from the noise among the components (averaged over) and
-//! from the tridiagonal form of the noise in the bulk. [`Planner`] turns it around, question by question or all at once
-//! ([`Planner::answer`]). docs/prediction.md compares it with simulations.
+//! [`NoiseBulk::threshold`]. In finitely many dimensions the transition there is gradual, components repel each other,
+//! and a random direction has a cosine too: [`predict`] has all of that, from the noise among the components (averaged
+//! over) and from the tridiagonal form of the noise in the bulk. [`Planner`] turns it around, question by question or
+//! all at once ([`Planner::answer`]). docs/prediction.md compares it with simulations.
 //!
 //! ```
 //! use ldp_pca::{mechanism::{DoubleCap, Mechanism}, noise_law::NoiseLaw, prediction::{Spectrum, predict}};
@@ -262,7 +262,8 @@ pub enum PredictionError {
     },
     /// A target that is no question.
     #[error(
-        "the target error is {target}: it must be above 0 and below {uninformed}, which a random subspace has without a single report"
+        "the target error is {target}: it must be above 0 and below {uninformed}, which a random subspace has without \
+            a single report"
     )]
     Target {
         /// What was asked for.

@@ -65,8 +65,8 @@ impl Planner {
         Ok(Self { spectrum, rank, family, bounding, own: None })
     }
 
-    /// A planner for collections like that of `task`, about records with this spectrum in the units of its features: at the
-    /// task's epsilon its own mechanism, at others the best of the same family.
+    /// A planner for collections like that of `task`, about records with this spectrum in the units of its features: at
+    /// the task's epsilon its own mechanism, at others the best of the same family.
     ///
     /// # Errors
     /// As [`Planner::new`]; [`PredictionError::Centred`] for a task with centring.
@@ -117,8 +117,8 @@ impl Planner {
         predict(&self.spectrum, self.rank, &self.law(epsilon, records)?)
     }
 
-    /// For each of the leading k components the number of reports from which on it can be recovered at all; `None` for one
-    /// that does not stand above the bulk, or needs more than 2^53.
+    /// For each of the leading k components the number of reports from which on it can be recovered at all; `None` for
+    /// one that does not stand above the bulk, or needs more than 2^53.
     ///
     /// # Errors
     /// [`PredictionError::Mechanism`].
@@ -349,7 +349,8 @@ mod tests {
         assert_eq!(search(&|epsilon| Ok(epsilon > 16.0)), Ok(None));
         assert_eq!(search(&|epsilon| Ok(f64::NAN * epsilon <= 1.0)), Ok(None));
         assert_eq!(search(&|_| Err(PredictionError::Centred)), Err(PredictionError::Centred));
-        // A mechanism that fits from some epsilon down is searched below it, in steps of one, and one that never does is not.
+        // A mechanism that fits from some epsilon down is searched below it, in steps of one, and one that never does
+        // is not.
         let error = || PredictionError::Mechanism(MechanismError::Dimension(0));
         for (fits, most) in [(16.0, 16.0), (15.9, 15.0), (13.2, 13.0), (2.0, 2.0), (1.9, 1.0), (1.0, 1.0)] {
             let fitting = |epsilon: f64, least| if epsilon > fits { Err(error()) } else { Ok(epsilon >= least) };

@@ -31,9 +31,9 @@ pub struct ShuffledRecords {
 }
 
 impl Planner {
-    /// The largest local epsilon found (to a ten-thousandth, rounded down) at which a shuffled batch of `records` reports
-    /// keeps the `central` epsilon with `delta`; at least `central` itself where a report may promise that. `None` when
-    /// even a report at `central` does not keep it, as with a delta of its own that is above `delta`.
+    /// The largest local epsilon found (to a ten-thousandth, rounded down) at which a shuffled batch of `records`
+    /// reports keeps the `central` epsilon with `delta`; at least `central` itself where a report may promise that.
+    /// `None` when even a report at `central` does not keep it, as with a delta of its own that is above `delta`.
     ///
     /// # Errors
     /// [`PredictionError::Mechanism`], [`PredictionError::Privacy`] without records.
@@ -67,8 +67,9 @@ impl Planner {
         most_allowed(range, allowed)?.map(epsilon).transpose()
     }
 
-    /// The number of reports, within a hundredth above the least, with which a shuffled collection that keeps the `central`
-    /// epsilon with `delta` reaches `target`, and the local epsilon that they may have. `None` when 10^11 are not enough.
+    /// The number of reports, within a hundredth above the least, with which a shuffled collection that keeps the
+    /// `central` epsilon with `delta` reaches `target`, and the local epsilon that they may have. `None` when 10^11 are
+    /// not enough.
     ///
     /// # Errors
     /// [`PredictionError::Target`], [`PredictionError::Mechanism`].
@@ -131,8 +132,8 @@ fn most_allowed(
     Ok(Some(low))
 }
 
-/// From a number of reports that reaches the target down to the fewest, within a hundredth: fewer reports hide less, so that
-/// their local epsilon is `between` the `least` and that of more.
+/// From a number of reports that reaches the target down to the fewest, within a hundredth: fewer reports hide less, so
+/// that their local epsilon is `between` the `least` and that of more.
 fn fewest_records(
     mut found: ShuffledRecords,
     mut least: f64,

@@ -95,8 +95,8 @@ pub fn gaussian_rho(sigma: f64, sensitivity: f64) -> Result<Rho, PrivacyError> {
 /// [`PrivacyError::Scale`] for a bad sensitivity or a scale that is not representable.
 pub fn sigma_of_rho(rho: Rho, sensitivity: f64) -> Result<f64, PrivacyError> {
     positive("sensitivity", sensitivity)?;
-    // The square root is taken of each factor, so that neither over- nor underflows before its time; that of two last, so
-    // that nothing on the way is smaller than what is checked.
+    // The square root is taken of each factor, so that neither over- nor underflows before its time; that of two last,
+    // so that nothing on the way is smaller than what is checked.
     let sigma = sensitivity / rho.value().sqrt() / core::f64::consts::SQRT_2 * (1.0 + ROUNDINGS);
     // A relative margin is none for a subnormal number.
     if sigma.is_normal() { Ok(sigma) } else { Err(PrivacyError::Scale { name: "sigma", value: sigma }) }
@@ -158,8 +158,8 @@ fn delta_upper(ratio: f64, epsilon: f64) -> f64 {
     let loss = if argument < 25.0 {
         0.5 * libm::exp(epsilon + libm::log(libm::erfc(argument)))
     } else {
-        // There the tail soon has few bits or none, and e^epsilon makes much of them. As 2 a b = epsilon, the product is
-        // e^(-(b - a)^2 / 2) times e^(x^2) erfc(x) / 2 at x = `argument`.
+        // There the tail soon has few bits or none, and e^epsilon makes much of them. As 2 a b = epsilon, the product
+        // is e^(-(b - a)^2 / 2) times e^(x^2) erfc(x) / 2 at x = `argument`.
         0.5 * libm::exp(-0.5 * (b - a) * (b - a)) * scaled_tail(argument)
     };
     // erfc at x changes relatively by 2 (1 + |x|) times an absolute change of x, and x has the roundings of a and b.
@@ -309,8 +309,8 @@ mod tests {
         most - truth[1] + 3e-12 * most + 2e-300
     }
 
-    /// Never below, and within some margins of what is subtracted from each other: two parts in 1e12, more where arguments
-    /// are large. (Where they are very large, the epsilons below tell how near.)
+    /// Never below, and within some margins of what is subtracted from each other: two parts in 1e12, more where
+    /// arguments are large. (Where they are very large, the epsilons below tell how near.)
     #[test]
     fn delta_of_gaussian_noise_is_that_of_a_hundred_digits_or_a_little_more() {
         for (inputs, truth) in known("gaussian_delta") {

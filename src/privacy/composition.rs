@@ -2,9 +2,9 @@
 //!
 //! A person who answers several tasks, or one task several times, loses more than one report's epsilon. [`Composition`]
 //! adds up reports of any mix of mechanisms and gives, for a target delta, the smallest epsilon that any of the methods
-//! below proves; each is a theorem of its own, so the smallest of them holds too. Later reports may depend on earlier ones, but
-//! the losses are fixed beforehand. Where whoever chooses the tasks chooses their losses, too, with a look at earlier
-//! reports, the smallest of several methods proves nothing: [`filter`](super::filter) has what does.
+//! below proves; each is a theorem of its own, so the smallest of them holds too. Later reports may depend on earlier
+//! ones, but the losses are fixed beforehand. Where whoever chooses the tasks chooses their losses, too, with a look at
+//! earlier reports, the smallest of several methods proves nothing: [`filter`](super::filter) has what does.
 //!
 //! | method | theorem |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | concentrated | rhos add up (Bun & Steinke 2016, Lemma 1.7); pure epsilon has rho = epsilon^2 / 2 |
 //! | renyi | exact divergences add up at every order (Mironov 2017, Proposition 1) |
 //!
-//! Where a method speaks of pure loss and a report has a delta of its own, that delta is added: an
-//! (epsilon, delta)-private report's laws for two records are mixtures of something with weight delta and, with weight 1 - delta,
+//! Where a method speaks of pure loss and a report has a delta of its own, that delta is added: an (epsilon,
+//! delta)-private report's laws for two records are mixtures of something with weight delta and, with weight 1 - delta,
 //! two laws that differ by factors of at most e^epsilon (Kairouz, Oh & Viswanath 2015, Theorem 3.4).
 
 use core::fmt;
@@ -499,8 +499,8 @@ mod tests {
         }
     }
 
-    /// A loss counts as often as it was added, however: at once, one by one, in two goes, or as losses that differ by less
-    /// than anything shows.
+    /// A loss counts as often as it was added, however: at once, one by one, in two goes, or as losses that differ by
+    /// less than anything shows.
     #[test]
     fn equal_losses_cost_as_much_however_they_are_added() {
         let kinds: [fn(f64) -> PrivacyLoss; 4] = [

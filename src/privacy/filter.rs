@@ -1,10 +1,10 @@
 //! Whether another report fits a budget, when tasks are chosen by someone who has seen the earlier reports.
 //!
 //! [`Composition`](super::composition::Composition) takes the best of several methods. That is proved for losses which
-//! are fixed beforehand. An aggregator may choose the next task, its epsilon included, from the reports so far. It can then
-//! steer reports that went one way to where one method is generous, and those that went the other way to where another is:
-//! together they lose more than each method says (`the_least_of_several_methods_is_no_filter` below has nearly twice the
-//! budget's delta). What holds for every choice is a *privacy filter* (Rogers, Roth, Ullman & Vadhan
+//! are fixed beforehand. An aggregator may choose the next task, its epsilon included, from the reports so far. It can
+//! then steer reports that went one way to where one method is generous, and those that went the other way to where
+//! another is: together they lose more than each method says (`the_least_of_several_methods_is_no_filter` below has
+//! nearly twice the budget's delta). What holds for every choice is a *privacy filter* (Rogers, Roth, Ullman & Vadhan
 //! 2016): a rule, fixed before the first report, by which a report fits or does not.
 //!
 //! # Statement
@@ -14,19 +14,20 @@
 //! budget: `P[reports of x in E] <= e^epsilon P[reports of y in E] + delta` for every set E of sequences.
 //!
 //! # Assumptions
-//! The filter and the budget are fixed before the first report. Every report has the loss that is booked for it, for any
-//! two records and whatever was sent before (its randomness is fresh). Whether a report fits depends on losses only,
-//! never on a value, and so does whether one that fits is made: given the earlier reports, a report that is booked and never made
-//! is so whatever the record is. The statement is about the budget, and about the whole sequence: it does not say that reports with
-//! a `spent` of 1 are (1, delta)-private (that would be an odometer, which costs more).
+//! The filter and the budget are fixed before the first report. Every report has the loss that is booked for it, for
+//! any two records and whatever was sent before (its randomness is fresh). Whether a report fits depends on losses
+//! only, never on a value, and so does whether one that fits is made: given the earlier reports, a report that is
+//! booked and never made is so whatever the record is. The statement is about the budget, and about the whole sequence:
+//! it does not say that reports with a `spent` of 1 are (1, delta)-private (that would be an odometer, which costs
+//! more).
 //!
 //! # Proof for sums
 //! Basic composition is a filter (Rogers et al. 2016). An (eps_i, delta_i)-private report has laws
 //! `(1 - delta_i) P' + delta_i P''` and `(1 - delta_i) Q' + delta_i Q''`, where P' and Q' differ by factors of at most
 //! `e^eps_i` (Kairouz, Oh & Viswanath 2015, Theorem 3.4). Replace in every step the laws by `(1 - delta_i) P'` and
-//! `(1 - delta_i) Q'`. Of a sequence's probability under x at most `sum delta_i` is lost, the largest sum there is on any
-//! path; what remains is at most `e^(sum eps_i)` times what remains under y, on every path. Both sums are bounded on every
-//! path, whoever chose it. ∎
+//! `(1 - delta_i) Q'`. Of a sequence's probability under x at most `sum delta_i` is lost, the largest sum there is on
+//! any path; what remains is at most `e^(sum eps_i)` times what remains under y, on every path. Both sums are bounded
+//! on every path, whoever chose it. ∎
 //!
 //! # Proof for Renyi divergences
 //! Let alpha be fixed by the budget alone (`order`). A sequence fits when *either* all its reports are pure and their
@@ -39,16 +40,16 @@
 //!    `E[e^((alpha - 1) l); F] <= e^((alpha - 1) R)`. As in
 //!    [`epsilon_of_divergence`](super::renyi::epsilon_of_divergence), `E[max(0, 1 - e^(epsilon - l)); F] <= delta'`.
 //! 2. *Two filters are one.* All complete sequences are in F or in the set G of those whose reports are pure and whose
-//!    epsilons fit: the last report fitted by one of the two rules, and sums only grow, so all before it fitted by
-//!    the same rule. On G the loss is at most epsilon. So `P[E] - e^epsilon Q[E] <= E[max(0, 1 - e^(epsilon - l))]`
-//!    is at most what F has, delta', plus what G has, 0. (In general the deltas of several filters add up; the union over
-//!    many orders is in Lécuyer 2021. That of sums with delta 0 is free, and one order is enough: at epsilon
-//!    1 to 8 and delta 1e-6 it lets 95 % of the reports through that the best order for each number of them would, tested
-//!    below; at epsilon 1/4 it can be little more than half.)
-//! 3. *What the laws differ from the ideal ones.* Let v_i be the total variation of a Gaussian's sampler. The sampled and
-//!    the ideal sequence can be coupled to be the same but for a probability of `sum v_i`, the largest on any path, on both
-//!    sides: it costs `(1 + e^epsilon) sum v_i`. A report with a delta_i of its own is treated as above and costs `sum
-//!    delta_i`. All of it is held within the rest of delta. ∎
+//!    epsilons fit: the last report fitted by one of the two rules, and sums only grow, so all before it fitted by the
+//!    same rule. On G the loss is at most epsilon. So `P[E] - e^epsilon Q[E] <= E[max(0, 1 - e^(epsilon - l))]` is at
+//!    most what F has, delta', plus what G has, 0. (In general the deltas of several filters add up; the union over
+//!    many orders is in Lécuyer 2021. That of sums with delta 0 is free, and one order is enough: at epsilon 1 to 8 and
+//!    delta 1e-6 it lets 95 % of the reports through that the best order for each number of them would, tested below;
+//!    at epsilon 1/4 it can be little more than half.)
+//! 3. *What the laws differ from the ideal ones.* Let v_i be the total variation of a Gaussian's sampler. The sampled
+//!    and the ideal sequence can be coupled to be the same but for a probability of `sum v_i`, the largest on any path,
+//!    on both sides: it costs `(1 + e^epsilon) sum v_i`. A report with a delta_i of its own is treated as above and
+//!    costs `sum delta_i`. All of it is held within the rest of delta. ∎
 //!
 //! # Rounding
 //! Sums are rounded up at every step (`sum_up`), divergences and the conversion as in [`renyi`](super::renyi).
@@ -74,20 +75,21 @@ pub struct Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
-    /// The epsilons and deltas of all reports add up. For a few reports, and the only one that lets a single Gaussian report
-    /// have the whole budget.
+    /// The epsilons and deltas of all reports add up. For a few reports, and the only one that lets a single Gaussian
+    /// report have the whole budget.
     Sums,
-    /// Pure reports as before; or Renyi divergences of one order add up, whatever the reports are. For many small ones, and
-    /// for several Gaussian ones. Without a delta there is nothing but the sums.
+    /// Pure reports as before; or Renyi divergences of one order add up, whatever the reports are. For many small ones,
+    /// and for several Gaussian ones. Without a delta there is nothing but the sums.
     Renyi,
 }
 
-/// The share of a budget's delta for the tail of the Renyi filter; the rest is for samplers and deltas of the reports' own.
+/// The share of a budget's delta for the tail of the Renyi filter; the rest is for samplers and deltas of the reports'
+/// own.
 const TAIL: f64 = 0.875;
 
 impl Filter {
-    /// How much of the budget's epsilon reports take up, rounded up: they fit when it is at most that epsilon. 0 for none,
-    /// infinite where they do not fit whatever epsilon is.
+    /// How much of the budget's epsilon reports take up, rounded up: they fit when it is at most that epsilon. 0 for
+    /// none, infinite where they do not fit whatever epsilon is.
     #[must_use]
     pub fn spent(self, budget: Budget, reports: &[(Guarantee, PrivacyLoss)]) -> f64 {
         if reports.is_empty() {
@@ -137,13 +139,14 @@ fn renyi(epsilon: Epsilon, delta: Delta, reports: &[(Guarantee, PrivacyLoss)]) -
     epsilon_at(order, divergence, tail)
 }
 
-/// The order of the Renyi filter: `1 + 2 log(1 / delta) / epsilon`, which is best for many small losses. Any order would
-/// do that is fixed by the budget.
+/// The order of the Renyi filter: `1 + 2 log(1 / delta) / epsilon`, which is best for many small losses. Any order
+/// would do that is fixed by the budget.
 fn order(epsilon: Epsilon, delta: Delta) -> f64 {
     1.0 + (-2.0 * libm::log(delta.value()) / epsilon.value()).clamp(1e-6, 1e9)
 }
 
-/// The sum of non-negative numbers, never below the real one. It is the real one where every partial sum is representable.
+/// The sum of non-negative numbers, never below the real one. It is the real one where every partial sum is
+/// representable.
 fn sum_up(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum: f64, number| {
         let total = sum + number;
@@ -224,7 +227,8 @@ mod tests {
         }
     }
 
-    /// All ways to ask for reports that a filter lets through, each choice with the knowledge of all outcomes before it.
+    /// All ways to ask for reports that a filter lets through, each choice with the knowledge of all outcomes before
+    /// it.
     struct Game<'a> {
         filter: Filter,
         budget: Budget,
@@ -239,7 +243,8 @@ mod tests {
     }
 
     impl Game<'_> {
-        /// The delta of the whole sequence at epsilon `at`, for the best way to ask: `max E[max(0, 1 - e^(at - loss))]`.
+        /// The delta of the whole sequence at epsilon `at`, for the best way to ask:
+        /// `max E[max(0, 1 - e^(at - loss))]`.
         fn delta(mut self) -> f64 {
             let none = vec![0; self.menu.len()];
             if self.adaptive {
@@ -346,10 +351,10 @@ mod tests {
         assert!(of(4.0, true) > 0.1);
     }
 
-    /// What the best method of all says is no rule by which reports may be let through. After a Gaussian report of little
-    /// loss l, either of two second reports fits by [`Composition`]: a Gaussian one (several Gaussians are one) and a binary
-    /// one (sums). Who takes the binary one where l is so large that it can pass epsilon, and the Gaussian one elsewhere,
-    /// has nearly twice the delta of the budget. The total is an integral over the normal law of l.
+    /// What the best method of all says is no rule by which reports may be let through. After a Gaussian report of
+    /// little loss l, either of two second reports fits by [`Composition`]: a Gaussian one (several Gaussians are one)
+    /// and a binary one (sums). Who takes the binary one where l is so large that it can pass epsilon, and the Gaussian
+    /// one elsewhere, has nearly twice the delta of the budget. The total is an integral over the normal law of l.
     #[test]
     fn the_least_of_several_methods_is_no_filter() {
         let (e, d, steps) = (4.0, 1e-6, 4000);
@@ -494,8 +499,8 @@ mod tests {
         }
     }
 
-    /// The most that fits the Renyi filter, found by bisection, is what the formula of the one order says; the next double is
-    /// too much.
+    /// The most that fits the Renyi filter, found by bisection, is what the formula of the one order says; the next
+    /// double is too much.
     #[test]
     fn divergences_fit_up_to_the_formula_and_not_by_one_ulp_more() {
         for (e, d) in [(4.0f64, 1e-6f64), (1.0, 1e-9), (8.0, 1e-3)] {
@@ -554,7 +559,8 @@ mod tests {
         }
     }
 
-    /// 0.1 is a little above a tenth as a double: ten of them are more than 1, though rounding to nearest says 0.9999999999999999.
+    /// 0.1 is a little above a tenth as a double: ten of them are more than 1, though rounding to nearest says
+    /// 0.9999999999999999.
     #[test]
     fn sums_are_not_below_the_real_ones() {
         assert!(sum_up([0.1; 10].into_iter()) > 1.0);

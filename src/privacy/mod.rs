@@ -198,8 +198,8 @@ pub enum Unit {
 
 /// A differential-privacy guarantee with the two things without which it means nothing: relation and unit.
 ///
-/// For any two records x, y and every set E of reports, `P[x in E] <= e^epsilon P[y in E] + delta`. `delta` is `None` for
-/// pure differential privacy (delta = 0).
+/// For any two records x, y and every set E of reports, `P[x in E] <= e^epsilon P[y in E] + delta`. `delta` is `None`
+/// for pure differential privacy (delta = 0).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guarantee {
@@ -306,7 +306,8 @@ pub enum PrivacyError {
     },
     /// No finite epsilon holds with this delta.
     #[error(
-        "no finite epsilon holds with delta {}: raise delta, or the noise, or lower the number of reports", Decimal(*delta)
+        "no finite epsilon holds with delta {}: raise delta, or the noise, or lower the number of \
+            reports", Decimal(*delta)
     )]
     NoFiniteEpsilon {
         /// The target delta, 0 where none is allowed.

@@ -1,52 +1,54 @@
 //! What one report lets anybody tell, as a test: how often a right accusation succeeds where few are false.
 //!
 //! Someone sees a report and accuses its sender of the record x, or does not. Of senders with another record y a share
-//! alpha is accused falsely. [`power`] is the largest share of senders with x who are then accused, over all pairs of records: the
-//! trade-off curve of the mechanism (Dong, Roth & Su 2022, with 1 - power for their type II error). It says all that there is to say of
-//! two records (Blackwell 1953). An (epsilon, delta) says less: delta is not the probability that the privacy loss
-//! exceeds epsilon. For Gaussian noise calibrated to (1, 1e-6) that is 2.0e-5 (tested below).
+//! alpha is accused falsely. [`power`] is the largest share of senders with x who are then accused, over all pairs of
+//! records: the trade-off curve of the mechanism (Dong, Roth & Su 2022, with 1 - power for their type II error). It
+//! says all that there is to say of two records (Blackwell 1953). An (epsilon, delta) says less: delta is not the
+//! probability that the privacy loss exceeds epsilon. For Gaussian noise calibrated to (1, 1e-6) that is 2.0e-5 (tested
+//! below).
 //!
 //! # Statement
-//! For any two records x, y of a task, every id, and every test of the report, randomized or not, with P\[accuse | y\] <=
-//! alpha: P\[accuse | x\] <= `power(loss, alpha)`.
+//! For any two records x, y of a task, every id, and every test of the report, randomized or not, with P\[accuse |
+//! y\] <= alpha: P\[accuse | x\] <= `power(loss, alpha)`.
 //!
-//! It is reached, but for roundings, by double-cap where two records have caps as disjoint as there can be, and by Gaussian noise where
-//! the records' `x x^T` can be orthogonal (from two features on; with centring for weights of at most 1/2). Elsewhere it is an
-//! upper bound.
+//! It is reached, but for roundings, by double-cap where two records have caps as disjoint as there can be, and by
+//! Gaussian noise where the records' `x x^T` can be orthogonal (from two features on; with centring for weights of at
+//! most 1/2). Elsewhere it is an upper bound.
 //!
 //! *Many records.* The curves below are concave. So the statement holds as well with "a sender drawn from any
-//! population of records" in place of x and of y (Jensen's inequality). What is known beside the report must be the same
-//! on both sides.
+//! population of records" in place of x and of y (Jensen's inequality). What is known beside the report must be the
+//! same on both sides.
 //!
 //! # Proof for caps
-//! Let W >= 1 be the weight inside and 1 outside, N = L W + J - L, and h the number of members that each cap has and the
-//! other has not (the same for both, since both have L). Of three sets of indices the first is likelier for x by
-//! W, the second equally likely, the third likelier for y by W. They have the y-probabilities h / N, 1 - h (1 + W) / N
-//! and h W / N. By the lemma of Neyman and Pearson the best test accuses on the first, then on the second, then on
-//! the third, so its power has the slopes W, 1 and 1/W in alpha. A concave curve of lines is the least of them:
+//! Let W >= 1 be the weight inside and 1 outside, N = L W + J - L, and h the number of members that each cap has and
+//! the other has not (the same for both, since both have L). Of three sets of indices the first is likelier for x by W,
+//! the second equally likely, the third likelier for y by W. They have the y-probabilities h / N, 1 - h (1 + W) / N and
+//! h W / N. By the lemma of Neyman and Pearson the best test accuses on the first, then on the second, then on the
+//! third, so its power has the slopes W, 1 and 1/W in alpha. A concave curve of lines is the least of them:
 //!
 //! ```text
 //! power(alpha) = min(W alpha,  alpha + h (W - 1) / N,  1 - (1 - alpha) / W)
 //! ```
 //!
-//! It grows with h, which is at most m = min(L, J - L): h = m is taken, and reached by caps that overlap no more than they
-//! must (disjoint ones where 2 L <= J). It grows with W, too (`d/dW (W - 1) / N = J / N^2`), so `e^epsilon` is taken
-//! for W. The first and the last line alone are the curve of every epsilon-private mechanism.
+//! It grows with h, which is at most m = min(L, J - L): h = m is taken, and reached by caps that overlap no more than
+//! they must (disjoint ones where 2 L <= J). It grows with W, too (`d/dW (W - 1) / N = J / N^2`), so `e^epsilon` is
+//! taken for W. The first and the last line alone are the curve of every epsilon-private mechanism.
 //!
-//! *A record without direction* has a uniform index. Against a cap its curve has one corner: alpha = L / J, power = L W / N
-//! (or the reverse, alpha = (J - L) / N, power = (J - L) / J). That corner is below the curve above, which is concave
-//! and has the same ends, so all of it is. Below each of the three lines, where N is between J and J W:
-//! `L W / N <= W L / J`; `1 - (1 - L/J) / W >= 1 - (1 - L/J) J / N = L W / N`; and `L / J + m (W - 1) / N - L W / N` is, times
-//! `N / (W - 1)`, `m - L (J - L) / J`, which is not negative. The reverse is the mirror image `(alpha, power) -> (1 - power,
-//! 1 - alpha)` of the same, and the curve above is its own mirror image.
+//! *A record without direction* has a uniform index. Against a cap its curve has one corner: alpha = L / J, power = L W
+//! / N (or the reverse, alpha = (J - L) / N, power = (J - L) / J). That corner is below the curve above, which is
+//! concave and has the same ends, so all of it is. Below each of the three lines, where N is between J and J W:
+//! `L W / N <= W L / J`; `1 - (1 - L/J) / W >= 1 - (1 - L/J) J / N = L W / N`; and `L / J + m (W - 1) / N - L W / N`
+//! is, times `N / (W - 1)`, `m - L (J - L) / J`, which is not negative. The reverse is the mirror image
+//! `(alpha, power) -> (1 - power, 1 - alpha)` of the same, and the curve above is its own mirror image.
 //!
 //! # Proof for Gaussian noise
-//! In the coordinates of the mechanism's own proof the noise is a normal vector of deviation sigma, the records move its
-//! mean by at most Delta, and what follows is post-processing. The best test between two normal vectors looks along
+//! In the coordinates of the mechanism's own proof the noise is a normal vector of deviation sigma, the records move
+//! its mean by at most Delta, and what follows is post-processing. The best test between two normal vectors looks along
 //! their difference: its power is `Phi(Phi^-1(alpha) + Delta / sigma)` (Dong, Roth & Su 2022, Definition 2.6), where
-//! `Delta / sigma = sqrt(2 rho)`. Let t be the sampler's total variation. A test that is false with alpha under the sampled
-//! law is so with at most alpha + t under the real one, and its powers differ by at most t: `Phi(Phi^-1(alpha + t) + sqrt(2
-//! rho)) + t`. The paper's shape has more noise off the diagonal, which is no help to e_1 against e_2.
+//! `Delta / sigma = sqrt(2 rho)`. Let t be the sampler's total variation. A test that is false with alpha under the
+//! sampled law is so with at most alpha + t under the real one, and its powers differ by at most t:
+//! `Phi(Phi^-1(alpha + t) + sqrt(2 rho)) + t`. The paper's shape has more noise off the diagonal, which is no help to
+//! e_1 against e_2.
 //!
 //! # Proof for (epsilon, delta)
 //! Both inequalities of the guarantee, for the set of accusing reports and for the other ones: power is at most
@@ -91,12 +93,14 @@ impl fmt::Display for Detection {
         let (false_alarms, power) = (100.0 * self.false_alarms, (1e5 * self.power).ceil() / 1e3);
         write!(
             f,
-            "a test for a record that falsely accuses {false_alarms} % of those with another finds at most {power} % of those with it"
+            "a test for a record that falsely accuses {false_alarms} % of those with another finds at most {power} % \
+                of those with it"
         )
     }
 }
 
-/// The largest power of a test of one report that is false with probability at most `false_alarms` (0 to 1), rounded up.
+/// The largest power of a test of one report that is false with probability at most `false_alarms` (0 to 1), rounded
+/// up.
 #[must_use]
 pub fn power(loss: PrivacyLoss, false_alarms: f64) -> f64 {
     let (epsilon, delta, share) = match loss {
@@ -122,8 +126,8 @@ fn normal_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Not below the normal law's quantile of `probability`: the upper end of a bisection, which was checked, or one beyond which there is
-/// nothing to tell from 1.
+/// Not below the normal law's quantile of `probability`: the upper end of a bisection, which was checked, or one beyond
+/// which there is nothing to tell from 1.
 fn normal_quantile(probability: f64) -> f64 {
     // Beyond 38 deviations there is nothing that a double could tell from 0 or from 1.
     let (mut low, mut high) = (-38.0, if probability < 1.0 { 38.0 } else { f64::INFINITY });
@@ -181,7 +185,8 @@ mod tests {
         laws
     }
 
-    /// By how much the best test of any pair of laws exceeds a curve, at the most, and whether it reaches it at every alpha.
+    /// By how much the best test of any pair of laws exceeds a curve, at the most, and whether it reaches it at every
+    /// alpha.
     fn excess(laws: &[Vec<f64>], curve: impl Fn(f64) -> f64) -> (f64, bool) {
         let at = |alpha: f64| {
             let pairs = laws.iter().flat_map(|p| laws.iter().map(move |q| neyman_pearson(p, q, alpha)));
@@ -224,7 +229,8 @@ mod tests {
 
     #[test]
     fn the_middle_line_is_explicit_for_disjoint_caps() {
-        // The defaults at epsilon 4 and 8, 50 digits (Python's mpmath): 1 % from the first line, and from the middle one.
+        // The defaults at epsilon 4 and 8, 50 digits (Python's mpmath): 1 % from the first line, and from the middle
+        // one.
         for (e, candidates, cap, expected) in
             [(2.0, 128, 16, 0.073_890_560_99), (4.0, 256, 10, 0.545_981_500_3), (8.0, 4096, 7, 0.845_869_199)]
         {
@@ -318,7 +324,8 @@ mod tests {
         }
     }
 
-    /// In thousandths of a percent, rounded up: what is written is no less than what was found, and less than a thousandth more.
+    /// In thousandths of a percent, rounded up: what is written is no less than what was found, and less than a
+    /// thousandth more.
     #[test]
     fn written_powers_are_rounded_up() {
         for step in 1..400 {
@@ -354,8 +361,8 @@ mod tests {
         BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap()
     }
 
-    /// The likelihood-ratio test of a double-cap report, run on the mechanism's own reports for one id: accuse on what the
-    /// record's cap has and the other's not. Its power is on the first line. 4.9 standard errors, two figures.
+    /// The likelihood-ratio test of a double-cap report, run on the mechanism's own reports for one id: accuse on what
+    /// the record's cap has and the other's not. Its power is on the first line. 4.9 standard errors, two figures.
     #[test]
     fn the_best_test_of_double_cap_reports_finds_what_the_curve_says() {
         let mechanism = DoubleCap::new(4, Bounding::UnitNorm, epsilon(1.5), 16, 3).unwrap();
@@ -381,8 +388,8 @@ mod tests {
         }
     }
 
-    /// The shares of reports of e_2 and of e_1 that the likelihood-ratio test of the noise accuses of e_1, where it should
-    /// accuse [`FALSE_ALARMS`] of those of e_2.
+    /// The shares of reports of e_2 and of e_1 that the likelihood-ratio test of the noise accuses of e_1, where it
+    /// should accuse [`FALSE_ALARMS`] of those of e_2.
     fn gaussian_rates(mechanism: &Gaussian, draws: u32, rng: &mut impl Rng) -> (f64, f64) {
         let (accused, other) = (unit(&[1.0, 0.0]), unit(&[0.0, 1.0]));
         let id = ReportId::new([0; 16]);

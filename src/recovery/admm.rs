@@ -14,13 +14,15 @@ use super::{FantopeProblem, RecoveryError};
 /// When to stop and how to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdmmSettings {
-    /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default 1e-7.
+    /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default
+    /// 1e-7.
     pub tolerance: f64,
     /// Most iterations, each one eigendecomposition. Default 10,000.
     pub max_iterations: usize,
     /// Iterations between two certificates, each of which costs the eigenvalues of one matrix. Default 10.
     pub check_every: usize,
-    /// Initial penalty parameter `ρ`, in units of its natural scale `‖clip(S, penalty)‖_F / √k`; at least 1e-6. Default 1.
+    /// Initial penalty parameter `ρ`, in units of its natural scale `‖clip(S, penalty)‖_F / √k`; at least 1e-6. Default
+    /// 1.
     ///
     /// In these units it means the same for an estimate in any unit. It is then adapted to balance the two residuals.
     pub rho: f64,
@@ -48,11 +50,13 @@ impl Default for AdmmSettings {
 /// iterations `Z = ρU`, whose entries the second step keeps within the penalty, certifies the gap. The best `X` and the
 /// best `Z` seen are returned.
 ///
-/// The estimate is centred and scaled first, so the solution for `a S + c I` with penalty `a penalty` is the same for every
-/// `a > 0` and `c`, up to rounding. No iteration is spent where the solution is known: `k = d`; no penalty; a penalty of at
-/// least every off-diagonal `|S_ij|`, where `X` selects the `k` largest diagonal entries (ties to the lower index).
+/// The estimate is centred and scaled first, so the solution for `a S + c I` with penalty `a penalty` is the same for
+/// every `a > 0` and `c`, up to rounding. No iteration is spent where the solution is known: `k = d`; no penalty; a
+/// penalty of at least every off-diagonal `|S_ij|`, where `X` selects the `k` largest diagonal entries (ties to the
+/// lower index).
 ///
-/// `progress` is called at every certificate and may stop the solver. Running out of iterations is a status, not an error.
+/// `progress` is called at every certificate and may stop the solver. Running out of iterations is a status, not an
+/// error.
 ///
 /// # Errors
 ///
@@ -112,8 +116,8 @@ impl AdmmSettings {
 
 /// How many times smaller than the dual residual the primal one is kept, both relative.
 ///
-/// The gap suffers first from the disagreement of `X` and `Y`, entry by entry. On the reference problems 5 needs a third of
-/// the iterations of plain balancing at worst (1,180 against 3,500); 25 is too much for the noisiest of them.
+/// The gap suffers first from the disagreement of `X` and `Y`, entry by entry. On the reference problems 5 needs a
+/// third of the iterations of plain balancing at worst (1,180 against 3,500); 25 is too much for the noisiest of them.
 const PRIMAL_WEIGHT: f64 = 5.0;
 
 /// The iterates of the algorithm, in normalised units.
@@ -186,7 +190,8 @@ impl<'a> Iterate<'a> {
         self.u.map(|entry| (entry * self.rho).clamp(-penalty, penalty))
     }
 
-    /// Balances the residuals, each relative to what it must vanish against; ever more rarely, so that convergence holds.
+    /// Balances the residuals, each relative to what it must vanish against; ever more rarely, so that convergence
+    /// holds.
     fn adapt_rho(&mut self) {
         if self.count < self.next_adaptation {
             return;

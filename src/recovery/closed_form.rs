@@ -7,8 +7,8 @@ use super::scaled::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::{sorted_descending, symmetric_eigen};
 
-/// The solution where it is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`, where `X` selects the
-/// `k` largest diagonal entries (ties to the lower index).
+/// The solution where it is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`, where `X`
+/// selects the `k` largest diagonal entries (ties to the lower index).
 pub(super) fn closed_form(
     problem: &FantopeProblem,
     scaled: &ScaledProblem<'_>,
@@ -24,7 +24,8 @@ pub(super) fn closed_form(
     FantopeSolution::new(problem, found).map(Some)
 }
 
-/// `Z` cancels every off-diagonal entry it may, so `S − Z` is diagonal where it matters: with `k = d` only the trace does.
+/// `Z` cancels every off-diagonal entry it may, so `S − Z` is diagonal where it matters: with `k = d` only the trace
+/// does.
 fn leading_coordinates(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> Found {
     let (dimension, rank, penalty) = (scaled.dimension(), scaled.rank, problem.penalty().value());
     let diagonal: Vec<f64> = (0..dimension).map(|row| scaled.entry(row, row)).collect();

@@ -23,7 +23,8 @@ pub struct FantopeProblem {
 impl FantopeProblem {
     /// Poses the problem for a symmetric `d × d` covariance estimate.
     ///
-    /// The types prove rank and penalty sound on their own; the estimate may be indefinite, zero or have tied eigenvalues.
+    /// The types prove rank and penalty sound on their own; the estimate may be indefinite, zero or have tied
+    /// eigenvalues.
     ///
     /// # Errors
     ///
@@ -33,7 +34,8 @@ impl FantopeProblem {
         Self::of_estimate(SymmetricMatrix::new(matrix.clone())?, rank, penalty)
     }
 
-    /// Poses the problem for an estimate already checked, without a copy of it: for large ones, and in single precision.
+    /// Poses the problem for an estimate already checked, without a copy of it: for large ones, and in single
+    /// precision.
     ///
     /// # Errors
     ///
@@ -84,7 +86,8 @@ impl FantopeProblem {
         Ok(penalised_value(&self.estimate.to_double(), x, self.penalty.value()))
     }
 
-    /// How far a symmetric matrix is from the Fantope: 0 inside, absolute (eigenvalues and trace of a projector are of size 1).
+    /// How far a symmetric matrix is from the Fantope: 0 inside, absolute (eigenvalues and trace of a projector are of
+    /// size 1).
     ///
     /// ```text
     /// max(0, −λ_min(X), λ_max(X) − 1, |tr X − k|)
@@ -138,12 +141,13 @@ impl FantopeProblem {
 /// [`FantopeProblem::dual_bound`] check); the second is Ky Fan's theorem.
 ///
 /// A rounding margin is added, for without it the computed sum could fall below the true optimum and certify too much.
-/// (`eigenvalue_rounding` has it). The mean diagonal of `S` is taken out first and put back, so that a large multiple of the identity does not inflate the margin.
+/// (`eigenvalue_rounding` has it). The mean diagonal of `S` is taken out first and put back, so that a large multiple
+/// of the identity does not inflate the margin.
 ///
 /// # Errors
 ///
-/// [`RecoveryError::ShapeMismatch`], [`RecoveryError::RankExceedsDimension`], or [`RecoveryError::Eigen`] when `S − Z` is
-/// not a finite symmetric matrix.
+/// [`RecoveryError::ShapeMismatch`], [`RecoveryError::RankExceedsDimension`], or [`RecoveryError::Eigen`] when `S − Z`
+/// is not a finite symmetric matrix.
 pub fn dual_bound(s: &DMatrix<f64>, z: &DMatrix<f64>, rank: Rank) -> Result<f64, RecoveryError> {
     let (dimension, (rows, columns)) = (s.nrows(), z.shape());
     if s.shape() != z.shape() {
@@ -161,12 +165,12 @@ pub fn dual_bound(s: &DMatrix<f64>, z: &DMatrix<f64>, rank: Rank) -> Result<f64,
     Ok(leading + count * shift + count * rounding)
 }
 
-/// How far a computed eigenvalue of `S − Z` may be off: `norm` is the Frobenius norm of the `d × d` difference, `entries` the
-/// largest `|S_ij|` and the largest `|Z_ij|` together.
+/// How far a computed eigenvalue of `S − Z` may be off: `norm` is the Frobenius norm of the `d × d` difference,
+/// `entries` the largest `|S_ij|` and the largest `|Z_ij|` together.
 ///
 /// Householder reduction and the QR iteration return the exact eigenvalues of a matrix within `4 d u ‖S − Z‖_F`
-/// (`u = 2⁻⁵²`; the proofs allow a larger constant, practice shows a far smaller one), and by Weyl's theorem no eigenvalue
-/// moves further than that. Forming `S − Z` and summing add a few `u` times the largest entry.
+/// (`u = 2⁻⁵²`; the proofs allow a larger constant, practice shows a far smaller one), and by Weyl's theorem no
+/// eigenvalue moves further than that. Forming `S − Z` and summing add a few `u` times the largest entry.
 pub(super) fn eigenvalue_rounding(dimension: usize, norm: f64, entries: f64) -> f64 {
     4.0 * f64::EPSILON * (dimension as f64 * norm + entries)
 }

@@ -1,8 +1,8 @@
 //! From a noisy covariance estimate to principal components, dense or sparse.
 //!
-//! [`principal_components`] takes the leading eigenvectors. [`FantopeSolver`] solves the sparse problem of Vu, Cho, Lei &
-//! Rohe (2013) over the Fantope, and certifies how close it came; [`solve_admm`] is Algorithm 2 of Wang & Xu (2019), the
-//! reference:
+//! [`principal_components`] takes the leading eigenvectors. [`FantopeSolver`] solves the sparse problem of Vu, Cho, Lei
+//! & Rohe (2013) over the Fantope, and certifies how close it came; [`solve_admm`] is Algorithm 2 of Wang & Xu (2019),
+//! the reference:
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -19,11 +19,11 @@
 //! # Ok::<(), ldp_pca::recovery::RecoveryError>(())
 //! ```
 //!
-//! How strong the penalty should be, [`PenaltyChoice`] decides: from the known noise level, by cross-validation over the
-//! folds of an aggregate, or as given; [`PenaltyPath`] shows what every penalty gives.
+//! How strong the penalty should be, [`PenaltyChoice`] decides: from the known noise level, by cross-validation over
+//! the folds of an aggregate, or as given; [`PenaltyPath`] shows what every penalty gives.
 //!
-//! [`answer()`] has all of it in one call, as every face shows it: components by either method, with a path of penalties,
-//! simpler methods beside them, and what is known of their error.
+//! [`answer()`] has all of it in one call, as every face shows it: components by either method, with a path of
+//! penalties, simpler methods beside them, and what is known of their error.
 //!
 //! A rank or penalty that makes no sense cannot be built: `Rank::new(0)`, `Penalty::new(-1.0)` and their serialized
 //! forms are errors.

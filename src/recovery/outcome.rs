@@ -42,7 +42,8 @@ impl SolverStatus {
 pub enum Certificate {
     /// All eigenvalues were computed: the bound holds, up to the rounding that is added to it.
     Exact,
-    /// The eigenvalues beyond the working set were bounded from random vectors: the bound is wrong with at most this probability.
+    /// The eigenvalues beyond the working set were bounded from random vectors: the bound is wrong with at most this
+    /// probability.
     Probable {
         /// The probability, over the choice of the solver's seed.
         failure: f64,
@@ -94,7 +95,8 @@ pub struct HistoryEntry {
 
 /// A feasible solution, its sparse twin, and the proof of how good they are.
 ///
-/// All rows and columns beyond [`FantopeSolution::rows`] are zero in `X` and `Y`, so both are stored on those rows alone.
+/// All rows and columns beyond [`FantopeSolution::rows`] are zero in `X` and `Y`, so both are stored on those rows
+/// alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FantopeSolution {
     /// How the solver ended.
@@ -109,9 +111,9 @@ pub struct FantopeSolution {
     /// (dual_bound − objective) / max(|objective − k c|, k penalty),   c = tr S / d
     /// ```
     ///
-    /// Adding a multiple of `I` to `S` moves every feasible objective alike and changes no solution, so the objective is
-    /// taken above that of the uninformative `X = (k/d) I` without penalty, `k c`. Since that difference can be 0, it is
-    /// not let below `k penalty`, the least penalty any feasible point pays. When both are 0, so is the gap.
+    /// Adding a multiple of `I` to `S` moves every feasible objective alike and changes no solution, so the objective
+    /// is taken above that of the uninformative `X = (k/d) I` without penalty, `k c`. Since that difference can be 0,
+    /// it is not let below `k penalty`, the least penalty any feasible point pays. When both are 0, so is the gap.
     pub relative_gap: f64,
     /// What the bound rests on.
     pub certificate: Certificate,
@@ -119,8 +121,8 @@ pub struct FantopeSolution {
     pub iterations: usize,
     /// Every certificate of the whole problem, in order.
     pub history: Vec<HistoryEntry>,
-    /// The certificates behind it, with those of the solution it was started from: each has used a random vector, and what is
-    /// started from this one uses none of them again.
+    /// The certificates behind it, with those of the solution it was started from: each has used a random vector, and
+    /// what is started from this one uses none of them again.
     pub certificates: u64,
     /// The dimension, `d`.
     pub dimension: usize,
@@ -130,14 +132,16 @@ pub struct FantopeSolution {
     pub vectors: DMatrix<f64>,
     /// Their eigenvalues, descending, in `(0, 1]`, summing to `k`: `k` ones when the relaxation is tight.
     pub weights: DVector<f64>,
-    /// Sparse iterate `Y` on the working set, `|rows| × |rows|`, with exact zeros off the diagonal; feasible only in the limit.
+    /// Sparse iterate `Y` on the working set, `|rows| × |rows|`, with exact zeros off the diagonal; feasible only in
+    /// the limit.
     pub sparse_block: DMatrix<f64>,
     /// The dual matrix that proves the bound.
     pub dual: DualMatrix,
-    /// Rows on which `X` lives, ascending from 0 (Theorem 5 of Wang & Xu 2019): those with a nonzero entry of `Y` off the diagonal, or
-    /// with more than 1e-4 on it.
+    /// Rows on which `X` lives, ascending from 0 (Theorem 5 of Wang & Xu 2019): those with a nonzero entry of `Y` off
+    /// the diagonal, or with more than 1e-4 on it.
     pub support: Vec<usize>,
-    /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components explain.
+    /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components
+    /// explain.
     pub leverages: Vec<f64>,
     /// The `k`-PCA of `X`, `d × k`, column-major, orthonormal, oriented, most variance first.
     ///

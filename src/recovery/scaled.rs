@@ -9,9 +9,9 @@ use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix, power_of_two_below};
 
 /// `(S − c I) / scale` with `c = tr S / d`, read entry by entry: nothing is copied.
 ///
-/// The solutions are those of `S`, since `tr X = k` is fixed. The scale is a power of two, so going there and back rounds
-/// nothing. For the same reason the penalty on the diagonal, `penalty Σ X_ii = k penalty`, is a constant: values here leave
-/// it out, and a dual matrix has `Z_ii = penalty`.
+/// The solutions are those of `S`, since `tr X = k` is fixed. The scale is a power of two, so going there and back
+/// rounds nothing. For the same reason the penalty on the diagonal, `penalty Σ X_ii = k penalty`, is a constant: values
+/// here leave it out, and a dual matrix has `Z_ii = penalty`.
 #[derive(Clone, Copy)]
 pub(super) struct ScaledProblem<'a> {
     pub(super) estimate: &'a SymmetricMatrix,
@@ -57,7 +57,8 @@ impl<'a> ScaledProblem<'a> {
         DMatrix::from_fn(rows.len(), rows.len(), |row, column| self.entry(rows[row], rows[column]))
     }
 
-    /// How far the sum of the `k` largest eigenvalues, computed from `d × d` matrix `S − Z` of this Frobenius norm, may be off.
+    /// How far the sum of the `k` largest eigenvalues, computed from `d × d` matrix `S − Z` of this Frobenius norm, may
+    /// be off.
     pub(super) fn rounding(&self, dimension: usize, norm: f64) -> f64 {
         self.rank as f64 * eigenvalue_rounding(dimension, norm, ENTRIES)
     }

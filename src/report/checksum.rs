@@ -1,5 +1,5 @@
-//! CRC-32 (IEEE) for whoever makes a report. The aggregator, which checks many, has the faster one of `crc32fast`, whose
-//! tables weigh as much as a fifth of the client in a browser; these are made when they are first needed.
+//! CRC-32 (IEEE) for whoever makes a report. The aggregator, which checks many, has the faster one of `crc32fast`,
+//! whose tables weigh as much as a fifth of the client in a browser; these are made when they are first needed.
 
 use std::sync::LazyLock;
 

@@ -85,7 +85,8 @@ impl Report {
         Ok(Self { task_prefix, id: ReportId::new(id), payload })
     }
 
-    /// [`from_bytes`](Self::from_bytes) of many on up to `threads` threads: one outcome per row, in their order, in parts.
+    /// [`from_bytes`](Self::from_bytes) of many on up to `threads` threads: one outcome per row, in their order, in
+    /// parts.
     #[must_use]
     #[doc(hidden)]
     pub fn many_from_bytes(rows: &[&[u8]], task: &Task, threads: NonZeroUsize) -> Vec<Vec<Result<Self, ReportError>>> {
@@ -247,7 +248,8 @@ mod tests {
         let mut magic = bytes.clone();
         magic[0] = b'X';
         assert_eq!(Report::from_bytes(&magic, &task), Err(ReportError::Magic));
-        // Only a payload can be wrong under a checksum that is right: the last of 64 candidates is one, the next is none.
+        // Only a payload can be wrong under a checksum that is right: the last of 64 candidates is one, the next is
+        // none.
         let with_index = |index: u16| {
             let content = [&bytes[..29], &index.to_le_bytes()].concat();
             Report::from_bytes(&[&content[..], &crc32fast::hash(&content).to_le_bytes()].concat(), &task)

@@ -31,11 +31,12 @@ impl Task {
         self.randomize_as(record, None, rng)
     }
 
-    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids asks for; otherwise as
-    /// [`randomize`](Self::randomize). An id is for one report: two reports of an id count once.
+    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids asks
+    /// for; otherwise as [`randomize`](Self::randomize). An id is for one report: two reports of an id count once.
     ///
-    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, so they hold whoever chose it and whatever for,
-    /// as long as the noise is drawn afterwards and by this device. Whoever issued the id can recognize the report that has it.
+    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, so they hold whoever chose it and
+    /// whatever for, as long as the noise is drawn afterwards and by this device. Whoever issued the id can recognize
+    /// the report that has it.
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
@@ -43,7 +44,8 @@ impl Task {
         self.randomize_with_id_and_rng(record, id, &mut system_rng()?)
     }
 
-    /// The same with randomness from `rng`: what the mechanism draws. See [`randomize_with_rng`](Self::randomize_with_rng).
+    /// The same with randomness from `rng`: what the mechanism draws. See
+    /// [`randomize_with_rng`](Self::randomize_with_rng).
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
@@ -105,7 +107,8 @@ mod tests {
         Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
     }
 
-    /// The constant is added once, by the task, and before the mechanism; a report without an id asks for 16 bytes first.
+    /// The constant is added once, by the task, and before the mechanism; a report without an id asks for 16 bytes
+    /// first.
     #[test]
     fn what_is_randomized_is_the_bounded_record_with_the_constant() {
         let unbounded = vec![30.0, -20.0, 90.0];

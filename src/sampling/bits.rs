@@ -7,8 +7,8 @@ use super::EntropyError;
 /// A block is at most what one `crypto.getRandomValues` call may fill.
 const LARGEST_BLOCK: usize = 65_536;
 
-/// A source of uniform words of `WIDTH` bits. In production they have 64 and come from [`Bits`]; tests run the same code on all
-/// words of a few bits, and so know its law exactly.
+/// A source of uniform words of `WIDTH` bits. In production they have 64 and come from [`Bits`]; tests run the same
+/// code on all words of a few bits, and so know its law exactly.
 pub(crate) trait Words<const WIDTH: u32> {
     /// The next word, below 2^`WIDTH`.
     fn word(&mut self) -> Result<u64, EntropyError>;
@@ -92,8 +92,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A system that gives the bytes that are listed, once, then ones, which no sampler draws again. It notes how many it is
-    /// asked for, request by request.
+    /// A system that gives the bytes that are listed, once, then ones, which no sampler draws again. It notes how many
+    /// it is asked for, request by request.
     pub(crate) struct ScriptedSource {
         bytes: std::vec::IntoIter<u8>,
         pub(crate) requests: Vec<usize>,

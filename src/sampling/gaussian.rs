@@ -246,8 +246,8 @@ pub(crate) mod tests {
         unreachable!()
     }
 
-    /// Against the normal density in integers, not by the script that wrote the table: all weights together are off by less
-    /// than 2^-90, where their sum is 1, and the sampler's error is said to be 2^-59.
+    /// Against the normal density in integers, not by the script that wrote the table: all weights together are off by
+    /// less than 2^-90, where their sum is 1, and the sampler's error is said to be 2^-59.
     #[test]
     fn the_table_is_the_normal_law_far_below_the_error_that_is_booked() {
         // Of m: exp(-m^2 / 512) times the integral from there.
@@ -343,8 +343,8 @@ pub(crate) mod tests {
         Some(fraction.is_some())
     }
 
-    /// How many words make the sampler go on after `words`. They are the smallest ones, and all others have the same outcome:
-    /// accepted after an odd number of comparisons, rejected after an even one. All words of `each` are tried.
+    /// How many words make the sampler go on after `words`. They are the smallest ones, and all others have the same
+    /// outcome: accepted after an odd number of comparisons, rejected after an even one. All words of `each` are tried.
     fn going_on<const WIDTH: u32>(magnitude: u8, words: &[u64], each: bool) -> u64 {
         let mut words = words.to_vec();
         let comparison = words.len();
@@ -392,7 +392,8 @@ pub(crate) mod tests {
     }
 
     /// The exact law of the fraction against the density, integrated over every interval. The number of open words in a
-    /// comparison is the same at every width, so errors are in units of one word's probability: the bound that is booked is 32.
+    /// comparison is the same at every width, so errors are in units of one word's probability: the bound that is
+    /// booked is 32.
     fn the_law_is_that_of_the_density<const WIDTH: u32>(magnitude: u8, each: bool) {
         let all = 1u64 << WIDTH;
         let of = |fraction| exactly::<WIDTH>(magnitude, fraction, each);
@@ -448,8 +449,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Every fraction and every first word of ten bits: the bound that most proposals are accepted by accepts nothing that
-    /// the exact comparison would not.
+    /// Every fraction and every first word of ten bits: the bound that most proposals are accepted by accepts nothing
+    /// that the exact comparison would not.
     #[test]
     fn the_first_word_is_compared_exactly_whatever_accepts_it() {
         for magnitude in [0, 1, 48, 150, 207] {
@@ -467,8 +468,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// What the booked bound rests on. A word is open in the n-th comparison where its interval has a part below x/n and
-    /// one above, for some u in the interval of the fraction.
+    /// What the booked bound rests on. A word is open in the n-th comparison where its interval has a part below x/n
+    /// and one above, for some u in the interval of the fraction.
     #[test]
     fn at_most_two_words_are_open_in_a_comparison_and_there_are_few_comparisons() {
         let mut most = 0;
@@ -537,7 +538,8 @@ pub(crate) mod tests {
         assert_eq!(script.left(), 1);
     }
 
-    /// The word that is drawn for the column: both sides of the limit, in its upper and in its lower part, for both signs.
+    /// The word that is drawn for the column: both sides of the limit, in its upper and in its lower part, for both
+    /// signs.
     #[test]
     fn every_column_is_kept_below_its_limit_exactly() {
         let table = &*ALIAS;

@@ -25,8 +25,8 @@ fn seeded<S: TryRng + ?Sized>(source: &mut S) -> Result<ChaCha12Rng, EntropyErro
     Ok(ChaCha12Rng::from_seed(seed))
 }
 
-/// What the record at `position` is randomized with in tests: a stream of its own, so that reports do not depend on who makes
-/// which of them. Whoever knows the seed can undo the noise.
+/// What the record at `position` is randomized with in tests: a stream of its own, so that reports do not depend on who
+/// makes which of them. Whoever knows the seed can undo the noise.
 #[must_use]
 pub fn insecure_rng(seed: u64, position: u64) -> ChaCha20Rng {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -56,8 +56,8 @@ mod tests {
     use super::*;
     use crate::sampling::bits::tests::{FailingSource, ScriptedSource};
 
-    /// The first 64 bytes of ChaCha with 12 rounds (block 0, nonce 0) for the key of zeros, as published by its authors' test
-    /// vectors.
+    /// The first 64 bytes of ChaCha with 12 rounds (block 0, nonce 0) for the key of zeros, as published by its
+    /// authors' test vectors.
     const OF_ZEROS: [u8; 16] =
         [0x9b, 0xf4, 0x9a, 0x6a, 0x07, 0x55, 0xf9, 0x53, 0x81, 0x1f, 0xce, 0x12, 0x5f, 0x26, 0x83, 0xd5];
 

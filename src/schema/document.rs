@@ -6,7 +6,8 @@ use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
 use crate::decimal;
 use crate::json::{self, Read, Reader, write_array, write_text};
 
-const FIELDS: &str = "a column has 'name', 'type' and maybe 'label', a numeric one 'offset' and 'scale', a categorical one 'values' and \
+const FIELDS: &str = "a column has 'name', 'type' and maybe 'label', a numeric one 'offset' and 'scale', a categorical \
+    one 'values' and \
                       'unseen'";
 
 impl Schema {

@@ -2,8 +2,8 @@ use super::{MAX_DIMENSION, OTHER};
 use crate::decimal::Decimal;
 use crate::json::JsonError;
 
-/// What can be wrong with a schema, or with the shape of a record under a schema: its names and types. No error depends on
-/// a value of a record, or holds one, or a name that the schema does not have: that can be an answer, too. Errors of
+/// What can be wrong with a schema, or with the shape of a record under a schema: its names and types. No error depends
+/// on a value of a record, or holds one, or a name that the schema does not have: that can be an answer, too. Errors of
 /// inference have positions in place of names: the first line of a file need not be a header.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -29,7 +29,8 @@ pub enum SchemaError {
         value: String,
     },
     /// An unusable offset or scale.
-    #[error("column '{column}' has offset {} and scale {}: their magnitudes must be at most 1e100, and that of the scale at least 1e-100", Decimal(*offset), Decimal(*scale))]
+    #[error("column '{column}' has offset {} and scale {}: their magnitudes must be at most 1e100, and that of the \
+        scale at least 1e-100", Decimal(*offset), Decimal(*scale))]
     Scaling {
         /// The column.
         column: String,
@@ -95,7 +96,8 @@ pub enum SchemaError {
     TextAmongNumbers(usize),
     /// A categorical column with too many different values.
     #[error(
-        "column {column} of the sample holds text with more than {limit} different values: ignore it, or raise the limit if each value shall be a feature"
+        "column {column} of the sample holds text with more than {limit} different values: ignore it, or raise the \
+            limit if each value shall be a feature"
     )]
     TooManyValues {
         /// The column, from 1.

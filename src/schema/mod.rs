@@ -53,7 +53,8 @@ pub struct Schema {
 pub struct Column {
     /// The column's name; unique. Columns of files without header are called c1, c2, …
     pub name: String,
-    /// What people are told that the column is, where that is more than its name: in a statement of what leaves a device.
+    /// What people are told that the column is, where that is more than its name: in a statement of what leaves a
+    /// device.
     pub label: Option<String>,
     /// What becomes of its values.
     pub kind: ColumnKind,
@@ -62,8 +63,8 @@ pub struct Column {
 /// What becomes of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnKind {
-    /// One feature: `(value - offset) / scale`, brought to the nearest finite number where that would overflow, and 0 for
-    /// a value that is missing.
+    /// One feature: `(value - offset) / scale`, brought to the nearest finite number where that would overflow, and 0
+    /// for a value that is missing.
     Numeric {
         /// Subtracted from the value: at most [`MAX_SCALING`] in magnitude.
         offset: f64,

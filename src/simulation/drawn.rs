@@ -1,21 +1,21 @@
 //! Reports from their exact law, in `O(d)` operations each, instead of from the randomizer.
 //!
-//! *Double-cap.* The randomizer ranks J candidates by the magnitude of their score `z . u` along the record u and reports
-//! one of them: each of the first L with weight W, each of the others with weight 2^32. The rank r of the reported one is
-//! drawn by the same integers. Given the rank, the score is the r-th largest magnitude of J standard normal ones, so the
-//! probability of a larger magnitude has the law Beta(r, J - r + 1) of the r-th of J sorted uniform numbers, and the
-//! score is its quantile. (Its sign changes nothing: -z is reported as z is.) Of what is across the record, nothing
-//! decides about the report: it is that of a candidate g, so `z = g + (s - g . u) u`. Coordinates of g come from the
-//! mechanism's own table. The one approximation is a normal score with a normal offset: real scores are sums of d entries
-//! of that table, real offsets sums of two bytes.
+//! *Double-cap.* The randomizer ranks J candidates by the magnitude of their score `z . u` along the record u and
+//! reports one of them: each of the first L with weight W, each of the others with weight 2^32. The rank r of the
+//! reported one is drawn by the same integers. Given the rank, the score is the r-th largest magnitude of J standard
+//! normal ones, so the probability of a larger magnitude has the law Beta(r, J - r + 1) of the r-th of J sorted uniform
+//! numbers, and the score is its quantile. (Its sign changes nothing: -z is reported as z is.) Of what is across the
+//! record, nothing decides about the report: it is that of a candidate g, so `z = g + (s - g . u) u`. Coordinates of g
+//! come from the mechanism's own table. The one approximation is a normal score with a normal offset: real scores are
+//! sums of d entries of that table, real offsets sums of two bytes.
 //!
 //! *Gaussian.* The mean of n reports is the mean of `x x^T` with one symmetric matrix of independent normal entries, of
-//! 1/n times the variance of one report's. The variance includes that of rounding to sixteenths of a deviation, whose sum
-//! over n reports counts as normal too.
+//! 1/n times the variance of one report's. The variance includes that of rounding to sixteenths of a deviation, whose
+//! sum over n reports counts as normal too.
 //!
 //! What is drawn are the sums that an aggregator has: debiasing and recovery are the real ones. Left out is what has no
-//! effect that a simulation could show: records rounded to 2^-20, clamping beyond six deviations, and sums rounded to the
-//! integers that they are. Nothing here is secret, so the generator is a fast one.
+//! effect that a simulation could show: records rounded to 2^-20, clamping beyond six deviations, and sums rounded to
+//! the integers that they are. Nothing here is secret, so the generator is a fast one.
 
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -252,7 +252,8 @@ mod tests {
         }
     }
 
-    /// Moments along the record and across it: 4.9 standard errors each (alpha 1e-6), and that of the score's gain known.
+    /// Moments along the record and across it: 4.9 standard errors each (alpha 1e-6), and that of the score's gain
+    /// known.
     #[test]
     fn directions_have_the_randomizers_moments() {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -335,8 +336,8 @@ mod tests {
         }
     }
 
-    /// Errors of whole collections by either way, 150 each: Kolmogorov-Smirnov at alpha 0.001 for each mechanism, and for
-    /// the records themselves.
+    /// Errors of whole collections by either way, 150 each: Kolmogorov-Smirnov at alpha 0.001 for each mechanism, and
+    /// for the records themselves.
     #[test]
     fn errors_have_the_randomizers_law() {
         let clip = Bounding::Clip { radius: Radius::new(1.0).unwrap() };

@@ -75,7 +75,8 @@ impl SpikedModel {
     }
 }
 
-/// The eigenvalues of `E[x x^T]` of a spiked model's unit-norm records: k equal ones above d - k equal ones, with sum 1.
+/// The eigenvalues of `E[x x^T]` of a spiked model's unit-norm records: k equal ones above d - k equal ones, with sum
+/// 1.
 ///
 /// With `a = 1 + signal`, A a sum of k and B of d - k squares of independent standard normal numbers, and `1/q` as an
 /// integral of `exp(-q t)`,
@@ -106,7 +107,8 @@ impl SpikedSpectrum {
     }
 
     fn of(dimension: usize, rank: usize, signal: f64) -> Self {
-        // With 1 + 2 t = e^tau and tau = e^x the integrand is (a/2) e^x e^(-tau d/2) (1 + signal (1 - e^-tau))^(-k/2 - 1).
+        // With 1 + 2 t = e^tau and tau = e^x the integrand is (a/2) e^x e^(-tau d/2) (1 + signal (1 - e^-tau))^(-k/2 -
+        // 1).
         const STEP: f64 = 1.0 / 16.0;
         let (half_dimension, power) = (0.5 * dimension as f64, 0.5 * rank as f64 + 1.0);
         let integrand = |node: i32| {

@@ -118,8 +118,8 @@ impl Trial<'_> {
         })
     }
 
-    /// Draws the records and collects the reports of each mechanism. With [`Reports::Drawn`] a generator in the same state
-    /// gives the same records whatever the mechanisms, and more records are the same ones and further ones.
+    /// Draws the records and collects the reports of each mechanism. With [`Reports::Drawn`] a generator in the same
+    /// state gives the same records whatever the mechanisms, and more records are the same ones and further ones.
     ///
     /// # Errors
     /// [`SimulationError`] when there are no records, or a mechanism is for another dimension or fails.

@@ -200,8 +200,8 @@ fn a_refusal_is_flagged() {
     }
 }
 
-/// A record without direction gets the first candidates for its cap, as ties go, instead of a uniform index: private, and
-/// told from the right law. An index that is always the same is not private.
+/// A record without direction gets the first candidates for its cap, as ties go, instead of a uniform index: private,
+/// and told from the right law. An index that is always the same is not private.
 #[test]
 fn the_law_of_a_record_without_direction_is_looked_at() {
     let claimed = double_cap(1.0, Bounding::UnitNorm);

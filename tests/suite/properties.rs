@@ -1,4 +1,5 @@
-//! Laws that hold for every input, tried on generated ones that lean towards the degenerate: empty, zero, huge, tied, cut.
+//! Laws that hold for every input, tried on generated ones that lean towards the degenerate: empty, zero, huge, tied,
+//! cut.
 
 use chacha20::ChaCha8Rng;
 use ldp_pca::aggregate::Aggregate;
@@ -17,7 +18,10 @@ use rand::SeedableRng;
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => "[a-c]{1,2}",
-        1 => select(vec!["", " ", "0", "1", "NaN", "inf", "-0", "1e999", "\u{feff}", "\"", "a,b", "é", "\u{202e}", "\0", "c1"]).prop_map(str::to_owned),
+        1 => select(vec![
+            "", " ", "0", "1", "NaN", "inf", "-0", "1e999", "\u{feff}", "\"", "a,b", "é", "\u{202e}", "\0", "c1",
+        ])
+        .prop_map(str::to_owned),
         1 => ".{0,12}",
     ]
 }
@@ -34,7 +38,8 @@ fn number() -> impl Strategy<Value = f64> {
 fn column() -> impl Strategy<Value = Column> {
     let unseen = select(vec![Unseen::Zero, Unseen::Other]);
     let kind = prop_oneof![
-        4 => (-3.0..3.0, prop_oneof![0.1..9.0, Just(1e-100), Just(-1.0)]).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
+        4 => (-3.0..3.0, prop_oneof![0.1..9.0, Just(1e-100), Just(-1.0)])
+            .prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
         1 => (number(), number()).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
         3 => (prop::collection::vec(text(), 0..4), unseen).prop_map(|(mut values, unseen)| {
             if unseen == Unseen::Other {
@@ -159,7 +164,9 @@ proptest! {
     }
 
     #[test]
-    fn text_is_a_task_only_if_its_canonical_form_is((task, edits) in (task(), prop::collection::vec((any::<Index>(), any::<char>()), 1..3))) {
+    fn text_is_a_task_only_if_its_canonical_form_is(
+        (task, edits) in (task(), prop::collection::vec((any::<Index>(), any::<char>()), 1..3)),
+    ) {
         let mut characters: Vec<char> = task.to_json().chars().collect();
         for (index, replacement) in edits {
             let position = index.index(characters.len());
@@ -171,7 +178,11 @@ proptest! {
     }
 
     #[test]
-    fn encoding_text_never_panics_and_gives_finite_features(schema in schema(), fields in prop::collection::vec(text(), 0..7), exact in any::<bool>()) {
+    fn encoding_text_never_panics_and_gives_finite_features(
+        schema in schema(),
+        fields in prop::collection::vec(text(), 0..7),
+        exact in any::<bool>(),
+    ) {
         let mut fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         if exact {
             fields.resize(schema.columns().len(), "1");
@@ -191,20 +202,24 @@ proptest! {
     }
 
     #[test]
-    fn encoding_numbers_never_panics_and_gives_finite_features(schema in schema(), numbers in prop::collection::vec(number(), 5)) {
+    fn encoding_numbers_never_panics_and_gives_finite_features(
+        schema in schema(),
+        numbers in prop::collection::vec(number(), 5),
+    ) {
         let numbers: Vec<f64> = (0..schema.columns().len()).map(|index| numbers[index]).collect();
         let features = schema.encode_numbers(&numbers).unwrap();
         prop_assert!(features.iter().all(|feature| feature.is_finite()));
     }
 
-    /// Whether there is a report tells nothing: any accepted task and any record of its names and types make one, of the
-    /// length that all have.
+    /// Whether there is a report tells nothing: any accepted task and any record of its names and types make one, of
+    /// the length that all have.
     #[test]
     fn every_typed_record_of_an_accepted_task_has_a_report(
         task in task(), numbers in prop::collection::vec(number(), 5), texts in prop::collection::vec(text(), 5),
         missing in any::<u8>(), seed in any::<u64>()
     ) {
-        let values: Vec<Value<'_>> = task.schema().columns().iter().enumerate().map(|(index, column)| match column.kind {
+        let columns = task.schema().columns().iter().enumerate();
+        let values: Vec<Value<'_>> = columns.map(|(index, column)| match column.kind {
             _ if missing >> index & 1 == 1 => Value::Missing,
             ColumnKind::Numeric { .. } => Value::Number(numbers[index]),
             _ => Value::Text(&texts[index]),
@@ -230,7 +245,11 @@ proptest! {
     }
 
     #[test]
-    fn a_report_is_read_only_from_the_bytes_it_writes((task, reports) in collection(), (edits, cut, repair) in changes(), noise in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn a_report_is_read_only_from_the_bytes_it_writes(
+        (task, reports) in collection(),
+        (edits, cut, repair) in changes(),
+        noise in prop::collection::vec(any::<u8>(), 0..80),
+    ) {
         prop_assert!(Report::from_bytes(&noise, &task).is_err());
         for report in reports.iter().take(4) {
             let bytes = mutate(&report.to_bytes(), &edits, cut, repair);
@@ -241,7 +260,11 @@ proptest! {
     }
 
     #[test]
-    fn an_aggregate_is_read_only_from_the_bytes_it_writes((task, reports) in collection(), (edits, cut, repair) in changes(), noise in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn an_aggregate_is_read_only_from_the_bytes_it_writes(
+        (task, reports) in collection(),
+        (edits, cut, repair) in changes(),
+        noise in prop::collection::vec(any::<u8>(), 0..80),
+    ) {
         prop_assert!(Aggregate::from_bytes(&noise, &task).is_err());
         let mut aggregate = Aggregate::empty(&task);
         aggregate.accumulate(&task, &reports).unwrap();
@@ -263,7 +286,11 @@ proptest! {
     }
 
     #[test]
-    fn sums_do_not_depend_on_order_or_grouping((task, mut reports) in collection(), at in any::<Index>(), rotation in any::<Index>()) {
+    fn sums_do_not_depend_on_order_or_grouping(
+        (task, mut reports) in collection(),
+        at in any::<Index>(),
+        rotation in any::<Index>(),
+    ) {
         let mut whole = Aggregate::empty(&task);
         whole.accumulate(&task, &reports).unwrap();
         prop_assert_eq!(whole.records(), reports.len() as u64);

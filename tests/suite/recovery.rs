@@ -51,7 +51,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn projection_is_feasible_and_idempotent((matrix, rank) in matrix_and_rank(), scale in prop::sample::select(vec![1e-6, 1.0, 1e6])) {
+    fn projection_is_feasible_and_idempotent(
+        (matrix, rank) in matrix_and_rank(),
+        scale in prop::sample::select(vec![1e-6, 1.0, 1e6]),
+    ) {
         let matrix = matrix * scale;
         let rank = Rank::new(rank).unwrap();
         let projection = project_onto_fantope(&matrix, rank).unwrap();
@@ -64,7 +67,10 @@ proptest! {
 
     /// `⟨A − P(A), F − P(A)⟩ ≤ 0` for every feasible `F` characterises the projection.
     #[test]
-    fn projection_satisfies_its_variational_inequality((matrix, rank) in matrix_and_rank(), seeds in prop::collection::vec(-2.0..2.0, 81)) {
+    fn projection_satisfies_its_variational_inequality(
+        (matrix, rank) in matrix_and_rank(),
+        seeds in prop::collection::vec(-2.0..2.0, 81),
+    ) {
         let rank = Rank::new(rank).unwrap();
         let projection = project_onto_fantope(&matrix, rank).unwrap().matrix;
         let outward = &matrix - &projection;
@@ -77,11 +83,15 @@ proptest! {
     }
 
     #[test]
-    fn soft_threshold_splits_a_matrix_into_a_shrunk_and_a_clipped_part((matrix, _) in matrix_and_rank(), amount in 0.0..2.0f64) {
+    fn soft_threshold_splits_a_matrix_into_a_shrunk_and_a_clipped_part(
+        (matrix, _) in matrix_and_rank(),
+        amount in 0.0..2.0f64,
+    ) {
         let shrunk = soft_threshold(&matrix, Penalty::new(amount).unwrap());
         for (entry, shrunk) in matrix.iter().zip(shrunk.iter()) {
             prop_assert!((entry - shrunk).abs() <= amount + 1e-15);
-            prop_assert!(*shrunk == 0.0 || (shrunk.signum() == entry.signum() && (entry.abs() - shrunk.abs() - amount).abs() < 1e-15));
+            let by_amount = (entry.abs() - shrunk.abs() - amount).abs() < 1e-15;
+            prop_assert!(*shrunk == 0.0 || (shrunk.signum() == entry.signum() && by_amount));
         }
     }
 }
@@ -105,7 +115,8 @@ proptest! {
         let reference = solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap();
         prop_assert!(reference.status == SolverStatus::Optimal && reference.objective <= solution.dual_bound + 1e-12);
         prop_assert!(solution.objective <= reference.dual_bound + 1e-12);
-        for other in [symmetric(matrix.nrows(), &seeds), matrix.clone(), soft_threshold(&matrix, problem.penalty()) * 1e6] {
+        let thresholded = soft_threshold(&matrix, problem.penalty()) * 1e6;
+        for other in [symmetric(matrix.nrows(), &seeds), matrix.clone(), thresholded] {
             let feasible = project_onto_fantope(&other, problem.rank()).unwrap().matrix;
             prop_assert!(problem.objective(&feasible).unwrap() <= solution.dual_bound + 1e-12);
         }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// What is in the folder `shared` beside the checkout, or in the one that the environment variable `LDP_PCA_SHARED` names.
+/// What is in the folder `shared` beside the checkout, or in the one that the environment variable `LDP_PCA_SHARED`
+/// names.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let beside =
         || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared")).find(|it| it.is_dir());

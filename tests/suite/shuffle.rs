@@ -147,7 +147,8 @@ fn small_batches_keep_what_is_printed_for_every_overlap_and_every_other_record()
                             let real = enumerated((pair.0, pair.1), others, &epsilons, true);
                             for ((real, &bound), at) in real.into_iter().zip(&bounds).zip(&epsilons) {
                                 let label = format!(
-                                    "J {candidates} L {cap} n {reports} eps0 {local} eps {at} apart {shift} {which} others {name}"
+                                    "J {candidates} L {cap} n {reports} eps0 {local} eps {at} apart {shift} {which} \
+                                        others {name}"
                                 );
                                 largest.hold(real, bound, &label);
                             }

@@ -1,5 +1,5 @@
-//! Figures of simulated collections against their predictions. All seeds are fixed, so a failure is a change, not bad luck; the bands say
-//! how rarely a right implementation with other seeds would leave them.
+//! Figures of simulated collections against their predictions. All seeds are fixed, so a failure is a change, not bad
+//! luck; the bands say how rarely a right implementation with other seeds would leave them.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
@@ -48,7 +48,8 @@ impl Setting {
         self.run(&[self.mechanism(spec)]).iter().map(|result| result.by_mechanism[0][0]).sum::<f64>() / TRIALS as f64
     }
 
-    /// `k tau^2 (d - k) / theta^2` with `tau^2 = entry variance × (1 + gain lambda) / n`: the noise of double-cap is larger along the record.
+    /// `k tau^2 (d - k) / theta^2` with `tau^2 = entry variance × (1 + gain lambda) / n`: the noise of double-cap is
+    /// larger along the record.
     fn predicted_error(&self, entry_deviation: f64, gain: f64) -> f64 {
         let (k, d) = (self.rank as f64, self.dimension as f64);
         let SpikedSpectrum { signal: lambda, bulk } =
@@ -60,8 +61,8 @@ impl Setting {
 
 const DOCUMENTED: Setting = Setting { dimension: 40, rank: 3, records: 20_000 };
 
-/// The documented command, `simulate --epsilon 2 --trials 5` with its default seed, and its band of 0.10 to 0.15. First order predicts 0.136; 60 trials have
-/// mean 0.135 and standard deviation 0.019, so the mean of five strays by 6 %.
+/// The documented command, `simulate --epsilon 2 --trials 5` with its default seed, and its band of 0.10 to 0.15. First
+/// order predicts 0.136; 60 trials have mean 0.135 and standard deviation 0.019, so the mean of five strays by 6 %.
 #[test]
 fn double_cap_has_the_documented_error() {
     let error = DOCUMENTED.mean_error(double_cap(2.0));
@@ -72,8 +73,9 @@ fn double_cap_has_the_documented_error() {
     assert!((0.75..1.25).contains(&(error / predicted)), "measured {error}, predicted {predicted}");
 }
 
-/// The same with `--mechanism gaussian`, and its band of 0.8 to 1.1. First order predicts 0.955; 60 trials have mean 1.04 (a third of k is no small error)
-/// and standard deviation 0.26, so the mean of five strays by 11 %: other seeds often leave the band, this one must not.
+/// The same with `--mechanism gaussian`, and its band of 0.8 to 1.1. First order predicts 0.955; 60 trials have mean
+/// 1.04 (a third of k is no small error) and standard deviation 0.26, so the mean of five strays by 11 %: other seeds
+/// often leave the band, this one must not.
 #[test]
 fn gaussian_has_the_documented_error_and_loses_to_double_cap() {
     let error = DOCUMENTED.mean_error(gaussian(2.0));
@@ -83,7 +85,8 @@ fn gaussian_has_the_documented_error_and_loses_to_double_cap() {
     assert!(error > 4.0 * DOCUMENTED.mean_error(double_cap(2.0)), "the variances differ by a factor of nine");
 }
 
-/// First order says 4. Two means of five with a relative deviation of 7 % each: their ratio has 10 %, and the band is three of them on either side, and a bit.
+/// First order says 4. Two means of five with a relative deviation of 7 % each: their ratio has 10 %, and the band is
+/// three of them on either side, and a bit.
 #[test]
 fn the_error_falls_like_one_over_the_number_of_records() {
     for spec in [double_cap(2.0), gaussian(4.0)] {
@@ -105,8 +108,9 @@ fn without_noise_the_error_is_that_of_sampling() {
     assert!(private.iter().all(|result| result.by_mechanism[0][0] > result.non_private));
 }
 
-/// Reports that carry nothing about the entries looked at: the zero vector where it may be clipped, and otherwise e_1, seen from the other coordinates.
-/// The standard deviation of 4851 or more uncorrelated entries has a relative error of 1.0 %; 4.9 of these are 5 % (alpha = 1e-6).
+/// Reports that carry nothing about the entries looked at: the zero vector where it may be clipped, and otherwise e_1,
+/// seen from the other coordinates. The standard deviation of 4851 or more uncorrelated entries has a relative error of
+/// 1.0 %; 4.9 of these are 5 % (alpha = 1e-6).
 #[test]
 fn noise_without_information_has_the_stated_deviation() {
     let dimension = 100;
@@ -133,9 +137,9 @@ fn noise_without_information_has_the_stated_deviation() {
     }
 }
 
-/// The gain is computed for normal candidates, the candidates are integers from a table of 12 bits. `u^T S u` must be 1 for 1-, 2-, 4-sparse and
-/// dense records. One report gives it with a standard deviation of about 0.75 at epsilon 4; 150,000 give 0.2 %, so 1 % is five deviations. (A table of 8 bits is
-/// off by 2.3 %.)
+/// The gain is computed for normal candidates, the candidates are integers from a table of 12 bits. `u^T S u` must be 1
+/// for 1-, 2-, 4-sparse and dense records. One report gives it with a standard deviation of about 0.75 at epsilon 4;
+/// 150,000 give 0.2 %, so 1 % is five deviations. (A table of 8 bits is off by 2.3 %.)
 #[test]
 fn the_candidate_table_biases_no_direction_by_one_percent() {
     let rows: [&[f64]; 4] = [

@@ -82,8 +82,8 @@ fn collections(
     (0..count).map(one).collect()
 }
 
-/// 40 collections of each kind. True 95 % intervals would miss six or more with probability 1.4 % under other seeds; of 60 %
-/// intervals, 24 would cover, give or take 3.1.
+/// 40 collections of each kind. True 95 % intervals would miss six or more with probability 1.4 % under other seeds; of
+/// 60 % intervals, 24 would cover, give or take 3.1.
 #[test]
 fn intervals_cover_the_true_error() {
     for (spec, records) in [(double_cap(2.0), 6000), (double_cap(1.0), 8000), (gaussian(4.0), 6000)] {
@@ -100,8 +100,8 @@ fn intervals_cover_the_true_error() {
     }
 }
 
-/// The ratio of simulated to predicted errors wherever the prediction is below half of the rank. One trial strays by about
-/// sqrt(2 / (k (d - k))), 15 to 35 %, which four trials halve; the median of the ten settings by some 4 %.
+/// The ratio of simulated to predicted errors wherever the prediction is below half of the rank. One trial strays by
+/// about sqrt(2 / (k (d - k))), 15 to 35 %, which four trials halve; the median of the ten settings by some 4 %.
 #[test]
 fn predictions_are_those_of_simulation() {
     let settings = [
@@ -167,9 +167,10 @@ fn an_estimate_predicts_its_own_error() {
     assert!(prediction.components.iter().all(|component| component.recoverable));
 }
 
-/// Variances of entries of single reports on random records, in the eigenbasis of the population: between component and bulk (which
-/// turns the subspace) and inside the bulk they are the law's within 4 % (each is an average over 10 entries or more and 60,000
-/// reports, whose relative error is at most 1 %, and the law's own is 1 %); among components the law's are larger.
+/// Variances of entries of single reports on random records, in the eigenbasis of the population: between component and
+/// bulk (which turns the subspace) and inside the bulk they are the law's within 4 % (each is an average over 10
+/// entries or more and 60,000 reports, whose relative error is at most 1 %, and the law's own is 1 %); among components
+/// the law's are larger.
 #[test]
 fn single_reports_have_the_variances_of_the_law() {
     let (dimension, reports) = (12, 60_000);
@@ -243,7 +244,8 @@ fn coverage_of_100_collections() {
         let bound = results.iter().filter(|r| r.error <= r.bootstrap.upper_bound(0.95).unwrap()).count();
         assert!(inside >= 90, "{spec:?} n {records}: {inside}");
         println!(
-            "{spec:?} n {records}: inside {inside} below {below} one-sided {bound} mean error {:.4} median {:.4} lower {:.4} upper {:.4} distinguishable {:.2}",
+            "{spec:?} n {records}: inside {inside} below {below} one-sided {bound} mean error {:.4} median {:.4} lower \
+                {:.4} upper {:.4} distinguishable {:.2}",
             mean(&|r| r.error),
             mean(&|r| r.bootstrap.median()),
             mean(&|r| r.bootstrap.interval(0.95).unwrap().lower),

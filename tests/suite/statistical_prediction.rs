@@ -1,4 +1,5 @@
-//! The predicted error against simulated ones: a small version of the study in docs/prediction.md (`studies/src/bin/prediction`). Seeds are fixed.
+//! The predicted error against simulated ones: a small version of the study in docs/prediction.md
+//! (`studies/src/bin/prediction`). Seeds are fixed.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::mechanism::{Mechanism, MechanismFamily};
@@ -25,7 +26,8 @@ fn planner(dimension: usize, rank: usize, family: MechanismFamily) -> Planner {
     Planner::new(spectrum, rank, family, Bounding::UnitNorm).unwrap()
 }
 
-/// Mean error over the trials and its standard error, for each mechanism; reports drawn from the randomizers' exact law.
+/// Mean error over the trials and its standard error, for each mechanism; reports drawn from the randomizers' exact
+/// law.
 fn simulated(dimension: usize, rank: usize, records: u64, trials: u64, mechanisms: &[Mechanism]) -> Vec<(f64, f64)> {
     let rank = Rank::new(rank).unwrap();
     let results: Vec<Vec<f64>> = (0..trials)
@@ -48,8 +50,8 @@ fn simulated(dimension: usize, rank: usize, records: u64, trials: u64, mechanism
         .collect()
 }
 
-/// Twenty-four cells. The prediction may be off by a tenth (by 15 % at d = 20), and the mean of the trials by 4.9 standard
-/// errors (alpha 1e-6 a cell for normal means; of ten trials it is some 1e-3).
+/// Twenty-four cells. The prediction may be off by a tenth (by 15 % at d = 20), and the mean of the trials by 4.9
+/// standard errors (alpha 1e-6 a cell for normal means; of ten trials it is some 1e-3).
 #[test]
 fn errors_are_predicted_within_a_tenth() {
     let mut ratios = vec![];
@@ -75,8 +77,8 @@ fn errors_are_predicted_within_a_tenth() {
     assert!(ratios.len() > 12 && (0.9..1.1).contains(&median), "{median} of {ratios:?}");
 }
 
-/// Through the threshold the prediction stays within an eighth of the simulated mean, besides 4.9 standard errors. The limit
-/// law alone is 20 to 60 % above it there.
+/// Through the threshold the prediction stays within an eighth of the simulated mean, besides 4.9 standard errors. The
+/// limit law alone is 20 to 60 % above it there.
 #[test]
 fn the_transition_is_predicted_on_both_sides_of_the_threshold() {
     let epsilon = Epsilon::new(4.0).unwrap();

@@ -22,7 +22,8 @@ use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-const REPORTS_MEANING: &str = "report is what Task::randomize_with_rng makes of the record with ChaCha20Rng::from_seed(seed); aggregate is the \
+const REPORTS_MEANING: &str = "report is what Task::randomize_with_rng makes of the record with \
+    ChaCha20Rng::from_seed(seed); aggregate is the \
     state after each report of the case once, second_moment and mean what it estimates; bytes are in hexadecimal";
 const COMMAND: &str = "cargo test --test suite -- --ignored write_vectors";
 
@@ -121,7 +122,8 @@ fn write_vectors() {
     write(
         "tasks.json",
         COMMAND,
-        "text is a task; its canonical JSON, digest (SHA-256 of that JSON), feature names and report length follow from it",
+        "text is a task; its canonical JSON, digest (SHA-256 of that JSON), feature names and report length follow \
+            from it",
         task_texts().map(|(name, text)| {
             let task = Task::from_json(text).unwrap();
             TaskCase {

@@ -32,10 +32,11 @@ use super::schema::infer;
 
 /// Put every method of the literature to the same records, side by side
 ///
-/// Runs local, distributed and central methods at the same epsilon and compares what they find with the principal components without privacy: the
-/// error ||sin Theta||_F^2 (0 for the same subspace, and k (1 - k/d) for a random one), the captured part of the second moments (q_F), the time, and
-/// what each method promises to whom. Most of these methods see every record, and all the figures are computed from the records: run it on public or
-/// synthetic ones, or on your own.
+/// Runs local, distributed and central methods at the same epsilon and compares what they find with the principal
+/// components without privacy: the error ||sin Theta||_F^2 (0 for the same subspace, and k (1 - k/d) for a random one),
+/// the captured part of the second moments (q_F), the time, and what each method promises to whom. Most of these
+/// methods see every record, and all the figures are computed from the records: run it on public or synthetic ones, or
+/// on your own.
 #[derive(Args)]
 pub(super) struct Compare {
     /// Records: CSV (with or without header) or NPY, gzip or not
@@ -69,11 +70,15 @@ pub(super) struct Compare {
     /// Where to draw the errors (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Instead of records of your own, the three data sets of docs/comparison.md, from this folder: prints that document
+    /// Instead of records of your own, the three data sets of docs/comparison.md, from this folder: prints that
+    /// document
     #[arg(
         long,
         value_name = "FOLDER",
-        conflicts_with_all = ["records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "skip_invalid", "show_values", "plot"]
+        conflicts_with_all = [
+            "records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "skip_invalid", "show_values",
+            "plot",
+        ]
     )]
     standard: Option<PathBuf>,
     #[command(flatten)]

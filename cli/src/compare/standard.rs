@@ -40,21 +40,24 @@ struct StandardSet {
 const SETS: [StandardSet; 3] = [
     StandardSet {
         name: "KDD Cup 99",
-        what: "the ten per cent of UCI, coded as Chaudhuri et al. (2013) do: categories as columns of 0 and 1, each feature divided by its largest value, \
+        what: "the ten per cent of UCI, coded as Chaudhuri et al. (2013) do: categories as columns of 0 and 1, each \
+            feature divided by its largest value, \
                all records by the largest norm. Most records are shorter than 1",
         rank: 4,
         load: connections,
     },
     StandardSet {
         name: "isolet5",
-        what: "part 5 of UCI's ISOLET, each record divided by its norm. With so few records of so many features no local method can find \
+        what: "part 5 of UCI's ISOLET, each record divided by its norm. With so few records of so many features no \
+            local method can find \
                anything, at any of these epsilons",
         rank: 10,
         load: isolet,
     },
     StandardSet {
         name: "spiked",
-        what: "synthetic: `x = y / |y|`, `y = g + sqrt(20) V f` with standard normal g and f and a uniformly random orthonormal V of 40 × 3, all drawn from \
+        what: "synthetic: `x = y / |y|`, `y = g + sqrt(20) V f` with standard normal g and f and a uniformly random \
+            orthonormal V of 40 × 3, all drawn from \
                ChaCha12 with seed 1",
         rank: 3,
         load: spiked,
@@ -130,7 +133,8 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
     for SetResult { name, what, result } in sets {
         let _ = writeln!(
             text,
-            "- **{name}**: {} records, {} features, {} components; {what}. The components without privacy capture {:.4} of a total variance of {:.4}; a random \
+            "- **{name}**: {} records, {} features, {} components; {what}. The components without privacy capture \
+                {:.4} of a total variance of {:.4}; a random \
              subspace has an error of {:.2}.",
             grouped(result.records.records),
             result.dimension,
@@ -142,8 +146,10 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
     }
     let _ = write!(
         text,
-        "\n`delta` is {delta:e} where a method has one, the seed is {seed}, and every figure the median of up to {trials} estimates. DPS-PCA has {PROVIDERS} \
-         providers; all other settings are the methods' defaults.\n\n## The error\n\n`‖sin Θ‖²_F` from the components without privacy, at epsilon 0.5 · 1 · 2 · 4; – \
+        "\n`delta` is {delta:e} where a method has one, the seed is {seed}, and every figure the median of up to \
+            {trials} estimates. DPS-PCA has {PROVIDERS} \
+         providers; all other settings are the methods' defaults.\n\n## The error\n\n`‖sin Θ‖²_F` from the components \
+         without privacy, at epsilon 0.5 · 1 · 2 · 4; – \
          where the method refuses, for the reasons below.\n\n"
     );
     text += &errors(sets);
@@ -151,7 +157,8 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
     text += &claims(sets);
     let _ = write!(
         text,
-        "\n## Captured variance and time\n\n`q_F` as a share of what the components without privacy capture, and the time of one estimate on one core when the second \
+        "\n## Captured variance and time\n\n`q_F` as a share of what the components without privacy capture, and the \
+            time of one estimate on one core when the second \
          moments are there, at epsilon {EXAMPLE}.\n\n"
     );
     text += &captured(sets);
@@ -163,18 +170,22 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
 const HEAD: &str = "\
 # Methods side by side
 
-What a promise costs depends on whom one trusts with the records. Here is every method of the crate on the same three data sets, as this command writes it \
+What a promise costs depends on whom one trusts with the records. Here is every method of the crate on the same three \
+data sets, as this command writes it \
 (from the folder with the data sets' files, and in some minutes):
 
 ```sh
 cargo run --release -p ldp-pca-cli -- compare --standard ../shared/data --time-limit 10 > docs/comparison.md
 ```
 
-`ldp-pca compare --records FILE --rank k --epsilon 1,2` does the same with records of your own. The methods with their promises, argued, are in the documentation of \
+`ldp-pca compare --records FILE --rank k --epsilon 1,2` does the same with records of your own. The methods with their \
+promises, argued, are in the documentation of \
 `ldp_pca_literature::baselines`.
 
-Epsilons are comparable only with the relation that they are about. *Any two records* is the local promise: nobody sees a record, and a report says little about \
-its sender. *One record replaced* and *one record more or less* are about what is published at the end, by somebody who has seen everything.
+Epsilons are comparable only with the relation that they are about. *Any two records* is the local promise: nobody \
+sees a record, and a report says little about \
+its sender. *One record replaced* and *one record more or less* are about what is published at the end, by somebody \
+who has seen everything.
 
 ";
 

@@ -102,7 +102,8 @@ mod tests {
         table.row(vec!["long name".into(), "1".into(), "10 s".into()]);
         table.remark(vec!["b".into()], "will not do it without a very good reason, it says".into());
         assert_eq!(table.width(), 9 + 2 + 5 + 2 + 4);
-        let expected = "  name       error  time\n  long name      1  10 s\n  b          will not do it without a\n             \
+        let expected = "  name       error  time\n  long name      1  10 s\n  b          will not do it without \
+            a\n             \
                         very good reason, it\n             says\n";
         assert_eq!(table.text(37, 2), expected);
         assert_eq!(wrapped("", 5), Vec::<String>::new());

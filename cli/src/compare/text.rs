@@ -45,7 +45,8 @@ impl CompareResult {
             text += &format!("left out {} invalid rows, the first at {first}\n", grouped(records.skipped));
         }
         let facts = format!(
-            "Without privacy they capture {:.4} of a total variance of {:.4}, which took {}. The error is ||sin Theta||_F^2 from them, {:.2} on average \
+            "Without privacy they capture {:.4} of a total variance of {:.4}, which took {}. The error is ||sin \
+                Theta||_F^2 from them, {:.2} on average \
              for a random subspace: the median of {}, and where the middle half lies.",
             self.most_captured,
             self.total_variance,

@@ -96,7 +96,8 @@ pub(crate) fn read(bytes: &[u8], header: &str) -> core::result::Result<(Vec<Stri
         // What is sent once more must be what was sent.
         if Message::from_json(line).map(|message| message.round) != Ok(round) {
             return Err(format!(
-                "line {} is no answer to round {round}: the file was changed, and answering again would cost the privacy \
+                "line {} is no answer to round {round}: the file was changed, and answering again would cost the \
+                    privacy \
                  twice; bring back the file as it was, or take part in another session",
                 round + 1
             ));

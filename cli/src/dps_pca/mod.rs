@@ -17,8 +17,8 @@ use super::files;
 
 /// Find sparse components of several data providers' records, without any of them showing a record
 ///
-/// A server (`ldp-pca serve`) goes between the providers, and is not trusted: what each provider sends is private on its own
-/// (DPS-PCA; Ge, Wang, Wang & Liu 2018).
+/// A server (`ldp-pca serve`) goes between the providers, and is not trusted: what each provider sends is private on
+/// its own (DPS-PCA; Ge, Wang, Wang & Liu 2018).
 #[derive(Subcommand)]
 pub(super) enum DpsPcaCommand {
     Start(start::Start),

@@ -19,8 +19,8 @@ use crate::records::{Opening, RecordFile, Row, looks_like_names};
 
 /// Take part in a session with records of one's own
 ///
-/// Sends one noisy matrix per round, and waits for the others in between. It answers every round once: run it again with the same
-/// --memory after a crash.
+/// Sends one noisy matrix per round, and waits for the others in between. It answers every round once: run it again
+/// with the same --memory after a crash.
 #[derive(Args)]
 pub(crate) struct Provide {
     /// Records: CSV (with or without header) or NPY of numbers, gzip or not
@@ -131,7 +131,8 @@ impl Provide {
             return Ok(found);
         }
         Err(CliError::Failed(format!(
-            "the session is {found}-private, and ({}, {}) is allowed: nothing was sent; ask for another session, or raise \
+            "the session is {found}-private, and ({}, {}) is allowed: nothing was sent; ask for another session, or \
+                raise \
              --epsilon or --delta",
             self.epsilon, self.delta
         )))
@@ -161,7 +162,8 @@ impl Provide {
             let taken = state.answered.unwrap_or(0);
             if round > session.parameters().rounds || round > known + 1 || taken > known {
                 return Err(CliError::Failed(format!(
-                    "the server is at round {round} of {} and has {taken} answers of this provider, and {} knows of {known}: \
+                    "the server is at round {round} of {} and has {taken} answers of this provider, and {} knows of \
+                        {known}: \
                      another run has answered, and answering twice would cost the privacy twice; nothing was sent",
                     session.parameters().rounds,
                     self.memory.display()

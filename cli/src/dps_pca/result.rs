@@ -60,7 +60,8 @@ impl ShowResult {
             let missing: Vec<String> = state.missing.iter().map(ToString::to_string).collect();
             let rounds = session.parameters().rounds;
             return Err(CliError::Failed(format!(
-                "the session is at round {} of {rounds} and waits for the providers {}: ask again later, or with --wait",
+                "the session is at round {} of {rounds} and waits for the providers {}: ask again later, or with \
+                    --wait",
                 state.round,
                 missing.join(", ")
             )));

@@ -123,7 +123,8 @@ impl Start {
         let summary = Summary { session: session.id().to_string(), guarantee, sigma: session.scale().sigma(), tokens };
         self.format.print(&summary, |summary| {
             format!(
-                "session {}\nwhat a provider sends is {}-private for each of its records; the noise has deviation {:.4}\n\
+                "session {}\nwhat a provider sends is {}-private for each of its records; the noise has deviation \
+                    {:.4}\n\
                  wrote {} tokens to {}: give each provider its own\n",
                 summary.session,
                 summary.guarantee,
@@ -135,8 +136,8 @@ impl Start {
     }
 }
 
-/// Writes a token that its owner alone may read: as a new file, which then takes the place of one that may be there. Whoever made that one
-/// could still read it.
+/// Writes a token that its owner alone may read: as a new file, which then takes the place of one that may be there.
+/// Whoever made that one could still read it.
 fn write_private(path: &Path, token: &str) -> Result<()> {
     let temporary = path.with_extension("token.new");
     let mut options = OpenOptions::new();

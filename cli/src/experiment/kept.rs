@@ -1,7 +1,7 @@
 //! Finished cells, kept in a file from one run to the next.
 //!
-//! The file is lines of JSON: a head that says what the cells are of, then one line per cell, appended when it is finished.
-//! A line that was cut when a run was killed is dropped, and with it whatever stands after it.
+//! The file is lines of JSON: a head that says what the cells are of, then one line per cell, appended when it is
+//! finished. A line that was cut when a run was killed is dropped, and with it whatever stands after it.
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
@@ -128,7 +128,8 @@ pub(super) struct Kept {
     cells: HashMap<String, Vec<Vec<Value>>>,
 }
 
-/// Under which name a cell is kept: its own, with the length of the data set's file, so that another file counts as new.
+/// Under which name a cell is kept: its own, with the length of the data set's file, so that another file counts as
+/// new.
 pub(super) fn key_of(cell: &Cell, data: &DataFolder) -> String {
     match cell.data() {
         None => cell.key().to_owned(),
@@ -142,8 +143,8 @@ fn path_of(folder: &Path, experiment: &dyn Experiment) -> PathBuf {
 }
 
 impl Kept {
-    /// Opens the file for writing, with what it has under the same head; `reuse` takes what another build kept, too, under
-    /// a head that says so. A file with anything else is set aside.
+    /// Opens the file for writing, with what it has under the same head; `reuse` takes what another build kept, too,
+    /// under a head that says so. A file with anything else is set aside.
     pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head, reuse: bool) -> Result<Self> {
         let path = path_of(folder, experiment);
         let failed = |error: std::io::Error| CliError::file(&path, error);
@@ -184,7 +185,8 @@ impl Kept {
         Ok(kept)
     }
 
-    /// What is kept of an experiment that nobody writes: its head and all its rows, if all its cells are there whose data are.
+    /// What is kept of an experiment that nobody writes: its head and all its rows, if all its cells are there whose
+    /// data are.
     pub(super) fn complete(
         folder: &Path,
         experiment: &dyn Experiment,
@@ -225,8 +227,8 @@ impl Kept {
     }
 }
 
-/// The first `length` bytes of the file in a new one of its name, with `head` for the first line: it is there as a whole, or
-/// the old one is.
+/// The first `length` bytes of the file in a new one of its name, with `head` for the first line: it is there as a
+/// whole, or the old one is.
 fn under_another_head(path: &Path, mut file: &File, length: u64, head: &Head) -> Result<File> {
     let new = path.with_extension("cells.new");
     let failed = |error: std::io::Error| CliError::file(&new, error);

@@ -33,9 +33,10 @@ pub(super) struct List {
 
 /// Run experiments, and write their rows, pictures and one report
 ///
-/// Every experiment leaves NAME.csv with its rows, NAME.svg with its figures, and its part of index.html: what the paper
-/// says, what we measure, why they differ. Finished parts are kept in NAME.cells: an interrupted run goes on where it ended,
-/// and one with other parameters, another seed or another program starts anew, with the parts of before set aside.
+/// Every experiment leaves NAME.csv with its rows, NAME.svg with its figures, and its part of index.html: what the
+/// paper says, what we measure, why they differ. Finished parts are kept in NAME.cells: an interrupted run goes on
+/// where it ended, and one with other parameters, another seed or another program starts anew, with the parts of before
+/// set aside.
 #[derive(Args)]
 pub(super) struct Run {
     /// Which ones: names of `experiment list`, or `all`

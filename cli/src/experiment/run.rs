@@ -235,8 +235,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The report's sections: every experiment whose rows are complete in the folder, whenever they were run, and those of
-    /// `experiments` that are not, with what they need.
+    /// The report's sections: every experiment whose rows are complete in the folder, whenever they were run, and those
+    /// of `experiments` that are not, with what they need.
     pub(super) fn sections(&self, experiments: &[Box<dyn Experiment>]) -> Result<Vec<Section>> {
         let mut sections = vec![];
         for experiment in ldp_pca_literature::experiments::all() {

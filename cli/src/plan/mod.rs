@@ -25,9 +25,9 @@ use super::plot::{self, ErrorCurve};
 
 /// Tell how many users it takes, before anybody is asked
 ///
-/// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a random one)
-/// from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1; from an aggregate they
-/// are read out of its estimate. Nothing is simulated.
+/// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a
+/// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1; from an
+/// aggregate they are read out of its estimate. Nothing is simulated.
 #[derive(Args)]
 pub(super) struct Plan {
     /// Number of features, d
@@ -73,7 +73,8 @@ pub(super) struct Plan {
     /// An error ||sin Theta||_F^2: how many reports does it take? With --records: which epsilon?
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
     target: Option<f64>,
-    /// Also plan for reports that are shuffled before anybody sees them: epsilon is then that of the batch, with this delta
+    /// Also plan for reports that are shuffled before anybody sees them: epsilon is then that of the batch, with this
+    /// delta
     #[arg(
         long,
         value_name = "DELTA",
@@ -176,7 +177,8 @@ impl Plan {
         Ok(PlanResult::new(planner, *epsilon, mechanism.guarantee(), &question, &plan).with_pull(pull, hostile))
     }
 
-    /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all answers.
+    /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all
+    /// answers.
     fn curve(&self, setting: &Setting, result: &PlanResult) -> Result<ErrorCurve> {
         const POINTS: i32 = 72;
         let thresholds: Vec<u64> = result.threshold_records_per_component.iter().flatten().copied().collect();

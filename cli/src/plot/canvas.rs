@@ -45,8 +45,8 @@ pub(super) fn printable(content: &str) -> String {
         .collect()
 }
 
-/// At most so many characters, with an ellipsis before the last third where some are missing: names often differ at their
-/// end, as those of a column's categories do.
+/// At most so many characters, with an ellipsis before the last third where some are missing: names often differ at
+/// their end, as those of a column's categories do.
 pub(super) fn shortened(content: &str, most: usize) -> String {
     let characters: Vec<char> = content.chars().collect();
     if characters.len() <= most {

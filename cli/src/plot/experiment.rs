@@ -76,7 +76,8 @@ pub(crate) fn figures(title: &str, name: &str, figures: &[Figure]) -> String {
     format!("{document}\n")
 }
 
-/// The dark page's colours. Those of the light one are attributes of the elements, for programs that know no style sheets.
+/// The dark page's colours. Those of the light one are attributes of the elements, for programs that know no style
+/// sheets.
 fn style_sheet(legend: &[Entry<'_>]) -> String {
     let mut rules = String::from(".ep-ink{fill:#e6edf3}.ep-muted{fill:#9198a1}.ep-grid{stroke:#3d444d}");
     for Entry { color, class, .. } in legend {

@@ -105,8 +105,8 @@ fn legend(mut group: Group, top: f64) -> Group {
     group.add(text(LEFT - 10.0, top + 10.0, "Loading", Anchor::End, MUTED))
 }
 
-/// Blue for negative, white for 0, red for positive: lightness falls evenly to both sides, and the two hues are told apart
-/// in every common form of colour blindness (the ends of ColorBrewer's RdBu, Brewer & Harrower 2003).
+/// Blue for negative, white for 0, red for positive: lightness falls evenly to both sides, and the two hues are told
+/// apart in every common form of colour blindness (the ends of ColorBrewer's RdBu, Brewer & Harrower 2003).
 fn color(loading: f64) -> String {
     const NEGATIVE: [f64; 3] = [33.0, 102.0, 172.0];
     const POSITIVE: [f64; 3] = [178.0, 24.0, 43.0];

@@ -51,7 +51,8 @@ fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &Scale) -> Panel {
     let mut group = heading(
         Group::new(),
         &panel.title,
-        "||sin Theta||_F^2 from the components without privacy, logarithmic: the median, and a line over the middle half.",
+        "||sin Theta||_F^2 from the components without privacy, logarithmic: the median, and a line over the middle \
+            half.",
     );
     for tick in ticks(scale) {
         let x = scale.position(tick.log10());

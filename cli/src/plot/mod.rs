@@ -1,6 +1,6 @@
-//! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried; one of
-//! a plan, with the error against the number of reports; one of methods, with their errors on the same records; and the
-//! figures of an experiment.
+//! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried;
+//! one of a plan, with the error against the number of reports; one of methods, with their errors on the same records;
+//! and the figures of an experiment.
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 

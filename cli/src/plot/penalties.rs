@@ -22,7 +22,8 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     let (chosen, scored) = (figure.penalty, !figure.scores.is_empty());
     let axis = PenaltyAxis::of(figure);
     let explanation = if scored {
-        "Features that take part, and the variance captured in folds not used (bars: standard error of the difference from the best)."
+        "Features that take part, and the variance captured in folds not used (bars: standard error of the difference \
+            from the best)."
     } else {
         "Features that take part, from the penalty where the solution is diagonal downwards."
     };

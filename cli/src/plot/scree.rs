@@ -20,7 +20,8 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
         Group::new(),
         "Eigenvalues",
         &format!(
-            "All {count} of the debiased covariance; above the noise edge is what noise alone would not give. The {} largest are marked.",
+            "All {count} of the debiased covariance; above the noise edge is what noise alone would not give. The {} \
+                largest are marked.",
             figure.rank
         ),
     );

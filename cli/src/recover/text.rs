@@ -187,7 +187,8 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
 
 fn reference(rank: usize, Comparison { sin_theta_squared, reference }: &Comparison) -> String {
     format!(
-        "error       ||sin Theta||_F^2 = {sin_theta_squared:.4} against the non-private components of {} records (0 is equal, {rank} is unrelated)\n\
+        "error       ||sin Theta||_F^2 = {sin_theta_squared:.4} against the non-private components of {} records (0 is \
+            equal, {rank} is unrelated)\n\
          captured    {:.2} % of the variance, where {:.2} % is possible\n",
         grouped(reference.records),
         100.0 * reference.captured_variance,

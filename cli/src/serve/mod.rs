@@ -19,8 +19,8 @@ use super::output::{grouped, note};
 
 /// Collect reports over HTTP
 ///
-/// Everything acknowledged is on disk. Tasks come over HTTP (`ldp-pca task put`) or with --task; those that the folder already holds are
-/// served too. Ctrl-C stops it after the requests at hand.
+/// Everything acknowledged is on disk. Tasks come over HTTP (`ldp-pca task put`) or with --task; those that the folder
+/// already holds are served too. Ctrl-C stops it after the requests at hand.
 #[derive(Args)]
 pub(super) struct Serve {
     /// The folder that holds tasks and reports; made if it is not there
@@ -29,8 +29,9 @@ pub(super) struct Serve {
     /// A file of settings in TOML (docs/http-api.md); options given here win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A PostgreSQL database for tasks and reports in place of the folder, as postgres:///reports?host=/run/postgresql&user=aggregator; a
-    /// password belongs in the --config file, for every user of a machine sees the options of its processes
+    /// A PostgreSQL database for tasks and reports in place of the folder, as
+    /// postgres:///reports?host=/run/postgresql&user=aggregator; a password belongs in the --config file, for every
+    /// user of a machine sees the options of its processes
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// A task to collect for; may be repeated
@@ -48,7 +49,8 @@ pub(super) struct Serve {
     /// Show components to everybody, without the collector's token
     #[arg(long)]
     open_recovery: bool,
-    /// Take reports that made their own ids, too, where a task does not say otherwise: a modified client can then choose among more directions
+    /// Take reports that made their own ids, too, where a task does not say otherwise: a modified client can then
+    /// choose among more directions
     #[arg(long)]
     no_issued_ids: bool,
     /// Read the settings, the tasks, the certificate and the tokens, say what is wrong with them, and serve nothing
@@ -230,8 +232,8 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
         .map_err(|error| CliError::Failed(format!("cannot start the server's threads: {error}")))
 }
 
-/// SIGHUP, which service managers send to have files read again, never ends the server, from its first moment on. The certificate is
-/// read again by whoever has it.
+/// SIGHUP, which service managers send to have files read again, never ends the server, from its first moment on. The
+/// certificate is read again by whoever has it.
 fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
     #[cfg(unix)]
     let hangups = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());

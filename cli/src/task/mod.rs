@@ -70,8 +70,8 @@ pub(super) struct TaskSummary {
     /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
     /// record.
     pub(super) entry_deviation: f64,
-    /// What one hostile report moves an eigenvalue of the second moments by at most, times the number of reports, in the same
-    /// units.
+    /// What one hostile report moves an eigenvalue of the second moments by at most, times the number of reports, in
+    /// the same units.
     pub(super) pull: Pull,
 }
 
@@ -141,7 +141,8 @@ impl TaskSummary {
         };
         let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
         format!(
-            "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
+            "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} \
+                bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
             self.digest,
             self.features,
             self.guarantee,

@@ -13,8 +13,8 @@ use crate::files;
 
 /// Print a TypeScript module with a task and the type of its records
 ///
-/// The module has the task itself, so that `Task.parse(task)` of the npm package knows the columns; its digest, for `Task.fetch`; the
-/// type of a record; and the values that categorical columns list.
+/// The module has the task itself, so that `Task.parse(task)` of the npm package knows the columns; its digest, for
+/// `Task.fetch`; the type of a record; and the values that categorical columns list.
 #[derive(Args)]
 pub(crate) struct Types {
     /// The task file (see `task new`)

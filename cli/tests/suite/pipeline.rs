@@ -1,7 +1,7 @@
 //! KDD Cup 99 through the real commands, at full size: 494,021 records, 116 features.
 //!
-//! The data lives outside the package, in `../shared/data` or under the directory named by the environment variable `LDP_PCA_SHARED`; without it
-//! these tests say so and pass.
+//! The data lives outside the package, in `../shared/data` or under the directory named by the environment variable
+//! `LDP_PCA_SHARED`; without it these tests say so and pass.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -107,8 +107,9 @@ fn the_spectrum_without_privacy_is_the_known_one() {
     assert_close(&relative, &[0.47764, 0.11150, 0.05141, 0.02495], 2e-5);
 }
 
-/// To first order `sin^2 = sum over j > 1 of tau^2 / (l_1 - l_j)^2`. One run of 115 such terms has a relative standard deviation of sqrt(2 / 115) = 13 %, and
-/// terms of second order add about sin^2 itself, 5 %: the band is four deviations wide on either side.
+/// To first order `sin^2 = sum over j > 1 of tau^2 / (l_1 - l_j)^2`. One run of 115 such terms has a relative standard
+/// deviation of sqrt(2 / 115) = 13 %, and terms of second order add about sin^2 itself, 5 %: the band is four
+/// deviations wide on either side.
 #[test]
 fn gaussian_noise_moves_the_first_component_as_far_as_predicted() {
     let Some((folder, data)) = kdd() else { return };
@@ -126,8 +127,9 @@ fn gaussian_noise_moves_the_first_component_as_far_as_predicted() {
     assert!((0.5..1.6).contains(&(error / predicted)), "measured {error}, predicted {predicted}");
 }
 
-/// A minute, and three billion Gaussian deviates: run it with `cargo test --release -p ldp-pca-cli -- --ignored at_full_size`.
-/// The reports would take 3.4 GB, so they are summed as they are made. 0.19 is predicted and was measured.
+/// A minute, and three billion Gaussian deviates: run it with
+/// `cargo test --release -p ldp-pca-cli -- --ignored at_full_size`. The reports would take 3.4 GB, so they are summed
+/// as they are made. 0.19 is predicted and was measured.
 #[test]
 #[ignore = "takes minutes"]
 fn gaussian_noise_at_full_size_gives_the_documented_error() {

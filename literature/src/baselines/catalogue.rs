@@ -20,8 +20,8 @@ use ldp_pca::privacy::{Delta, Epsilon};
 /// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.
 pub const PROVIDERS: usize = 10;
 
-/// All methods at `epsilon`, those that need one with `delta`, otherwise with the defaults of their documentation: those
-/// that promise nothing first, then from the trust that asks least to the one that asks most.
+/// All methods at `epsilon`, those that need one with `delta`, otherwise with the defaults of their documentation:
+/// those that promise nothing first, then from the trust that asks least to the one that asks most.
 ///
 /// No method is refused here: one whose theorem excludes these parameters says so when it is asked for its guarantee.
 #[must_use]
@@ -54,9 +54,9 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
     ]
 }
 
-/// Those of [`methods`] that a web page has room for without asking, local and central: samplers, decompositions and private
-/// statistics that a single method needs would be a third of the lab. All of them are in a build of their own, the feature
-/// `methods`.
+/// Those of [`methods`] that a web page has room for without asking, local and central: samplers, decompositions and
+/// private statistics that a single method needs would be a third of the lab. All of them are in a build of their own,
+/// the feature `methods`.
 #[must_use]
 pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 5] {
     [

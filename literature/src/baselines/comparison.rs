@@ -118,7 +118,8 @@ impl<'a> Comparison<'a> {
         Shape { records: self.sample.records(), dimension: self.sample.dimension(), rank: self.rank }
     }
 
-    /// q_F of the components that methods are compared with; of those without privacy, than which no subspace captures more.
+    /// q_F of the components that methods are compared with; of those without privacy, than which no subspace captures
+    /// more.
     #[must_use]
     pub fn most_captured(&self) -> f64 {
         self.captured
@@ -131,8 +132,8 @@ impl<'a> Comparison<'a> {
         rank * (1.0 - rank / dimension)
     }
 
-    /// The method's promise, and one estimate for each of the numbered random streams, the same for every method. `clock`
-    /// tells seconds since any moment. A method that refuses, in the beginning or later, keeps its row.
+    /// The method's promise, and one estimate for each of the numbered random streams, the same for every method.
+    /// `clock` tells seconds since any moment. A method that refuses, in the beginning or later, keeps its row.
     pub fn row(
         &self,
         method: &dyn SubspaceEstimator,

@@ -1,5 +1,5 @@
-//! DPS-PCA (Ge, Wang, Wang & Liu 2018), all parties in one process, beside the other methods. The steps, the noise and the
-//! proof are those of [`ldp_pca_dps`].
+//! DPS-PCA (Ge, Wang, Wang & Liu 2018), all parties in one process, beside the other methods. The steps, the noise and
+//! the proof are those of [`ldp_pca_dps`].
 //!
 //! [`MethodGuarantee::proved`] is what holds with the bound that is enforced, and nothing for [`Bound::None`].
 
@@ -143,7 +143,8 @@ impl DpsPca {
         }
         let short = self.norm_bound().is_none_or(|norm| sample.largest_norm() <= norm);
         if short && sample.rows(NAME).is_err() {
-            // The server adds up messages, so who has which records is nothing to the result: all have the same mixture.
+            // The server adds up messages, so who has which records is nothing to the result: all have the same
+            // mixture.
             let until = |provider: usize| sample.records() * provider as u64 / wanted as u64;
             let share = |provider| until(provider + 1) - until(provider);
             let holding = |i| Ok(Provider::from_second_moment(sample.second_moment(), share(i))?);
@@ -184,7 +185,8 @@ impl SubspaceEstimator for DpsPca {
             (_, None) => None,
             (Noise::Corrected, Some(_)) => Some(Budget::approximate(self.epsilon, self.delta)),
             (_, Some(norm)) => match scale::epsilon(scale, self.delta, messages, norm)? {
-                // Where delta alone covers everything, epsilon is as small as a number can be: nobody needs to read that.
+                // Where delta alone covers everything, epsilon is as small as a number can be: nobody needs to read
+                // that.
                 Some(epsilon) => {
                     let told = if epsilon.value() < LEAST_TOLD { Epsilon::new(LEAST_TOLD).ok() } else { Some(epsilon) };
                     told.map(|epsilon| Budget::approximate(epsilon, self.delta))
@@ -196,7 +198,8 @@ impl SubspaceEstimator for DpsPca {
             claimed: Budget::approximate(self.epsilon, self.delta),
             proved,
             adjacency: Adjacency::ReplaceOne,
-            argument: "every provider's messages are T Gaussian mechanisms of sensitivity sqrt(2) R^2 (R^2 for k = 1) on \
+            argument: "every provider's messages are T Gaussian mechanisms of sensitivity sqrt(2) R^2 (R^2 for k = 1) \
+                on \
                        its records of norm at most R, composed adaptively; the server and all others see nothing else",
         }))
     }

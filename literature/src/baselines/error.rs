@@ -47,7 +47,8 @@ pub enum BaselineError {
     },
     /// The method is for records inside a ball whose radius is one of its parameters.
     #[error(
-        "{method} was told that no record has a norm above {bound}, and the longest has {norm}: raise the bound, or let \
+        "{method} was told that no record has a norm above {bound}, and the longest has {norm}: raise the bound, or \
+            let \
              longer records be scaled to it"
     )]
     LongRecord {

@@ -6,29 +6,29 @@
 //! return the k leading left singular vectors of Y_L
 //! ```
 //!
-//! Hardt and Price return all p columns; the k leading directions of Y_L are a function of it, cost nothing, and are the
-//! exact components where p columns have converged and there is no noise.
+//! Hardt and Price return all p columns; the k leading directions of Y_L are a function of it, cost nothing, and are
+//! the exact components where p columns have converged and there is no noise.
 //!
 //! # Guarantee
 //! For records in the unit ball and *one record replaced*, `A' - A = (y y^T - x x^T) / n` has Frobenius norm at most
 //! sqrt(2) / n (see [`COVARIANCE_SENSITIVITY`]) and X has spectral norm 1, so A X moves by at most sqrt(2) / n in
-//! Frobenius norm, whatever p. X_{l-1} depends on earlier answers only. L adaptive Gaussian answers of sensitivity s are
-//! together exactly as private as one of sensitivity sqrt(L) s (Dong, Roth & Su 2022, Corollary 3.3; as concentrated
-//! privacy, Bun & Steinke 2016, Lemma 1.7), so
+//! Frobenius norm, whatever p. X_{l-1} depends on earlier answers only. L adaptive Gaussian answers of sensitivity s
+//! are together exactly as private as one of sensitivity sqrt(L) s (Dong, Roth & Su 2022, Corollary 3.3; as
+//! concentrated privacy, Bun & Steinke 2016, Lemma 1.7), so
 //!
 //! ```text
 //! sigma = analytic Gaussian scale for sensitivity sqrt(2 L) / n at (epsilon, delta)       (Balle & Wang 2018)
 //! ```
 //!
-//! proves (epsilon, delta). Hardt and Price's own scale, `4 sqrt(p L log(1/delta)) / epsilon` times the largest entry of
-//! X, is for matrices that differ in one *entry* by 1 and for advanced composition; for records it is the above that the
-//! claim stands for.
+//! proves (epsilon, delta). Hardt and Price's own scale, `4 sqrt(p L log(1/delta)) / epsilon` times the largest entry
+//! of X, is for matrices that differ in one *entry* by 1 and for advanced composition; for records it is the above that
+//! the claim stands for.
 //!
 //! # What to expect
-//! One release of A with symmetric Gaussian noise (Analyze Gauss) has the same sensitivity sqrt(2) / n for everything at
-//! once, where this method pays sqrt(L) of it: it has less to store (d p numbers, never d^2), not less error. More columns
-//! are free for privacy; they replace the gap lambda_k - lambda_{k+1} by lambda_k - lambda_{p+1} (Balcan et al. 2016,
-//! Theorem 2.2), and their noise costs little.
+//! One release of A with symmetric Gaussian noise (Analyze Gauss) has the same sensitivity sqrt(2) / n for everything
+//! at once, where this method pays sqrt(L) of it: it has less to store (d p numbers, never d^2), not less error. More
+//! columns are free for privacy; they replace the gap lambda_k - lambda_{k+1} by lambda_k - lambda_{p+1} (Balcan et al.
+//! 2016, Theorem 2.2), and their noise costs little.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
@@ -65,8 +65,8 @@ impl NoisyPower {
 
     /// `ceil(log d) + 2`: what a start at an overlap of `1 / sqrt(d)` needs where `lambda_{p+1} <= lambda_k / 2`.
     ///
-    /// The theorem's `L = O(lambda_k / (lambda_k - lambda_{p+1}) log d)` depends on a gap that is not known privately, and
-    /// noise grows with sqrt(L).
+    /// The theorem's `L = O(lambda_k / (lambda_k - lambda_{p+1}) log d)` depends on a gap that is not known privately,
+    /// and noise grows with sqrt(L).
     #[must_use]
     pub fn default_iterations(dimension: usize) -> usize {
         libm::log(dimension as f64).ceil() as usize + 2

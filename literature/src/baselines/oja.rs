@@ -17,8 +17,8 @@
 //! privacy to lose), and of xi only what makes the first steps safe, `alpha |x|^2_max / (lambda_1 - lambda_2)`, with
 //! which no step is longer than `1 / |x|^2_max`.
 //!
-//! *Rank r* (section 7 of Liu et al., which gives no analysis): see [`RankExtension`]. Deflation makes one pass over all
-//! records for each component.
+//! *Rank r* (section 7 of Liu et al., which gives no analysis): see [`RankExtension`]. Deflation makes one pass over
+//! all records for each component.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
@@ -140,7 +140,8 @@ impl Oja {
                     return Err(outside(
                         "the number of records",
                         sample.records() as f64,
-                        "there must be more than xi = 20 max(kappa M alpha, kappa^2 (V + 1) alpha^2 / log(1 + zeta/100)): \
+                        "there must be more than xi = 20 max(kappa M alpha, kappa^2 (V + 1) alpha^2 / log(1 + \
+                            zeta/100)): \
                          use StepSizes::Known",
                     ));
                 }

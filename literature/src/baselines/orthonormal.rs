@@ -12,7 +12,8 @@ pub(super) fn normal_matrix(rows: usize, columns: usize, rng: &mut dyn CryptoRng
     DMatrix::from_fn(rows, columns, |_, _| StandardNormal.sample(rng))
 }
 
-/// `columns` orthonormal columns of dimension `rows`, uniformly distributed; for one column, a point of the unit sphere.
+/// `columns` orthonormal columns of dimension `rows`, uniformly distributed; for one column, a point of the unit
+/// sphere.
 pub(super) fn uniform_start(rows: usize, columns: usize, rng: &mut dyn CryptoRng) -> DMatrix<f64> {
     loop {
         let mut start = normal_matrix(rows, columns, rng);

@@ -1,5 +1,5 @@
-//! Private Oja: Oja's algorithm with clipped gradients, Gaussian noise and amplification by shuffling (Liu, Kong, Jain &
-//! Oh 2022, Algorithm 2).
+//! Private Oja: Oja's algorithm with clipped gradients, Gaussian noise and amplification by shuffling (Liu, Kong, Jain
+//! & Oh 2022, Algorithm 2).
 //!
 //! ```text
 //! permute the records at random; w_0 uniform on the unit sphere
@@ -10,16 +10,17 @@
 //! ```
 //!
 //! # Guarantee
-//! *Relation*: one record replaced among n. The paper's Definition 2.3 speaks of one record more or less, but the shuffling
-//! theorem that it uses (Feldman, McMillan & Talwar 2021, Theorem III.1) is about replacing, and so are n steps for n
-//! records.
+//! *Relation*: one record replaced among n. The paper's Definition 2.3 speaks of one record more or less, but the
+//! shuffling theorem that it uses (Feldman, McMillan & Talwar 2021, Theorem III.1) is about replacing, and so are n
+//! steps for n records.
 //!
-//! *One step*: two clipped gradients are at most 2 beta apart and the noise has standard deviation 2 beta alpha, so step t
-//! is a local randomizer with the privacy of Gaussian noise of standard deviation alpha at sensitivity 1, chosen by the
-//! steps before it. It holds for every record: clipping is what bounds it, not the law of the records.
+//! *One step*: two clipped gradients are at most 2 beta apart and the noise has standard deviation 2 beta alpha, so
+//! step t is a local randomizer with the privacy of Gaussian noise of standard deviation alpha at sensitivity 1, chosen
+//! by the steps before it. It holds for every record: clipping is what bounds it, not the law of the records.
 //!
-//! *Shuffled* ([`Amplification::Shuffling`]): Theorem III.1 holds for local randomizers that are chosen adaptively, over
-//! a random permutation; approximate ones are covered as argued in [`amplification`](ldp_pca::privacy::amplification).
+//! *Shuffled* ([`Amplification::Shuffling`]): Theorem III.1 holds for local randomizers that are chosen adaptively,
+//! over a random permutation; approximate ones are covered as argued in
+//! [`amplification`](ldp_pca::privacy::amplification).
 //!
 //! - C' and the constant of the range `epsilon = O(sqrt(log(n / delta) / n))` are not given in the paper.
 //!   [`Multiplier::Proved`] takes the smallest alpha for which the crate's accounting proves (epsilon, delta);
@@ -28,10 +29,11 @@
 //!   ([`PrivateOja::largest_epsilon`]), about `6 sqrt(log(4 / delta) / n)`. Up to there amplification has the
 //!   square-root form that Lemma 3.1 is about.
 //!
-//! *Not shuffled* ([`Amplification::None`], ours): every record is read in one step alone, so one replaced record changes
-//! one Gaussian answer of sensitivity 2 beta, and all later steps are functions of it and of other records. The analytic
-//! Gaussian scale at sensitivity 1 is then enough for the whole run, and for every epsilon: not `O(log(n/delta)/epsilon)`,
-//! as section 3 of the paper says of a run without shuffling, but `O(sqrt(log(1/delta))/epsilon)`.
+//! *Not shuffled* ([`Amplification::None`], ours): every record is read in one step alone, so one replaced record
+//! changes one Gaussian answer of sensitivity 2 beta, and all later steps are functions of it and of other records. The
+//! analytic Gaussian scale at sensitivity 1 is then enough for the whole run, and for every epsilon: not
+//! `O(log(n/delta)/epsilon)`, as section 3 of the paper says of a run without shuffling, but
+//! `O(sqrt(log(1/delta))/epsilon)`.
 //!
 //! # Rank r
 //! QR: the gradient is the d × r matrix `A_t W`, clipped and perturbed in Frobenius norm. Deflation: each component has
@@ -56,7 +58,8 @@ use ldp_pca::subspace::Subspace;
 const NAME: &str = "Private Oja";
 
 /// The theorem that the range of epsilon comes from.
-const THEOREM: &str = "Lemma 3.1 of Liu, Kong, Jain & Oh (2022; amplification by shuffling, Feldman, McMillan & Talwar 2021, \
+const THEOREM: &str = "Lemma 3.1 of Liu, Kong, Jain & Oh (2022; amplification by shuffling, Feldman, McMillan & Talwar \
+    2021, \
                        Theorem III.1, at a local epsilon of at most 1)";
 
 /// The random permutation, and whether it counts.
@@ -92,7 +95,8 @@ pub struct PrivateOja {
     pub multiplier: Multiplier,
     /// beta. 1 clips nothing in the unit ball; [`PrivateOja::printed_threshold`] for a law that is known.
     pub threshold: f64,
-    /// What the step sizes take for `lambda_r - lambda_{r+1}`, in units of the threshold: a guess, not from the records.
+    /// What the step sizes take for `lambda_r - lambda_{r+1}`, in units of the threshold: a guess, not from the
+    /// records.
     pub gap: f64,
     /// How more than one component is found.
     pub extension: RankExtension,
@@ -160,7 +164,8 @@ impl PrivateOja {
                     return Err(Self::outside(
                         "the number of records",
                         shape.records as f64,
-                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private Oja, not \
+                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private Oja, \
+                            not \
                          shuffled",
                     ));
                 }
@@ -210,10 +215,10 @@ impl PrivateOja {
         Ok(high)
     }
 
-    /// `eta_t = 2 / (gap (xi + t))`: Theorem 2.2 with alpha = 2 for the matrices `A_t + 2 beta alpha G_t` of Theorem 3.3's
-    /// proof, whose `V + 1` is about `1 + d (2 beta alpha / gap)^2`. The theorem's factor `20 / log(1 + zeta / 100)` before
-    /// it is left out, as the part of its proof. xi is an eighth of the records at most, without which a run of few records
-    /// would not leave its start.
+    /// `eta_t = 2 / (gap (xi + t))`: Theorem 2.2 with alpha = 2 for the matrices `A_t + 2 beta alpha G_t` of Theorem
+    /// 3.3's proof, whose `V + 1` is about `1 + d (2 beta alpha / gap)^2`. The theorem's factor
+    /// `20 / log(1 + zeta / 100)` before it is left out, as the part of its proof. xi is an eighth of the records at
+    /// most, without which a run of few records would not leave its start.
     fn step(&self, multiplier: f64, shape: Shape) -> (f64, f64) {
         let gap = self.gap * self.threshold;
         let noise = 2.0 * self.threshold * multiplier / gap;
@@ -248,14 +253,16 @@ impl SubspaceEstimator for PrivateOja {
             ),
             (Amplification::Shuffling, Multiplier::Proved) => (
                 Some(claimed),
-                "n clipped Gaussian steps over a random permutation, amplified by shuffling (Feldman, McMillan & Talwar \
+                "n clipped Gaussian steps over a random permutation, amplified by shuffling (Feldman, McMillan & \
+                    Talwar \
                  2021, Theorem III.1); the noise is the smallest that this proves",
             ),
             (Amplification::Shuffling, Multiplier::Printed(_)) => (
                 amplify(loss(alpha)?, self.part(shape), self.delta)
                     .ok()
                     .map(|batch| Budget::approximate(batch.epsilon, batch.delta)),
-                "the paper leaves the constant of its noise open; what this one proves by amplification by shuffling is \
+                "the paper leaves the constant of its noise open; what this one proves by amplification by shuffling \
+                    is \
                  computed",
             ),
         };

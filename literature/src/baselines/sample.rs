@@ -51,8 +51,8 @@ impl Sample {
         Ok(Self { dimension, records, largest_norm: largest.sqrt(), values, second_moment: OnceLock::new() })
     }
 
-    /// Only the d × d mean of `x x^T` over `records` records, none longer than `largest_norm`. Methods that read records
-    /// one by one refuse it.
+    /// Only the d × d mean of `x x^T` over `records` records, none longer than `largest_norm`. Methods that read
+    /// records one by one refuse it.
     ///
     /// # Errors
     /// [`SampleError`] when the matrix is empty, not square or not finite, or there are no records.

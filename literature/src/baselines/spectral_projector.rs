@@ -8,49 +8,52 @@
 //! Delta = C (sigma^2 / lambda_k + sqrt(sigma^2 / lambda_k)) sqrt(d (k + log n)) / n
 //! ```
 //!
-//! The rate is minimax up to logarithms. C is derived here: a replaced record x moves P by `U_perp U_perp^T x x^T U / (n lambda)` to first
-//! order, where `|U_perp^T x|` is about `sigma sqrt(d)` and `|u_j^T x|` at most `sqrt(lambda_j + sigma^2) sqrt(2 log n)` with high
-//! probability; twice for x and its replacement, and sqrt(2) from the sines to the projector, make C = 4 sqrt(2).
+//! The rate is minimax up to logarithms. C is derived here: a replaced record x moves P by
+//! `U_perp U_perp^T x x^T U / (n lambda)` to first order, where `|U_perp^T x|` is about `sigma sqrt(d)` and `|u_j^T x|`
+//! at most `sqrt(lambda_j + sigma^2) sqrt(2 log n)` with high probability; twice for x and its replacement, and sqrt(2)
+//! from the sines to the projector, make C = 4 sqrt(2).
 //!
 //! # Guarantee of [`Release::Spiked`]
-//! None. Delta bounds what *typical* records of the model do, with high probability over the records; differential privacy is about
-//! every record, and one far from the model moves P by more. `proved` is `None`, whatever is known of sigma and lambda; here
-//! they are estimated from the same records.
+//! None. Delta bounds what *typical* records of the model do, with high probability over the records; differential
+//! privacy is about every record, and one far from the model moves P by more. `proved` is `None`, whatever is known of
+//! sigma and lambda; here they are estimated from the same records.
 //!
 //! # Guarantee of [`Release::Tested`]
-//! Unconditional, for records in the unit ball and *one record replaced*: propose, test, release (Dwork & Lei 2009), as in
-//! Algorithm 2 of Dwork, Talwar, Thakurta & Zhang (2014), with constants of our own. Let E = A' - A =
+//! Unconditional, for records in the unit ball and *one record replaced*: propose, test, release (Dwork & Lei 2009), as
+//! in Algorithm 2 of Dwork, Talwar, Thakurta & Zhang (2014), with constants of our own. Let E = A' - A =
 //! `(y y^T - x x^T) / n` and G = n (lambda_k - lambda_{k+1}).
 //!
-//! *How far P moves.* With `X = (I - P') P`, `(I - P') E P = A' X - X A`. On its left side the eigenvalues of A' are at most
-//! `lambda'_{k+1} <= lambda_{k+1} + 1/n`, on its right those of A at least lambda_k, so (Davis & Kahan 1970)
+//! *How far P moves.* With `X = (I - P') P`, `(I - P') E P = A' X - X A`. On its left side the eigenvalues of A' are at
+//! most `lambda'_{k+1} <= lambda_{k+1} + 1/n`, on its right those of A at least lambda_k, so (Davis & Kahan 1970)
 //!
 //! ```text
 //! |X|_F (G - 1) / n <= |(I - P') E P|_F <= (|(I - P') y| |P y| + |(I - P') x| |P x|) / n <= (1 + 2 |X|_2) / n
 //! ```
 //!
 //! since `|P y| <= |P' y| + |X|_2` (two projectors of the same rank are at distance `|X|_2`) and
-//! `|(I - P') y| |P' y| <= 1/2`. Hence `|X|_F <= 1 / (G - 3)` and `|P - P'|_F = sqrt(2) |X|_F <= sqrt(2) / (G - 3)` where
-//! G > 3.
+//! `|(I - P') y| |P' y| <= 1/2`. Hence `|X|_F <= 1 / (G - 3)` and `|P - P'|_F = sqrt(2) |X|_F <= sqrt(2) / (G - 3)`
+//! where G > 3.
 //!
-//! *The test.* G moves by at most 2 (Weyl). `G + N(0, s^2)` is released; less `s sqrt(2 log(1 / (2 delta_t)))` it is below G
-//! but for a probability delta_t. If that bound exceeds 3, P is released with noise for `sqrt(2) / (bound - 3)`; if not, A
-//! with noise for sqrt(2) / n, as in Analyze Gauss. Either is a Gaussian answer; with the first, composed exactly, it has the
-//! budget (epsilon, delta - delta_t), and the missed test costs delta_t: on the event that the bound is right, the
-//! second answer hides the difference, and the event's complement has probability at most delta_t.
+//! *The test.* G moves by at most 2 (Weyl). `G + N(0, s^2)` is released; less `s sqrt(2 log(1 / (2 delta_t)))` it is
+//! below G but for a probability delta_t. If that bound exceeds 3, P is released with noise for
+//! `sqrt(2) / (bound - 3)`; if not, A with noise for sqrt(2) / n, as in Analyze Gauss. Either is a Gaussian answer;
+//! with the first, composed exactly, it has the budget (epsilon, delta - delta_t), and the missed test costs delta_t:
+//! on the event that the bound is right, the second answer hides the difference, and the event's complement has
+//! probability at most delta_t.
 //!
 //! # What to expect
 //! Noise of deviation `c sqrt(2) / (G - 3)` on P turns it as far as noise of `c sqrt(2) / n` on A turns a gap of
-//! `(G - 3) / n`: over the unit ball, output perturbation is never better than Analyze Gauss, which needs no test. What the
-//! spiked model saves, `sqrt(sigma^2 / lambda)`, comes from bounding how far a record reaches out of U; to be private in that
-//! takes clipping that adapts, as in [`dp_pca`](super::dp_pca), which pays where records lie close to the components.
+//! `(G - 3) / n`: over the unit ball, output perturbation is never better than Analyze Gauss, which needs no test. What
+//! the spiked model saves, `sqrt(sigma^2 / lambda)`, comes from bounding how far a record reaches out of U; to be
+//! private in that takes clipping that adapts, as in [`dp_pca`](super::dp_pca), which pays where records lie close to
+//! the components.
 //!
 //! d'Orsi & Novikov (2025, Tight Differentially Private PCA via Matrix Coherence) perturb a decomposition too, with an
 //! error that depends on the coherence of the singular vectors, and answer a question of Hardt & Roth (2013), where
 //! neighbours differ in one entry of the matrix by at most 1. Where a whole record is replaced, the new one may be as
-//! coherent with the components as it likes: the bound on `|(I - P) y| |P y|` above has 1/2 for it whatever the coherence of
-//! the others. So nothing is gained for the relation of this crate, and it is not built. For pure epsilon see
-//! [`wishart_difference`](super::wishart_difference).
+//! coherent with the components as it likes: the bound on `|(I - P) y| |P y|` above has 1/2 for it whatever the
+//! coherence of the others. So nothing is gained for the relation of this crate, and it is not built. For pure epsilon
+//! see [`wishart_difference`](super::wishart_difference).
 
 use rand::rand_core::CryptoRng;
 
@@ -127,7 +130,8 @@ impl SpectralProjector {
         if !(signal > 0.0 && noise > 0.0) {
             return Err(BaselineError::Failed {
                 method: SPIKED,
-                what: "the records' spectrum is no spiked one: its k-th eigenvalue must be above the mean of the rest, and that above 0",
+                what: "the records' spectrum is no spiked one: its k-th eigenvalue must be above the mean of the rest, \
+                    and that above 0",
             });
         }
         let ratio = noise / signal;
@@ -166,8 +170,10 @@ impl SubspaceEstimator for SpectralProjector {
             ),
             Release::Tested => (
                 Some(claimed),
-                "the gap is a Gaussian answer of sensitivity 2/n; given a lower bound of it, the projector of records in \
-                 the unit ball has a bounded sensitivity (Davis & Kahan), and a bound that is missed costs a part of delta",
+                "the gap is a Gaussian answer of sensitivity 2/n; given a lower bound of it, the projector of records \
+                    in \
+                 the unit ball has a bounded sensitivity (Davis & Kahan), and a bound that is missed costs a part of \
+                 delta",
             ),
         };
         Ok(Some(MethodGuarantee { claimed, proved, adjacency: Adjacency::ReplaceOne, argument }))

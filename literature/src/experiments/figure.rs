@@ -91,8 +91,8 @@ pub struct Level {
 }
 
 impl Series {
-    /// The means of `y` at each `x` in the rows with these values in other columns, in ascending order of x, with the band
-    /// from the tenth to the ninetieth percentile where there are several.
+    /// The means of `y` at each `x` in the rows with these values in other columns, in ascending order of x, with the
+    /// band from the tenth to the ninetieth percentile where there are several.
     #[must_use]
     pub fn means(
         name: impl Into<String>,

@@ -1,14 +1,16 @@
 //! The tables and figures of the literature, run again: what the paper says, what we measure, and why they differ.
 //!
-//! An [`Experiment`] is cut into [`Cell`]s, independent units of work with a random stream of their own, so that they can
-//! run side by side, in any order, and be kept one by one. Each yields rows of one [`Table`]; figures, tables and findings
-//! are made from the whole of it, so that no number in a report is older than its rows.
+//! An [`Experiment`] is cut into [`Cell`]s, independent units of work with a random stream of their own, so that they
+//! can run side by side, in any order, and be kept one by one. Each yields rows of one [`Table`]; figures, tables and
+//! findings are made from the whole of it, so that no number in a report is older than its rows.
 //!
-//! Nothing here opens a file or reads a clock: data sets ([`Data`]) and time ([`Clock`]) come from whoever runs the cells.
-//! The command line does (`ldp-pca experiment`, docs/experiments.md).
+//! Nothing here opens a file or reads a clock: data sets ([`Data`]) and time ([`Clock`]) come from whoever runs the
+//! cells. The command line does (`ldp-pca experiment`, docs/experiments.md).
 //!
 //! ```
-//! use ldp_pca_literature::experiments::{Cell, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here};
+//! use ldp_pca_literature::experiments::{
+//!     Cell, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here,
+//! };
 //!
 //! /// A fair coin, thrown again.
 //! struct Coin;
@@ -114,8 +116,8 @@ pub trait Experiment: Sync {
     /// The names of the values of a row.
     fn columns(&self) -> &'static [&'static str];
 
-    /// Every parameter with its value, and what we chose where the paper does not say. A change of one of them makes what
-    /// was run before worthless.
+    /// Every parameter with its value, and what we chose where the paper does not say. A change of one of them makes
+    /// what was run before worthless.
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)>;
 
     /// The work, in the order in which its rows stand in the table. Keys are unique and do not depend on the order.
@@ -148,7 +150,8 @@ impl Paper {
                  Theoretical Computer Science 2020"
             }
             Self::Ge => {
-                "Ge, Wang, Wang & Liu, Minimax-Optimal Privacy-Preserving Sparse PCA in Distributed Systems, AISTATS 2018"
+                "Ge, Wang, Wang & Liu, Minimax-Optimal Privacy-Preserving Sparse PCA in Distributed Systems, AISTATS \
+                    2018"
             }
             Self::Chaudhuri => {
                 "Chaudhuri, Sarwate & Sinha, A Near-Optimal Algorithm for Differentially-Private Principal Components, \

@@ -55,8 +55,8 @@ fn a_cell_depends_on_its_seed_and_on_nothing_else() {
     assert_eq!(table.len(), 15);
 }
 
-/// The paper's own setting: whatever is done to the reports, a random subspace is as good. Its squared distance is 8.75 on
-/// average; three repetitions of it and of each method are within a tenth of its root.
+/// The paper's own setting: whatever is done to the reports, a random subspace is as good. Its squared distance is 8.75
+/// on average; three repetitions of it and of each method are within a tenth of its root.
 #[test]
 fn in_the_papers_setting_no_method_knows_more_than_a_random_subspace() {
     let experiment = named("wang-xu-figure-3");

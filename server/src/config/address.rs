@@ -1,7 +1,7 @@
 //! Ranges of addresses, as operators write them.
 //!
-//! The crate `ipnet` would save the mask alone: it reads no single address, keeps bits behind the shared ones without a word, and does not
-//! know an IPv4 address in its IPv6 form.
+//! The crate `ipnet` would save the mask alone: it reads no single address, keeps bits behind the shared ones without a
+//! word, and does not know an IPv4 address in its IPv6 form.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -27,7 +27,8 @@ pub struct AddressRange {
 /// Why a text is no range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no range of addresses: write an address, or the first address and the number of bits, as in 10.0.0.0/8 or 2001:db8::/32"
+    "'{0}' is no range of addresses: write an address, or the first address and the number of bits, as in 10.0.0.0/8 \
+        or 2001:db8::/32"
 )]
 pub struct AddressRangeError(String);
 

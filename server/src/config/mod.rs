@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, de::Error};
 pub(super) use self::address::bits;
 pub use self::address::{AddressRange, AddressRangeError};
 
-/// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names there are
-/// those here, durations are in seconds, and a name that is not here is an error.
+/// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names
+/// there are those here, durations are in seconds, and a name that is not here is an error.
 ///
 /// ```
 /// use ldp_pca_server::ServerConfig;
@@ -25,9 +25,10 @@ pub use self::address::{AddressRange, AddressRangeError};
 pub struct ServerConfig {
     /// The folder of the store; it is made when it is not there. One server per folder.
     pub data: PathBuf,
-    /// The PostgreSQL database that holds tasks and reports in place of the folder, as `postgres://user:password@host:port/database` or
-    /// `postgres:///database?host=/run/postgresql&user=name` for a local socket; several servers may share it. `data` then holds
-    /// their tokens and keys alone. Needs the feature `postgres`. Default none.
+    /// The PostgreSQL database that holds tasks and reports in place of the folder, as
+    /// `postgres://user:password@host:port/database` or `postgres:///database?host=/run/postgresql&user=name` for a
+    /// local socket; several servers may share it. `data` then holds their tokens and keys alone. Needs the feature
+    /// `postgres`. Default none.
     pub store: Option<Secret>,
     /// The address to listen on; port 0 takes any free port. Default 127.0.0.1:8080, which only this machine reaches.
     pub listen: SocketAddr,
@@ -37,72 +38,81 @@ pub struct ServerConfig {
     pub www: Option<PathBuf>,
     /// The largest request body, in bytes. Default 8 MiB.
     pub max_body_bytes: usize,
-    /// Bytes of reports that may wait for the disk at the same time, over all requests; beyond them requests are refused with 503.
-    /// At least twice `max_body_bytes`. An eighth more is there for bodies of up to 64 KiB alone. Default 64 MiB.
+    /// Bytes of reports that may wait for the disk at the same time, over all requests; beyond them requests are
+    /// refused with 503. At least twice `max_body_bytes`. An eighth more is there for bodies of up to 64 KiB alone.
+    /// Default 64 MiB.
     pub max_pending_bytes: usize,
-    /// Those of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64 network of an IPv6
-    /// address, as in all limits by client. Default: a quarter of what the others leave.
+    /// Those of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64
+    /// network of an IPv6 address, as in all limits by client. Default: a quarter of what the others leave.
     pub max_client_pending_bytes: Option<usize>,
-    /// The reports of one task beyond which no more are taken, unless the task has a `max_records` of its own. What is on its way at that
-    /// moment still counts. Default 50 million, which need about 3 GB of memory.
+    /// The reports of one task beyond which no more are taken, unless the task has a `max_records` of its own. What is
+    /// on its way at that moment still counts. Default 50 million, which need about 3 GB of memory.
     pub max_task_records: u64,
     /// The bytes of reports of one task beyond which no more are taken, in the same way. Default 64 GiB.
     pub max_task_bytes: u64,
-    /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503. Default 4096.
+    /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503.
+    /// Default 4096.
     pub max_pending_requests: usize,
-    /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused with 503.
-    /// Default 1024.
+    /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused
+    /// with 503. Default 1024.
     pub max_event_streams: usize,
     /// Those of them that one client may have. Default: a sixteenth of what the others leave.
     pub max_client_event_streams: Option<usize>,
-    /// Components that may be computed at the same time, over all tasks, for whoever has the collector's token; other requests for some
-    /// wait. As many again for everybody else, where `open_recovery` lets them ask: the collector never waits for them. Default 1.
+    /// Components that may be computed at the same time, over all tasks, for whoever has the collector's token; other
+    /// requests for some wait. As many again for everybody else, where `open_recovery` lets them ask: the collector
+    /// never waits for them. Default 1.
     pub max_recoveries: usize,
     /// The number of reports below which no components are given out. A task may have another. Default 100.
     pub minimum_batch: u64,
     /// Whether everybody may see components, without the collector's token. A task may say otherwise. Default false.
     pub open_recovery: bool,
-    /// Whether only reports with an id that this server issued are taken (`/tasks/{id}/seeds`), so that clients cannot choose theirs.
-    /// A task may say otherwise. Default true.
+    /// Whether only reports with an id that this server issued are taken (`/tasks/{id}/seeds`), so that clients cannot
+    /// choose theirs. A task may say otherwise. Default true.
     pub issued_ids: bool,
-    /// Whether dense reports with entries that a randomizer can hardly have made are refused. A task may say otherwise. Default true.
+    /// Whether dense reports with entries that a randomizer can hardly have made are refused. A task may say otherwise.
+    /// Default true.
     pub range_check: bool,
-    /// How far devices' and operators' clocks may be off: so much earlier a task starts, so much later it expires. Default 60 seconds.
+    /// How far devices' and operators' clocks may be off: so much earlier a task starts, so much later it expires.
+    /// Default 60 seconds.
     #[serde(deserialize_with = "seconds")]
     pub clock_skew: Duration,
-    /// How long the reports of a deleted task are kept, so that it can be brought back; 0 erases them at once. Default 24 hours.
+    /// How long the reports of a deleted task are kept, so that it can be brought back; 0 erases them at once. Default
+    /// 24 hours.
     #[serde(deserialize_with = "seconds")]
     pub deletion_grace: Duration,
-    /// The longest that a body, a commit and a recovery may each take, and that an answer may wait for its reader. Default 30 seconds.
+    /// The longest that a body, a commit and a recovery may each take, and that an answer may wait for its reader.
+    /// Default 30 seconds.
     #[serde(deserialize_with = "seconds")]
     pub request_timeout: Duration,
     /// The longest that open requests are waited for at shutdown; then they are cut. Default 10 seconds.
     #[serde(deserialize_with = "seconds")]
     pub drain_timeout: Duration,
-    /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been idle longest;
-    /// when none is idle, it is answered with 503. Default 16384.
+    /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been
+    /// idle longest; when none is idle, it is answered with 503. Default 16384.
     pub max_connections: usize,
-    /// Those of them that one client may have, with the same rule among its own; of the clients of a trusted proxy, the requests that are
-    /// being answered. Default: a sixteenth of what the others leave.
+    /// Those of them that one client may have, with the same rule among its own; of the clients of a trusted proxy, the
+    /// requests that are being answered. Default: a sixteenth of what the others leave.
     pub max_client_connections: Option<usize>,
-    /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10 seconds.
+    /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10
+    /// seconds.
     #[serde(deserialize_with = "seconds")]
     pub header_timeout: Duration,
-    /// The longest that a connection stays open between requests. Longer than that of a proxy before the server, which would
-    /// otherwise send requests into connections that are just being closed. Default 75 seconds.
+    /// The longest that a connection stays open between requests. Longer than that of a proxy before the server, which
+    /// would otherwise send requests into connections that are just being closed. Default 75 seconds.
     #[serde(deserialize_with = "seconds")]
     pub idle_timeout: Duration,
-    /// The largest head of a request, in bytes; beyond it a request is refused with 431. At least 8 KiB. Default 32 KiB.
+    /// The largest head of a request, in bytes; beyond it a request is refused with 431. At least 8 KiB. Default 32
+    /// KiB.
     pub max_header_bytes: usize,
     /// How often one client may ask; beyond it requests are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
-    /// How many reports one client may send; beyond it requests are refused with 429. A request with more than `burst` is taken when the bucket is
-    /// full, and waited for afterwards. Default none.
+    /// How many reports one client may send; beyond it requests are refused with 429. A request with more than `burst`
+    /// is taken when the bucket is full, and waited for afterwards. Default none.
     pub reports_rate_limit: Option<RateLimit>,
     /// How many bytes of reports one client may send, in the same way. Default none.
     pub bytes_rate_limit: Option<RateLimit>,
-    /// How many report ids (`/tasks/{id}/seeds`) one client gets without an admin's token; beyond them it is refused with 429. `false` in
-    /// a file for no limit. Default 5 a second and 100 at once.
+    /// How many report ids (`/tasks/{id}/seeds`) one client gets without an admin's token; beyond them it is refused
+    /// with 429. `false` in a file for no limit. Default 5 a second and 100 at once.
     #[serde(deserialize_with = "limit_or_false")]
     pub seeds_rate_limit: Option<RateLimit>,
     /// Proxies that are believed when they say, in `X-Forwarded-For`, for whom they ask. Default none.
@@ -112,15 +122,16 @@ pub struct ServerConfig {
     pub tls: Option<TlsFiles>,
     /// Who may do what. Default: one token for each role, made at the first start into files in `data`.
     pub tokens: TokenConfig,
-    /// The file of the key that report ids are issued with; made when it is not there. Several aggregators of one task share it.
-    /// Default `issuing.key` in `data`.
+    /// The file of the key that report ids are issued with; made when it is not there. Several aggregators of one task
+    /// share it. Default `issuing.key` in `data`.
     pub issuing_key_file: Option<PathBuf>,
-    /// What the process tells of itself on standard error. [`Server`](crate::Server) only emits it; who starts one subscribes.
+    /// What the process tells of itself on standard error. [`Server`](crate::Server) only emits it; who starts one
+    /// subscribes.
     pub log: LogConfig,
 }
 
-/// A bucket of `burst` requests (or ids) per client that fills up at the rate of `per_second`. A client is an IPv4 address or the /64 network of
-/// an IPv6 address; it is remembered in memory alone, until its bucket is full again.
+/// A bucket of `burst` requests (or ids) per client that fills up at the rate of `per_second`. A client is an IPv4
+/// address or the /64 network of an IPv6 address; it is remembered in memory alone, until its bucket is full again.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimit {
@@ -140,8 +151,8 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// The tokens of a server: those listed and those in the files. A role without either has the file `<role>.token` in the data
-/// folder, which is made at the first start. Several tokens of a role are for changing them: all are good.
+/// The tokens of a server: those listed and those in the files. A role without either has the file `<role>.token` in
+/// the data folder, which is made at the first start. Several tokens of a role are for changing them: all are good.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenConfig {
@@ -168,8 +179,8 @@ pub struct Secret(String);
 pub struct LogConfig {
     /// Default pretty.
     pub format: LogFormat,
-    /// `error`, `warn`, `info`, `debug` (a line for every request) or `trace`, or a filter such as `info,ldp_pca=debug`. Default
-    /// `info`.
+    /// `error`, `warn`, `info`, `debug` (a line for every request) or `trace`, or a filter such as
+    /// `info,ldp_pca=debug`. Default `info`.
     pub level: String,
 }
 
@@ -189,8 +200,8 @@ pub enum LogFormat {
 pub(crate) enum Most {
     /// So much, whatever others hold.
     Fixed(usize),
-    /// One part of so many of what the others leave; at least 1. So the share becomes smaller as more is taken: a hundred clients that
-    /// take all they get leave room for the next, who gets about as much as each of them.
+    /// One part of so many of what the others leave; at least 1. So the share becomes smaller as more is taken: a
+    /// hundred clients that take all they get leave room for the next, who gets about as much as each of them.
     Part(usize),
 }
 

@@ -1,7 +1,7 @@
 //! From an accepted socket to the last answer on it.
 //!
-//! `axum::serve` accepts whatever comes and waits for it as long as it takes. Here a connection without a place is told so, and one that
-//! rests gives its buffers back: thousands may be open.
+//! `axum::serve` accepts whatever comes and waits for it as long as it takes. Here a connection without a place is told
+//! so, and one that rests gives its buffers back: thousands may be open.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -140,8 +140,8 @@ where
 
 /// Answers requests until the client has enough, something fails, or the server drains.
 ///
-/// What a connection holds for requests it takes when the first bytes of one are there, and gives back when it has been idle for a
-/// moment: thousands may be open, and few are in use at a time.
+/// What a connection holds for requests it takes when the first bytes of one are there, and gives back when it has been
+/// idle for a moment: thousands may be open, and few are in use at a time.
 async fn answer<T, S>(
     stream: T,
     service: S,
@@ -181,7 +181,8 @@ async fn answer<T, S>(
             if Pin::new(&mut *connection).poll(context).is_ready() {
                 return Poll::Ready(false);
             }
-            // Asked once, it wakes this task when the server drains; to ask at every turn costs a lock that all connections share.
+            // Asked once, it wakes this task when the server drains; to ask at every turn costs a lock that all
+            // connections share.
             let drains = if registered { *flag.borrow() } else { drain.as_mut().poll(context).is_ready() };
             if !registered {
                 activity.tell(context);
@@ -204,7 +205,8 @@ async fn answer<T, S>(
     }
 }
 
-/// Waits for the first bytes of the next request with as little as possible. There is none when the client or the server ends.
+/// Waits for the first bytes of the next request with as little as possible. There is none when the client or the
+/// server ends.
 async fn rest<T>(mut stream: Watched<T>, read: Bytes, mut draining: watch::Receiver<bool>) -> Option<Watched<T>>
 where
     T: AsyncRead + Unpin,
@@ -244,14 +246,15 @@ impl Patience {
         self.failures = 0;
     }
 
-    /// Rests after an error that is not one of the connection's own: no more descriptors or memory. One idle connection is closed to
-    /// have some again.
+    /// Rests after an error that is not one of the connection's own: no more descriptors or memory. One idle connection
+    /// is closed to have some again.
     pub(super) async fn after(&mut self, error: &io::Error, table: &Table) {
         if is_of_one_connection(error) {
             return;
         }
         if self.failures == 0 {
-            tracing::warn!(%error, "no connection can be accepted now: raise the limit of open files, or lower max_connections");
+            tracing::warn!(%error, "no connection can be accepted now: raise the limit of open files, or lower \
+                max_connections");
         }
         table.make_room();
         let rest = Duration::from_millis(10 << self.failures.min(6));

@@ -25,8 +25,9 @@ pub(in super::super) fn is_proxy(peer: IpAddr, trusted: &[AddressRange]) -> bool
     trusted.iter().any(|range| range.contains(peer))
 }
 
-/// The client's address: that of the connection, or what a proxy that is trusted says. Each proxy adds whom it was asked by at the end of
-/// `X-Forwarded-For`, and what stands before may be the client's invention: the last address that is no trusted proxy's counts.
+/// The client's address: that of the connection, or what a proxy that is trusted says. Each proxy adds whom it was
+/// asked by at the end of `X-Forwarded-For`, and what stands before may be the client's invention: the last address
+/// that is no trusted proxy's counts.
 pub(in super::super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[AddressRange]) -> IpAddr {
     let is_trusted = |address: IpAddr| is_proxy(address, trusted);
     let mut client = peer;

@@ -1,6 +1,7 @@
 //! What concerns the files of the whole process: for programs that are a server, at their start.
 
-/// Lets this process open as many files as the system allows it, for every connection is one; often only a fraction of them is at first.
+/// Lets this process open as many files as the system allows it, for every connection is one; often only a fraction of
+/// them is at first.
 pub fn raise_file_limit() {
     #[cfg(unix)]
     {

@@ -3,8 +3,8 @@
 /// The line of a head that announces a length, from the end of the line before it.
 const LENGTH: &[u8] = b"\ncontent-length:";
 
-/// Looks for a length in the head of a request while it comes. Of a head that comes in one piece with the end of the request before it
-/// nothing is known: it may have one.
+/// Looks for a length in the head of a request while it comes. Of a head that comes in one piece with the end of the
+/// request before it nothing is known: it may have one.
 #[derive(Default)]
 pub(super) struct HeadScan {
     /// How much of [`LENGTH`] was just seen.

@@ -2,8 +2,9 @@
 //!
 //! Addresses are kept in memory alone, and forgotten once their bucket is full again: then it is as good as none.
 //!
-//! The crate `governor` would not do: it refuses for ever what is more than a bucket holds, where this one lets it be owed, and it keeps
-//! every address until it is told to look for old ones, where these tables never hold more than so many.
+//! The crate `governor` would not do: it refuses for ever what is more than a bucket holds, where this one lets it be
+//! owed, and it keeps every address until it is told to look for old ones, where these tables never hold more than so
+//! many.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +13,8 @@ use std::time::{Duration, Instant};
 use super::client::Client;
 use crate::config::RateLimit;
 
-/// Clients in each of the two tables. A flood from more addresses than these, within the time of one bucket, gets fresh buckets: memory
-/// is bounded, and `max_connections` and the bounded queue hold then.
+/// Clients in each of the two tables. A flood from more addresses than these, within the time of one bucket, gets fresh
+/// buckets: memory is bounded, and `max_connections` and the bounded queue hold then.
 const CLIENTS: usize = 1 << 16;
 
 /// The buckets of all clients.
@@ -38,7 +39,8 @@ struct Bucket {
 }
 
 impl RateLimiter {
-    /// For a limit that makes sense: a positive rate, and at least one at once. No more than `most` are ever taken at once.
+    /// For a limit that makes sense: a positive rate, and at least one at once. No more than `most` are ever taken at
+    /// once.
     pub(in super::super) fn new(limit: RateLimit, most: u32) -> Self {
         let owed = f64::from(limit.burst.max(most));
         let refill = Duration::try_from_secs_f64(owed / limit.per_second).unwrap_or(Duration::MAX);
@@ -51,8 +53,8 @@ impl RateLimiter {
         self.limit.burst
     }
 
-    /// Takes `count` from the client's bucket; when it has fewer, how long until there are as many. What is more than the bucket holds is
-    /// taken from a full one, and owed.
+    /// Takes `count` from the client's bucket; when it has fewer, how long until there are as many. What is more than
+    /// the bucket holds is taken from a full one, and owed.
     pub(in super::super) fn take(&self, client: Client, count: u32, now: Instant) -> Result<(), Duration> {
         let count = f64::from(count);
         let RateLimit { per_second, burst } = self.limit;
@@ -72,7 +74,8 @@ impl RateLimiter {
 }
 
 impl Tables {
-    /// Forgets the older clients once a bucket's time has passed since they were last seen, or when there are too many newer ones.
+    /// Forgets the older clients once a bucket's time has passed since they were last seen, or when there are too many
+    /// newer ones.
     fn turn(&mut self, now: Instant, refill: Duration) {
         let turns = now.saturating_duration_since(self.turned).as_secs_f64() / refill.as_secs_f64();
         if turns >= 2.0 {

@@ -1,6 +1,7 @@
 //! All connections, so that those that take too long can be closed.
 //!
-//! No library has this: a limit of tower's makes new connections wait, and knows neither clients nor which connection is idle.
+//! No library has this: a limit of tower's makes new connections wait, and knows neither clients nor which connection
+//! is idle.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
@@ -40,8 +41,8 @@ struct Open {
     idle: Idle,
 }
 
-/// The numbers of connections that may give way, in that order, as of the last look: those that are idle, longest idle first, and then
-/// those whose head should have come by now. To look takes a moment for every connection, so it is not
+/// The numbers of connections that may give way, in that order, as of the last look: those that are idle, longest idle
+/// first, and then those whose head should have come by now. To look takes a moment for every connection, so it is not
 /// done for every new one: a connection takes constant time, however many there are.
 #[derive(Default)]
 struct Idle {
@@ -135,8 +136,8 @@ impl Table {
         });
     }
 
-    /// Starts a connection's task, unless there is no place for it and none is idle that could give way: of all connections,
-    /// or of those of its client.
+    /// Starts a connection's task, unless there is no place for it and none is idle that could give way: of all
+    /// connections, or of those of its client.
     pub(super) fn start<T>(
         self: &Arc<Self>,
         activity: Arc<Activity>,

@@ -108,8 +108,8 @@ impl RecoveryCache {
         }
         let (reports, decomposition) = (Arc::clone(reports), Arc::clone(&self.decomposition));
         let deadline = Instant::now() + solving_time(recoveries.request_timeout);
-        // Slot and permit go along: when the request is given up, the answer still serves the next one, and nothing else is begun
-        // beside it.
+        // Slot and permit go along: when the request is given up, the answer still serves the next one, and nothing
+        // else is begun beside it.
         let computed = spawn_blocking(move || {
             let answer = Arc::new(compute(&*reports, &wanted, records, &decomposition, deadline)?);
             *last = Some(Arc::clone(&answer));
@@ -134,7 +134,8 @@ impl RecoveryCache {
         slot
     }
 
-    /// The error that the components asked for last are predicted to have, of what a random subspace has, and their number.
+    /// The error that the components asked for last are predicted to have, of what a random subspace has, and their
+    /// number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error())

@@ -94,7 +94,8 @@ impl Listener {
         let Some(asker) = self.asker else {
             // Said once.
             self.told = Some((counts, Some(u64::MAX)));
-            let detail = "components are told to whoever comes with the collector's token ('Authorization: Bearer <token>'): \
+            let detail = "components are told to whoever comes with the collector's token ('Authorization: Bearer \
+                <token>'): \
                           this stream has the status alone";
             return event("problem", &Problem::new(Kind::TokenMissing, detail).document());
         };

@@ -1,7 +1,7 @@
 //! The HTTP interface (docs/http-api.md): which path answers what.
 //!
-//! Nearly all requests bring reports. They are answered without the router's boxes. All requests pass the same door (`observe`), and
-//! reports that the router takes, such as those with escapes in their path, reach the same function.
+//! Nearly all requests bring reports. They are answered without the router's boxes. All requests pass the same door
+//! (`observe`), and reports that the router takes, such as those with escapes in their path, reach the same function.
 
 mod blocking;
 mod events;
@@ -81,7 +81,8 @@ impl Routes {
         };
         let Some(task) = uploads_to(&request) else {
             request.extensions_mut().insert(Admission(admitted));
-            // Behind a pointer: every connection keeps room for the largest of what it may wait for, and moves it per request.
+            // Behind a pointer: every connection keeps room for the largest of what it may wait for, and moves it per
+            // request.
             let routed = Box::pin(self.router.clone().call(request));
             return routed.await.unwrap_or_else(|never| match never {});
         };
@@ -127,7 +128,8 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
     routes.layer(from_fn_with_state(app, observe::layer))
 }
 
-/// The layer around what is answered at once: a client with thousands of requests waits for itself, and others do not wait for it.
+/// The layer around what is answered at once: a client with thousands of requests waits for itself, and others do not
+/// wait for it.
 async fn in_turn(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,

@@ -1,8 +1,8 @@
 //! What every request and answer has in common: a request id, headers, figures, and a line in the log where one is due.
 //!
-//! A line has the request's id, its method and route, the task, the status, the problem's type and the time. It has nothing that a client
-//! sent beside these: no query, no body, no token, and of a report neither bytes nor id. An accepted upload has a line
-//! at the level `debug` only.
+//! A line has the request's id, its method and route, the task, the status, the problem's type and the time. It has
+//! nothing that a client sent beside these: no query, no body, no token, and of a report neither bytes nor id. An
+//! accepted upload has a line at the level `debug` only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

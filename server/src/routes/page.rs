@@ -15,8 +15,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::problem::Problem;
 
-/// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head, for
-/// hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
+/// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head,
+/// for hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
     style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -24,7 +24,8 @@ pub(super) async fn show(
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json().clone()).into_response())
 }
 
-/// What a request has that asks for components, now or whenever there are new ones. Who comes with a token comes with a good one.
+/// What a request has that asks for components, now or whenever there are new ones. Who comes with a token comes with a
+/// good one.
 pub(super) struct Asked {
     pub(super) client: Client,
     pub(super) reports: Arc<dyn TaskReports>,

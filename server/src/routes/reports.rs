@@ -89,8 +89,8 @@ pub(super) async fn take(
         let committed = timeout(app.limits.request_timeout(), reports.commit(batch)).await;
         committed.map_err(|_| commit_timeout())?.map_err(|error| not_committed(&error))?
     };
-    // Whether a duplicate was one with another payload is for the operator alone: told to whoever asks, it would be a way to
-    // find out which payload came with an id.
+    // Whether a duplicate was one with another payload is for the operator alone: told to whoever asks, it would be a
+    // way to find out which payload came with an id.
     let Committed { accepted, duplicate, conflicting } = committed;
     app.metrics.accepted.inc_by(accepted);
     app.metrics.duplicate.inc_by(duplicate);
@@ -127,7 +127,8 @@ fn quota(limit: u64, records: u64) -> Problem {
     Problem::new(
         Kind::Quota,
         format!(
-            "{full}; none of this request was counted: the operator can raise the limit (max_records of the task, max_task_records and \
+            "{full}; none of this request was counted: the operator can raise the limit (max_records of the task, \
+                max_task_records and \
              max_task_bytes of the server)"
         ),
     )
@@ -138,7 +139,8 @@ fn task_expired(expires: u64) -> Problem {
     Problem::new(
         Kind::TaskExpired,
         format!(
-            "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what was \
+            "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what \
+                was \
              acknowledged before counts"
         ),
     )
@@ -165,7 +167,8 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
         return Ok(());
     }
     let mut detail = format!(
-        "the body has {found} bytes, and reports of this task have {each} each: send one or more whole reports; nothing was counted"
+        "the body has {found} bytes, and reports of this task have {each} each: send one or more whole reports; \
+            nothing was counted"
     );
     // Reports of another task or version have another length.
     if let Err(error @ (ReportError::Magic | ReportError::Version(_) | ReportError::OtherTask { .. })) =
@@ -211,7 +214,8 @@ impl Rules {
         if let Some(issuer) = &self.issuer
             && !issuer.issued(self.task.digest(), report.id())
         {
-            let detail = "the report's id was not issued here for this task: ask for one at /tasks/{id}/seeds, and randomize with it";
+            let detail = "the report's id was not issued here for this task: ask for one at /tasks/{id}/seeds, and \
+                randomize with it";
             return Err((Rejected::NotIssued, detail.into()));
         }
         if let Some(range) = &self.range {
@@ -278,7 +282,8 @@ fn not_committed(error: &CommitError) -> Problem {
 fn commit_timeout() -> Problem {
     Problem::new(
         Kind::CommitTimeout,
-        "the reports are not yet known to be stored: send the same bytes again later, what was stored is not counted twice",
+        "the reports are not yet known to be stored: send the same bytes again later, what was stored is not counted \
+            twice",
     )
 }
 
@@ -288,7 +293,8 @@ fn some_rejected(verdict: &Verdict) -> Problem {
     Problem::new(
         Kind::ReportsRejected,
         format!(
-            "{rejected} reports were rejected; the others count ({accepted} accepted, {duplicate} already there). The first: {first}"
+            "{rejected} reports were rejected; the others count ({accepted} accepted, {duplicate} already there). The \
+                first: {first}"
         ),
     )
     .with(verdict)

@@ -223,8 +223,8 @@ fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Resu
 /// The last second of 2100. What is later is in other units.
 const LATEST: u64 = 4_133_980_799;
 
-/// Whether the settings make sense. An end before `earliest_end` is one that was mistyped, unless it was there before: with `retention` it
-/// would delete the task.
+/// Whether the settings make sense. An end before `earliest_end` is one that was mistyped, unless it was there before:
+/// with `retention` it would delete the task.
 fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earliest_end: u64) -> Result<(), Problem> {
     let bad = |detail: String| Err(Problem::new(Kind::BadSettings, detail));
     if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
@@ -245,7 +245,8 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
     {
         let said = date_of(expires);
         return bad(format!(
-            "expires is {expires} ({said}), which is past: give a time to come, or from {earliest_end} on to end the task now"
+            "expires is {expires} ({said}), which is past: give a time to come, or from {earliest_end} on to end the \
+                task now"
         ));
     }
     if let (Some(retention), None) = (settings.retention, settings.expires) {

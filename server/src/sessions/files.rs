@@ -6,9 +6,9 @@
 //!                                    the message of provider 3 in round 1, and its CRC-32
 //! ```
 //!
-//! Every file is there whole or not at all. A start takes the messages again in their order, which gives the same rounds:
-//! they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and messages have their
-//! checksum in their name (those of earlier versions have none).
+//! Every file is there whole or not at all. A start takes the messages again in their order, which gives the same
+//! rounds: they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and
+//! messages have their checksum in their name (those of earlier versions have none).
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -128,8 +128,8 @@ fn restored(parameters: &str, folder: PathBuf) -> Result<Running, String> {
     Running::new(session, folder).map_err(|error| error.to_string())
 }
 
-/// The session and the state that a start finds in a folder of these files, the messages in the order of their names. For
-/// fuzzing.
+/// The session and the state that a start finds in a folder of these files, the messages in the order of their names.
+/// For fuzzing.
 ///
 /// # Errors
 /// What the start is refused with.

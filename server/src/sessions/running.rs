@@ -135,7 +135,8 @@ impl Progress {
             Some(before) if *before == digest(cells) => return Ok(false),
             Some(_) => {
                 let detail = format!(
-                    "provider {provider} has answered round {round} with other numbers, which count: a provider answers \
+                    "provider {provider} has answered round {round} with other numbers, which count: a provider \
+                        answers \
                      once, and sends the same bytes again"
                 );
                 return Err(Problem::new(Kind::OtherMessage, detail));

@@ -11,7 +11,8 @@ use ldp_pca::task::{TaskDigest, TaskError};
 #[non_exhaustive]
 pub enum StoreError {
     /// The operating system refused something.
-    #[error("cannot {action} {}: {source}; check the disk's space and that the folder is this user's to write", path.display())]
+    #[error("cannot {action} {}: {source}; check the disk's space and that the folder is this user's to \
+        write", path.display())]
     Io {
         /// What was tried.
         action: &'static str,
@@ -22,7 +23,8 @@ pub enum StoreError {
     },
     /// The disk is full.
     #[error(
-        "the disk of {} is full ({}): delete a task that is not needed (DELETE /tasks/{{id}}?now=true), or make the disk larger; nothing else is wrong",
+        "the disk of {} is full ({}): delete a task that is not needed (DELETE /tasks/{{id}}?now=true), or make the \
+            disk larger; nothing else is wrong",
         path.display(), cause(source)
     )]
     Full {
@@ -38,7 +40,8 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A folder of another release or of something else.
-    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another folder", path.display(), super::folder::format::FORMAT)]
+    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another \
+        folder", path.display(), super::folder::format::FORMAT)]
     Format {
         /// The file that names the format.
         path: PathBuf,
@@ -46,7 +49,8 @@ pub enum StoreError {
         found: String,
     },
     /// A folder of the format before this one, which only a server or a repair brings to this one.
-    #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says '{}'", path.display(), super::folder::format::FORMAT)]
+    #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says \
+        '{}'", path.display(), super::folder::format::FORMAT)]
     Old {
         /// The file that names the format.
         path: PathBuf,
@@ -70,7 +74,8 @@ pub enum StoreError {
         found: TaskDigest,
     },
     /// A whole report that is not one of the task.
-    #[error("{}, byte {offset}: {source}; restore the file from a copy, or use the release that wrote it", path.display())]
+    #[error("{}, byte {offset}: {source}; restore the file from a copy, or use the release that wrote \
+        it", path.display())]
     ForeignReport {
         /// The file.
         path: PathBuf,
@@ -80,7 +85,8 @@ pub enum StoreError {
         source: ReportError,
     },
     /// The database of the folder.
-    #[error("{}: {source}; if the disk has space, restore the folder from a copy, or stop the server and run `ldp-pca store repair` on it", path.display())]
+    #[error("{}: {source}; if the disk has space, restore the folder from a copy, or stop the server and run `ldp-pca \
+        store repair` on it", path.display())]
     Manifest {
         /// The database.
         path: PathBuf,
@@ -88,7 +94,8 @@ pub enum StoreError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A segment that is not as it was sealed.
-    #[error("{} {problem}: restore it from a copy, or run `ldp-pca store repair` to go on with what is left", path.display())]
+    #[error("{} {problem}: restore it from a copy, or run `ldp-pca store repair` to go on with what is \
+        left", path.display())]
     Segment {
         /// The file.
         path: PathBuf,
@@ -101,7 +108,8 @@ pub enum StoreError {
     Postgres(#[from] super::PostgresError),
     /// A database for a program that knows none.
     #[error(
-        "the store is to be a database, but this program was built without databases: build it with --features postgres, or leave the store out to use a folder"
+        "the store is to be a database, but this program was built without databases: build it with --features \
+            postgres, or leave the store out to use a folder"
     )]
     NoDatabases,
 }

@@ -1,7 +1,8 @@
-//! Where tasks and their reports are kept. A report is acknowledged once it is durable, and a report id counts once per task.
+//! Where tasks and their reports are kept. A report is acknowledged once it is durable, and a report id counts once per
+//! task.
 //!
-//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine, `postgres` in a
-//! database that several aggregators share.
+//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine,
+//! `postgres` in a database that several aggregators share.
 
 mod error;
 mod folder;
@@ -37,8 +38,8 @@ pub(super) use settings::date_of;
 /// A future behind a pointer, so that stores can be trait objects.
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// All tasks of a server. Every method but [`tasks`](Self::tasks) and [`task`](Self::task) waits for the disk or another
-/// machine: not for a request thread.
+/// All tasks of a server. Every method but [`tasks`](Self::tasks) and [`task`](Self::task) waits for the disk or
+/// another machine: not for a request thread.
 pub(super) trait ReportStore: Send + Sync + 'static {
     /// Every task, in the order of their digests.
     fn tasks(&self) -> Vec<Arc<dyn TaskReports>>;
@@ -104,7 +105,8 @@ pub(super) trait TaskReports: Send + Sync + 'static {
     /// Commits that wait.
     fn queued(&self) -> usize;
 
-    /// The sum of at least the reports that [`counts`](Self::counts) told of before. It waits: not for a request thread.
+    /// The sum of at least the reports that [`counts`](Self::counts) told of before. It waits: not for a request
+    /// thread.
     fn aggregate(&self) -> Result<Aggregate, StoreError>;
 
     /// Stores a batch and counts what is new of it. A caller that stops waiting does not stop the batch.
@@ -177,8 +179,8 @@ pub(super) enum CommitError {
     /// The disk or the database refused.
     #[error("the store cannot write: {0}")]
     Write(String),
-    /// A sync failed, or the answer to a commit was lost: the batch is there or not. If it is, it will be counted, at the
-    /// latest when the store is opened again.
+    /// A sync failed, or the answer to a commit was lost: the batch is there or not. If it is, it will be counted, at
+    /// the latest when the store is opened again.
     #[error("the store did not say whether it has the reports: {0}")]
     Unknown(String),
     /// The server stops, or the task was deleted.

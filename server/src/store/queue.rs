@@ -62,7 +62,8 @@ pub(super) fn group(first: Waiting, queue: &mut Waits) -> Vec<Waiting> {
     group
 }
 
-/// Locks. Nothing that is done under the stores' locks leaves a half-made state behind, so a panic elsewhere does not matter.
+/// Locks. Nothing that is done under the stores' locks leaves a half-made state behind, so a panic elsewhere does not
+/// matter.
 pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// ```
 /// use ldp_pca_server::TaskSettings;
 /// let settings: TaskSettings = serde_json::from_str(r#"{"minimum_batch": 1000, "max_records": 1000000}"#)?;
-/// assert_eq!(settings, TaskSettings { minimum_batch: Some(1_000), max_records: Some(1_000_000), ..TaskSettings::default() });
+/// let (minimum_batch, max_records) = (Some(1_000), Some(1_000_000));
+/// assert_eq!(settings, TaskSettings { minimum_batch, max_records, ..TaskSettings::default() });
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +23,8 @@ pub struct TaskSettings {
     /// The most reports that are taken. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_records: Option<u64>,
-    /// When the first report is taken, in seconds since 1970; read from a text such as `2026-12-31T23:59:59Z` too. Default: at once.
+    /// When the first report is taken, in seconds since 1970; read from a text such as `2026-12-31T23:59:59Z` too.
+    /// Default: at once.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     pub starts: Option<u64>,
     /// When the last report is taken, in the same forms. Default: never.
@@ -37,7 +39,8 @@ pub struct TaskSettings {
     /// Whether only reports with an id that this server issued are taken. Default: what the server says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_ids: Option<bool>,
-    /// Whether dense reports with entries that a randomizer can hardly have made are refused. Default: what the server says.
+    /// Whether dense reports with entries that a randomizer can hardly have made are refused. Default: what the server
+    /// says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range_check: Option<bool>,
     /// Whether everybody may see components, without the collector's token. Default: what the server says.

@@ -2,15 +2,15 @@
 //!
 //! Candidate j of an id is a stretch of the ChaCha8 keystream (64-bit counter and nonce, nonce 0) with the key
 //! `first 16 bytes of the task digest, id`. It starts at block `j × ceil(rows / 40)`. Each 64-bit little-endian word
-//! holds five 12-bit numbers i, lowest first, 40 to a block, and in its four highest bits a number n that the five share.
-//! Together they are the 16-bit number 16 i + n, which selects an entry of a table at scale 29. Only for the four
-//! smallest and the four largest i does n matter: there are 64 entries at each end of the table, and 4088 between.
+//! holds five 12-bit numbers i, lowest first, 40 to a block, and in its four highest bits a number n that the five
+//! share. Together they are the 16-bit number 16 i + n, which selects an entry of a table at scale 29. Only for the
+//! four smallest and the four largest i does n matter: there are 64 entries at each end of the table, and 4088 between.
 //!
 //! # What the table is for
-//! The estimate is unbiased for Gaussian candidates. The table is built so that the mean square beyond every entry is that
-//! of a normal variable beyond the same quantile, as nearly as integers allow (scripts/tables.py). But entries are
-//! integers: for a record near a coordinate axis thousands of scores would be nearly equal, and whatever else the record
-//! has would decide between them, however small it is. So two things are rounded at random, with public bits:
+//! The estimate is unbiased for Gaussian candidates. The table is built so that the mean square beyond every entry is
+//! that of a normal variable beyond the same quantile, as nearly as integers allow (scripts/tables.py). But entries are
+//! integers: for a record near a coordinate axis thousands of scores would be nearly equal, and whatever else the
+//! record has would decide between them, however small it is. So two things are rounded at random, with public bits:
 //!
 //! - Every score gets an `offset`, three steps of the table wide at half its height. It makes the ranking smooth. To
 //!   the estimate it is one more coordinate, which takes a small part of the gain (`KEPT`).
@@ -94,8 +94,8 @@ impl Candidates {
         Path::fastest().scores(&self.key, &u, count)
     }
 
-    /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream behind the `count` candidates: as
-    /// a mean over ids it is right to 2^-9 of such an integer.
+    /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream behind the `count` candidates:
+    /// as a mean over ids it is right to 2^-9 of such an integer.
     ///
     /// Scores of up to 32,769 coordinates fit an `i32`: by Cauchy and Schwarz they are below 127 sqrt(32769) × (32767 +
     /// sqrt(32769)) + 2^17 < 2^30.
@@ -238,7 +238,8 @@ mod tests {
         for a in (-32_767i64 * 1024..=32_767 * 1024).step_by(7_919).chain([0, 1, -1, 512, -512]) {
             let exact = a as f64 / 1024.0 / UNIT;
             for byte in [0u8, 1, 127, 128, 200, 255] {
-                // In units of 2^-10, where the byte's part ends with a half: no tie, and no rounding of `exact` matters.
+                // In units of 2^-10, where the byte's part ends with a half: no tie, and no rounding of `exact`
+                // matters.
                 let expected = (a + 4 * i64::from(byte) + 2).div_euclid(1024);
                 assert_eq!(i64::from(rounded(exact, byte)), expected, "{a} {byte}");
             }

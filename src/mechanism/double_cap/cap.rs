@@ -6,10 +6,12 @@ use core::ops::RangeInclusive;
 /// The largest J. Beyond it the ranking is sharper than the table's steps: the bias of the estimate would show.
 pub const MAX_CANDIDATES: u32 = 16_384;
 
-/// The most candidates to a member of the cap: scores that are larger than those of one in so many are few in the table.
+/// The most candidates to a member of the cap: scores that are larger than those of one in so many are few in the
+/// table.
 const MOST_TO_A_MEMBER: u32 = 1024;
 
-/// The L that go with a J: those for which the bias of the estimate is below 1e-3 (tests/bias.rs), and the cap at most half.
+/// The L that go with a J: those for which the bias of the estimate is below 1e-3 (tests/bias.rs), and the cap at most
+/// half.
 pub(super) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
     candidates.div_ceil(MOST_TO_A_MEMBER)..=candidates / 2
 }

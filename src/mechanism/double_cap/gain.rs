@@ -43,8 +43,8 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
         let inside = f64::from(cap) * weight;
         gain(candidates, cap, inside / (inside + f64::from(candidates - cap)))
     };
-    // The gain rises and then falls with the cap: doubling finds a range (large caps take long, and are never the best at an
-    // epsilon that anybody asks for), then a ternary search, then a look at what is left.
+    // The gain rises and then falls with the cap: doubling finds a range (large caps take long, and are never the best
+    // at an epsilon that anybody asks for), then a ternary search, then a look at what is left.
     let (mut low, mut high) = (least, (2 * least).min(most));
     let mut last = at(low);
     while high < most {

@@ -2,7 +2,8 @@
 
 use super::table::{LARGEST_MAGNITUDE, TABLE, TABLE_SECOND_MOMENT, of_magnitudes};
 
-/// The largest `|z|^2 / scale^2` of any vector of `rows` entries of the table. (With more than some ten, no id may have it.)
+/// The largest `|z|^2 / scale^2` of any vector of `rows` entries of the table. (With more than some ten, no id may have
+/// it.)
 pub(super) fn longest_squared(rows: usize) -> f64 {
     rows as f64 * f64::from(LARGEST_MAGNITUDE).powi(2) / TABLE_SECOND_MOMENT
 }
@@ -16,9 +17,9 @@ pub(super) fn longest_squared(rows: usize) -> f64 {
 /// P[some |z|^2 > t] <= candidates E[e^(s |z|^2)] e^(-s t)
 /// ```
 ///
-/// which is `e^-exponent` at `t = (ln E[e^(s |z|^2)] + ln(candidates) + exponent) / s`. The expectation is exact: the words of
-/// a candidate are independent, and so are the five entries v of a word given the number n that they share, so each full word
-/// has the factor `mean over n of E[e^(s v^2) | n]^5`. Every s is good; the best of some is taken.
+/// which is `e^-exponent` at `t = (ln E[e^(s |z|^2)] + ln(candidates) + exponent) / s`. The expectation is exact: the
+/// words of a candidate are independent, and so are the five entries v of a word given the number n that they share, so
+/// each full word has the factor `mean over n of E[e^(s v^2) | n]^5`. Every s is good; the best of some is taken.
 pub(super) fn unlikely_squared(rows: usize, candidates: u32, exponent: f64) -> f64 {
     let law = Law::new();
     let log_of_all = f64::from(candidates).ln() + exponent;
@@ -31,8 +32,8 @@ pub(super) fn unlikely_squared(rows: usize, candidates: u32, exponent: f64) -> f
     (-40..=16).map(|step| bound(libm::exp2(f64::from(step) / 4.0))).fold(f64::INFINITY, f64::min)
 }
 
-/// The squares of the table's entries over `scale^2`: how many of the 4096 numbers have which, where the shared number does
-/// not matter, and the others for each of its 16 values.
+/// The squares of the table's entries over `scale^2`: how many of the 4096 numbers have which, where the shared number
+/// does not matter, and the others for each of its 16 values.
 struct Law {
     inner: Vec<(f64, f64)>,
     ends: [[f64; 8]; 16],
@@ -132,7 +133,8 @@ mod tests {
         }
     }
 
-    /// Every s proves a bound, and the answer is near the best of them: no less than the best of many, and within 1.5 %.
+    /// Every s proves a bound, and the answer is near the best of them: no less than the best of many, and within 1.5
+    /// %.
     #[test]
     fn the_bound_is_the_best_of_those_that_are_proved() {
         let law = Law::new();
@@ -154,8 +156,8 @@ mod tests {
         }
     }
 
-    /// The exact law of a word's length, all numbers counted: with several candidates the longest exceeds the bound with no
-    /// more than the probability said, and half of the bound with more.
+    /// The exact law of a word's length, all numbers counted: with several candidates the longest exceeds the bound
+    /// with no more than the probability said, and half of the bound with more.
     #[test]
     fn lengths_beyond_the_bound_are_as_unlikely_as_said() {
         let largest = (LARGEST_MAGNITUDE as usize).pow(2);

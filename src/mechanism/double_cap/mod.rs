@@ -22,21 +22,21 @@
 //! <= e^epsilon`: W is the floor of the real number, and an epsilon so small that W might not exceed 2^32 is refused.
 //! Against the uniform law `1 / J` of a record without a direction they are `J W / N` and `J 2^32 / N`, with N the
 //! normaliser, and `J 2^32 <= N <= J W` puts both between `2^32 / W` and `W / 2^32`. The index is drawn by an exactly
-//! uniform integer below the normaliser, or below J. It holds for every id, and whatever happens to the scores: they only
-//! decide who is in
-//! the cap.
+//! uniform integer below the normaliser, or below J. It holds for every id, and whatever happens to the scores: they
+//! only decide who is in the cap.
 //!
 //! # Utility
-//! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T + D)` for the chosen candidate z (u = 0
-//! where there is no direction: a candidate drawn uniformly is like any other), with `gain` computed by
-//! quadrature over order statistics, and `(mean(z z^T) / scale^2 - I) / gain` is the estimate. Its bias D would be 0 for
-//! Gaussian candidates. With those there are, its spectral norm is below 1e-3, for every u and every J and L that are
-//! permitted: that is what "unbiased" means here. It holds by exact convolution of the table for records of up to three
-//! coordinates and for equal coordinates, on grids of directions, J and L, and by measurement for others (tests/bias.rs); the
-//! worst found is 6.4e-4, with 1024 candidates to a member of the cap, and 1e-4 at the default J and L up to epsilon 4.
-//! The more coordinates a record is spread over, the less it is. An off-diagonal entry ij of one report has variance `1 / gain^2` across the record (`u_i = u_j = 0`). Along it the
-//! chosen z is longer and the variance larger, `(1 + gain) / gain^2` for `u_i = 1`; on average over all entries of a
-//! unit vector the factor is about `1 + 2 gain / d`.
+//! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T + D)` for the chosen candidate z (u = 0 where there is no
+//! direction: a candidate drawn uniformly is like any other), with `gain` computed by quadrature over order statistics,
+//! and `(mean(z z^T) / scale^2 - I) / gain` is the estimate. Its bias D would be 0 for Gaussian candidates. With those
+//! there are, its spectral norm is below 1e-3, for every u and every J and L that are permitted: that is what
+//! "unbiased" means here. It holds by exact convolution of the table for records of up to three coordinates and for
+//! equal coordinates, on grids of directions, J and L, and by measurement for others (tests/bias.rs); the worst found
+//! is 6.4e-4, with 1024 candidates to a member of the cap, and 1e-4 at the default J and L up to epsilon 4. The more
+//! coordinates a record is spread over, the less it is. An off-diagonal entry ij of one report has variance
+//! `1 / gain^2` across the record (`u_i = u_j = 0`). Along it the chosen z is longer and the variance larger,
+//! `(1 + gain) / gain^2` for `u_i = 1`; on average over all entries of a unit vector the factor is about
+//! `1 + 2 gain / d`.
 
 #[doc(hidden)]
 pub mod candidates;
@@ -186,8 +186,8 @@ impl DoubleCap {
         if inside { rank as u32 } else { self.cap + rank as u32 }
     }
 
-    /// The sums of `records` reports whose reported candidates z have the mean `mean` (d × d) of `z z^T / scale^2`. What
-    /// a lift adds is left 0: no estimate looks at it.
+    /// The sums of `records` reports whose reported candidates z have the mean `mean` (d × d) of `z z^T / scale^2`.
+    /// What a lift adds is left 0: no estimate looks at it.
     pub(crate) fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
         let (rows, unit) = (self.state_dimension(), TABLE_SECOND_MOMENT * records as f64);
         let of_entry = |row: usize, column: usize| {

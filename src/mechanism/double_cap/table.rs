@@ -95,8 +95,8 @@ pub(super) fn look_up<T: From<i8>>(words: &[u64; 8], out: &mut [T; PER_BLOCK], t
 /// Whether any number is one of the four smallest or largest. For entries in a vector see [`any_end`].
 #[inline(always)]
 pub(super) fn any_end_number(words: &[u64; 8]) -> bool {
-    // The ten upper bits of such a number are equal. Bit k of `changes` says that bits k and k + 1 differ; where any of nine
-    // does, the sum carries into the number's highest bit, and never beyond.
+    // The ten upper bits of such a number are equal. Bit k of `changes` says that bits k and k + 1 differ; where any of
+    // nine does, the sum carries into the number's highest bit, and never beyond.
     const NINE: u64 = 0x7fc_7fc7_fc7f_c7fc;
     const HIGHEST: u64 = 0x800_8008_0080_0800;
     let inner = words.iter().fold(HIGHEST, |all, word| {
@@ -112,9 +112,9 @@ pub(super) fn any_end(entries: &[i8; PER_BLOCK]) -> bool {
     entries.iter().fold(false, |any, &entry| any | (entry == END_MARK))
 }
 
-/// What is added to the score of the candidate that begins with this block: 384 (a + b - 255) for two bytes a, b. Each of
-/// their four halves is a sum without carry of the highest bits of two words, four apart. So the offset is independent of
-/// all coordinates of any one word, though these bits decide about a coordinate in 512.
+/// What is added to the score of the candidate that begins with this block: 384 (a + b - 255) for two bytes a, b. Each
+/// of their four halves is a sum without carry of the highest bits of two words, four apart. So the offset is
+/// independent of all coordinates of any one word, though these bits decide about a coordinate in 512.
 #[inline(always)]
 pub(super) fn offset(words: &[u64; 8]) -> i32 {
     let [a_low, a_high, b_low, b_high] = [
@@ -161,8 +161,9 @@ mod tests {
         assert!((4..4092).all(|number| entries[16 * number..][..16] == [TABLE[number]; 16]));
     }
 
-    /// Against tail integrals by erfc, not by the script that wrote the table: beyond every entry's inner edge the sum of
-    /// squares is that of 29 G beyond the same quantile, to a thousandth, or to what one more in the last entry would add.
+    /// Against tail integrals by erfc, not by the script that wrote the table: beyond every entry's inner edge the sum
+    /// of squares is that of 29 G beyond the same quantile, to a thousandth, or to what one more in the last entry
+    /// would add.
     #[test]
     fn the_squares_beyond_every_entry_are_those_of_a_normal_variable() {
         let mut squares = 0.0;

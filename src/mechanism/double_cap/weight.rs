@@ -1,15 +1,15 @@
 //! The weight of a candidate inside the cap: an exact integer, the same on every machine.
 //!
-//! `W = floor(2^32 e^epsilon)`, where epsilon is the real number that the 64-bit floating-point number is. Only integers
-//! are used, so that two clients cannot disagree, and W never exceeds `2^32 e^epsilon`.
+//! `W = floor(2^32 e^epsilon)`, where epsilon is the real number that the 64-bit floating-point number is. Only
+//! integers are used, so that two clients cannot disagree, and W never exceeds `2^32 e^epsilon`.
 //!
 //! # Argument
 //! With epsilon = m / 2^s, m < 2^53, and in units of 2^-64, the terms of the series are `t_0 = 2^96` and
 //! `t_n = floor(floor(t_(n-1) m / 2^s) / n)`, until one is 0. Nothing is ever rounded up, so their sum S is at most
-//! `2^96 e^epsilon`. Each step loses less than 2, and what is lost in step n would have come back in step n and all later
-//! ones, `1 + epsilon / (n+1) + epsilon^2 / ((n+1) (n+2)) + … <= e^epsilon` times. So after N steps S is short by less
-//! than `2 N e^epsilon`. Where `floor(S / 2^64)` is the same for both ends of that interval, it is W. Elsewhere W is not
-//! known and the epsilon is refused: that is one in 2^31 at epsilon = 16, one in 2^50 at 4.
+//! `2^96 e^epsilon`. Each step loses less than 2, and what is lost in step n would have come back in step n and all
+//! later ones, `1 + epsilon / (n+1) + epsilon^2 / ((n+1) (n+2)) + … <= e^epsilon` times. So after N steps S is short by
+//! less than `2 N e^epsilon`. Where `floor(S / 2^64)` is the same for both ends of that interval, it is W. Elsewhere W
+//! is not known and the epsilon is refused: that is one in 2^31 at epsilon = 16, one in 2^50 at 4.
 
 use crate::mechanism::MechanismError;
 use crate::privacy::Epsilon;
@@ -25,8 +25,8 @@ pub(super) fn cap_weight(epsilon: Epsilon) -> Result<Option<u64>, MechanismError
     weight::<64>(epsilon)
 }
 
-/// [`cap_weight`] from sums with `FRACTION` binary places, of which there are 64 in production. With few, more epsilons are
-/// refused, but no weight is another.
+/// [`cap_weight`] from sums with `FRACTION` binary places, of which there are 64 in production. With few, more epsilons
+/// are refused, but no weight is another.
 #[inline]
 fn weight<const FRACTION: u32>(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
     let epsilon = epsilon.value();
@@ -66,8 +66,8 @@ fn product(term: u128, mantissa: u64, shift: u32) -> u128 {
     if shift < 64 { high << (64 - shift) | u128::from(low as u64 >> shift) } else { high >> (shift - 64) }
 }
 
-/// `floor(number / divisor)` for a divisor below 2^32, digit by digit in base 2^32: the general division of such integers
-/// would be a kilobyte of every client.
+/// `floor(number / divisor)` for a divisor below 2^32, digit by digit in base 2^32: the general division of such
+/// integers would be a kilobyte of every client.
 fn quotient(number: u128, divisor: u64) -> u128 {
     let mut rest = 0;
     (0..4).rev().fold(0, |quotient, place| {
@@ -170,8 +170,8 @@ mod tests {
         assert_eq!([short(0), short(7), short(14)], [0, 25, 5_530_628]);
     }
 
-    /// With fewer binary places the margin is needed for many epsilons: what is not refused is right, and without the margin
-    /// the lower bound alone would often name another weight.
+    /// With fewer binary places the margin is needed for many epsilons: what is not refused is right, and without the
+    /// margin the lower bound alone would often name another weight.
     #[test]
     fn no_epsilon_that_is_not_refused_has_another_weight() {
         fn known_and_wrong_below<const FRACTION: u32>() -> (u32, u32) {

@@ -287,8 +287,8 @@ mod tests {
         }
     }
 
-    /// Up to thousands of terms past the end, in both ways to end: all together less than half of what is added for them,
-    /// which is twice the bound of point 4.
+    /// Up to thousands of terms past the end, in both ways to end: all together less than half of what is added for
+    /// them, which is twice the bound of point 4.
     #[test]
     fn terms_that_are_left_out_are_no_more_than_what_is_added_for_them() {
         let (mut by_noise, mut by_spread) = (0, 0);

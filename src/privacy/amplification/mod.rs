@@ -53,7 +53,8 @@ impl fmt::Display for BatchGuarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports ({} bound): in addition to the local guarantee of \
+            "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports ({} bound): in \
+                addition to the local guarantee of \
              every report, never instead of it, and only against whoever sees the batch without its senders",
             self.epsilon, self.delta, self.reports, self.bound
         )
@@ -223,8 +224,8 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
     Ok(BatchGuarantee { epsilon, delta, reports, bound })
 }
 
-/// Points (epsilon, delta) of a Gaussian mechanism's curve: any will do; these leave a part of `delta` to the slack over
-/// n reports.
+/// Points (epsilon, delta) of a Gaussian mechanism's curve: any will do; these leave a part of `delta` to the slack
+/// over n reports.
 fn gaussian_points(
     rho: Rho,
     total_variation: TotalVariation,
@@ -448,7 +449,8 @@ mod tests {
         }
     }
 
-    /// The points lie on the curve of the noise, with the sampler's part, and leave the parts of delta that they should.
+    /// The points lie on the curve of the noise, with the sampler's part, and leave the parts of delta that they
+    /// should.
     #[test]
     fn points_of_gaussian_noise_are_on_its_curve() {
         for (rho, variation, reports, d) in [(0.02, 0.0, 1_000, 1e-6), (0.5, 1e-14, 7, 1e-9), (3.0, 1e-18, 1, 1e-3)] {
@@ -472,8 +474,8 @@ mod tests {
         assert!(found > 0.0 && found < 1e-279, "{found:e}");
     }
 
-    /// The blanket's statement, summed over all counts with 50 digits: never less, and within 2 % (a single report within
-    /// roundings). Larger batches are those of scripts/accounting_fixtures.py.
+    /// The blanket's statement, summed over all counts with 50 digits: never less, and within 2 % (a single report
+    /// within roundings). Larger batches are those of scripts/accounting_fixtures.py.
     #[test]
     fn delta_of_a_batch_is_the_statement_or_a_little_more() {
         for (inputs, truth) in known("blanket") {

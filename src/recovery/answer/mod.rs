@@ -1,5 +1,5 @@
-//! All there is to say of the components of an estimate, in one [`Answer`] to one [`Question`]: what `recover` says on the
-//! command line, in Python, in JavaScript and of the aggregator.
+//! All there is to say of the components of an estimate, in one [`Answer`] to one [`Question`]: what `recover` says on
+//! the command line, in Python, in JavaScript and of the aggregator.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -144,7 +144,8 @@ pub enum Step {
 /// Why a callback stops the work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stop {
-    /// Nobody waits for the answer. What is solved last is handed back as [`SolverStatus::Cancelled`], and nothing follows.
+    /// Nobody waits for the answer. What is solved last is handed back as [`SolverStatus::Cancelled`], and nothing
+    /// follows.
     Cancelled,
     /// Time is up. What is solved last is handed back as [`SolverStatus::BudgetExhausted`].
     OutOfTime,

@@ -10,7 +10,8 @@ use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
 /// The answer without privacy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What the estimate is an estimate of, d × d ([`SecondMoment::reference`](crate::second_moment::SecondMoment::reference)).
+    /// What the estimate is an estimate of, d × d
+    /// ([`SecondMoment::reference`](crate::second_moment::SecondMoment::reference)).
     pub matrix: DMatrix<f64>,
     /// The records that it is the mean of.
     pub records: u64,
@@ -46,8 +47,8 @@ impl Answer {
     /// Compares the components with those of a reference, and the [baselines](super::Baselines) with them.
     ///
     /// # Errors
-    /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of another
-    /// dimension.
+    /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of
+    /// another dimension.
     #[doc(hidden)]
     pub fn compare(&mut self, reference: &Reference) -> Result<Comparison, AnswerError> {
         if reference.records == 0 {

@@ -6,8 +6,8 @@
 //!
 //! 1. draws an estimate from this model and looks how far its eigenvalues are off; as far, the other way round, may the
 //!    model's eigenvalues be off (the *basic* bootstrap of Davison & Hinkley 1997, section 5.2). An eigenvalue that
-//!    ends up inside the noise says only that the true one is below the threshold: it is drawn uniformly between bulk and
-//!    threshold;
+//!    ends up inside the noise says only that the true one is below the threshold: it is drawn uniformly between bulk
+//!    and threshold;
 //! 2. draws an estimate from the model with the eigenvalues so corrected, recovers its components by the same method,
 //!    and measures `||sin Theta||_F^2` between them and the model's.
 //!

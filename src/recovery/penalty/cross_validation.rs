@@ -63,21 +63,23 @@ impl CrossValidation {
 /// score = ⟨S_fold, V Vᵀ⟩
 /// ```
 ///
-/// Reports are split by their ids, and every report has noise of its own: given the components, the score is an unbiased
-/// estimate of the variance they capture in the population. Penalties are given as factors `c` of
+/// Reports are split by their ids, and every report has noise of its own: given the components, the score is an
+/// unbiased estimate of the variance they capture in the population. Penalties are given as factors `c` of
 /// [`default_penalty`]: the estimate without a fold has more noise than the whole one, and its penalty is larger in the
-/// same proportion. (One penalty in the units of the covariance would be too small for the whole or too large for the parts.)
+/// same proportion. (One penalty in the units of the covariance would be too small for the whole or too large for the
+/// parts.)
 ///
 /// The largest mean score wins. The one-standard-error rule (the sparsest within a standard error of the best) is for
-/// choosing a small model, not for the smallest error of the subspace; [`CrossValidationPoint::standard_error`] allows it.
+/// choosing a small model, not for the smallest error of the subspace; [`CrossValidationPoint::standard_error`] allows
+/// it.
 ///
 /// `progress` is called whenever the solver certifies its gap, and may end it all.
 ///
 /// # Errors
 ///
-/// [`PenaltyError::TooFewFolds`], [`PenaltyError::EmptyFold`], [`PenaltyError::NoPenalties`], [`PenaltyError::Cancelled`];
-/// [`PenaltyError::Covariance`] for an aggregate of another task or without reports; [`PenaltyError::Recovery`] for a factor
-/// that is not a finite number of at least 0, or a rank above the dimension.
+/// [`PenaltyError::TooFewFolds`], [`PenaltyError::EmptyFold`], [`PenaltyError::NoPenalties`],
+/// [`PenaltyError::Cancelled`]; [`PenaltyError::Covariance`] for an aggregate of another task or without reports;
+/// [`PenaltyError::Recovery`] for a factor that is not a finite number of at least 0, or a rank above the dimension.
 pub fn cross_validate(
     aggregate: &Aggregate,
     task: &Task,

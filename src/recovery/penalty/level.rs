@@ -5,8 +5,8 @@ use crate::recovery::{Penalty, RecoveryError};
 /// Default factor `c` of [`default_penalty`]: 0.5, the best or next to it in every setting of the experiment in
 /// docs/penalty.md, where it is compared with 0.25 to 2.
 ///
-/// Smaller keeps more of a weak signal and more noise. The largest of all pure-noise entries is near `2 τ √(ln d)`, so a
-/// factor above 2 thresholds nearly all noise away, and weak signal with it.
+/// Smaller keeps more of a weak signal and more noise. The largest of all pure-noise entries is near `2 τ √(ln d)`, so
+/// a factor above 2 thresholds nearly all noise away, and weak signal with it.
 pub const DEFAULT_PENALTY_FACTOR: f64 = 0.5;
 
 /// Penalty for a `d × d` estimate whose off-diagonal entries carry noise of known standard deviation `τ`.
@@ -45,9 +45,9 @@ pub fn default_penalty(noise_level: f64, dimension: usize, factor: f64) -> Resul
 /// ```
 ///
 /// A symmetric `s × s` Gaussian matrix whose off-diagonal entries have deviation `τ` has its largest eigenvalue near
-/// `2 τ √s`, above that by `√2 τ t` with probability at most `exp(−t²/2)` (Gaussian concentration; Vershynin 2018, section
-/// 7.3); the second term is that for the union of all `C(d, s)` supports, for the support is chosen by the noise. Where the
-/// support is large the edge of all `d` features, `dense_edge`, is the smaller of the two.
+/// `2 τ √s`, above that by `√2 τ t` with probability at most `exp(−t²/2)` (Gaussian concentration; Vershynin 2018,
+/// section 7.3); the second term is that for the union of all `C(d, s)` supports, for the support is chosen by the
+/// noise. Where the support is large the edge of all `d` features, `dense_edge`, is the smaller of the two.
 #[must_use]
 pub fn sparse_noise_edge(noise_level: f64, dimension: usize, support: usize, dense_edge: f64) -> f64 {
     let size = support.min(dimension);

@@ -156,7 +156,8 @@ pub enum PenaltyError {
     },
     /// No report fell into a fold.
     #[error(
-        "fold {fold} of {folds} (counted from 0) has no reports to validate with: collect more reports, make a task with \
+        "fold {fold} of {folds} (counted from 0) has no reports to validate with: collect more reports, make a task \
+            with \
          fewer folds (`task new --folds 2`), or take the penalty from the noise level"
     )]
     EmptyFold {

@@ -38,11 +38,11 @@ pub struct PathPoint {
 }
 
 impl PenaltyPath {
-    /// A geometric sequence of `count` penalties for a symmetric `d × d` estimate, from the largest that changes anything
-    /// down to `smallest`.
+    /// A geometric sequence of `count` penalties for a symmetric `d × d` estimate, from the largest that changes
+    /// anything down to `smallest`.
     ///
-    /// The largest is the largest off-diagonal `|S_ij|`: from there up `X` is diagonal and selects the `k` largest diagonal
-    /// entries. Where that is not above `smallest`, as for a diagonal matrix, `smallest` alone is returned.
+    /// The largest is the largest off-diagonal `|S_ij|`: from there up `X` is diagonal and selects the `k` largest
+    /// diagonal entries. Where that is not above `smallest`, as for a diagonal matrix, `smallest` alone is returned.
     ///
     /// # Errors
     ///
@@ -77,8 +77,8 @@ impl PenaltyPath {
     ///
     /// # Errors
     ///
-    /// [`PenaltyError::NoPenalties`], [`PenaltyError::Cancelled`], or [`PenaltyError::Recovery`] when the problem cannot be
-    /// posed (see [`FantopeProblem::new`]) or solved.
+    /// [`PenaltyError::NoPenalties`], [`PenaltyError::Cancelled`], or [`PenaltyError::Recovery`] when the problem
+    /// cannot be posed (see [`FantopeProblem::new`]) or solved.
     pub fn solve(
         estimate: &DMatrix<f64>,
         rank: Rank,
@@ -111,8 +111,8 @@ impl PenaltyPath {
         Ok(Self { points })
     }
 
-    /// Solves `count` penalties from the largest that changes anything to a quarter of the [`default_penalty`] for noise of
-    /// this standard deviation, with settings [for a sequence](SolverSettings::for_sequence).
+    /// Solves `count` penalties from the largest that changes anything to a quarter of the [`default_penalty`] for
+    /// noise of this standard deviation, with settings [for a sequence](SolverSettings::for_sequence).
     ///
     /// # Errors
     ///

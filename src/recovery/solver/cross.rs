@@ -2,11 +2,11 @@
 
 use nalgebra::{DMatrix, DVector, DVectorView};
 
-/// Chooses, for rows `s` of the estimate, `z` with `|z_j| ≤ penalty` so that what is left, `m = s − z`, is orthogonal to the
-/// orthonormal columns of `Q` (`|J| × r`) and otherwise as small as possible.
+/// Chooses, for rows `s` of the estimate, `z` with `|z_j| ≤ penalty` so that what is left, `m = s − z`, is orthogonal
+/// to the orthonormal columns of `Q` (`|J| × r`) and otherwise as small as possible.
 ///
-/// The dual of this least-squares problem is smooth and convex in `r` variables, `z = clip(s − Q y)`; Newton's method solves it in
-/// a few steps, since it is piecewise quadratic. Where no `z` exists the steps run out.
+/// The dual of this least-squares problem is smooth and convex in `r` variables, `z = clip(s − Q y)`; Newton's method
+/// solves it in a few steps, since it is piecewise quadratic. Where no `z` exists the steps run out.
 pub(super) struct Canceller<'a> {
     /// `Q` by columns.
     leading: &'a DMatrix<f64>,
@@ -95,18 +95,19 @@ impl<'a> Canceller<'a> {
         }
     }
 
-    /// What is left of the row, `m`, and `Qᵀ m`, which is zero where the penalty allows. Starts at the multipliers `y`, and leaves
-    /// there those that it found.
+    /// What is left of the row, `m`, and `Qᵀ m`, which is zero where the penalty allows. Starts at the multipliers `y`,
+    /// and leaves there those that it found.
     pub(super) fn cancel(&mut self, s: &[f64], y: &mut [f64]) -> (Vec<f64>, DVector<f64>) {
         self.point.y.copy_from_slice(y);
         if !self.minimise(s) && y.iter().any(|value| *value != 0.0) {
-            // Far from the minimum the function may be flat in all directions; at zero most entries are within the penalty.
+            // Far from the minimum the function may be flat in all directions; at zero most entries are within the
+            // penalty.
             self.point.y.fill(0.0);
             self.minimise(s);
         }
         y.copy_from_slice(&self.point.y);
-        // Where no `z` exists `y` is large without bound: what is left is not to be the small sum of two large numbers, lest
-        // `z` be beyond the penalty.
+        // Where no `z` exists `y` is large without bound: what is left is not to be the small sum of two large numbers,
+        // lest `z` be beyond the penalty.
         let mut left = vec![0.0; s.len()];
         add_product(self.leading, 1.0, y, &mut left);
         for (left, s) in left.iter_mut().zip(s) {
@@ -199,8 +200,8 @@ fn norm(vector: &[f64]) -> f64 {
     vector.iter().map(|entry| entry * entry).sum::<f64>().sqrt()
 }
 
-/// Replaces `vector` by `matrix⁻¹ vector` by Cholesky's decomposition, of which `matrix` keeps the factor: by columns, only the
-/// lower triangle is read. `false` where it is not positive definite.
+/// Replaces `vector` by `matrix⁻¹ vector` by Cholesky's decomposition, of which `matrix` keeps the factor: by columns,
+/// only the lower triangle is read. `false` where it is not positive definite.
 fn solve_positive(matrix: &mut [f64], vector: &mut [f64]) -> bool {
     let count = vector.len();
     for column in 0..count {

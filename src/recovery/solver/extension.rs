@@ -22,8 +22,9 @@ use crate::recovery::scaled::ScaledProblem;
 ///  rest   [ C         T   ]      T: what soft-thresholding leaves of S
 /// ```
 ///
-/// `Q` spans the leading eigenvectors of `M_J`. Where `C Q` vanishes, and every eigenvalue of the matrix on the complement of `Q`
-/// lies below the `k`-th of `M_J`, the sum of the `k` largest is that of `M_J`: what is optimal on `J` is optimal.
+/// `Q` spans the leading eigenvectors of `M_J`. Where `C Q` vanishes, and every eigenvalue of the matrix on the
+/// complement of `Q` lies below the `k`-th of `M_J`, the sum of the `k` largest is that of `M_J`: what is optimal on
+/// `J` is optimal.
 pub(super) struct Extension<'a> {
     thresholded: &'a Thresholded<'a>,
     rows: &'a [usize],
@@ -57,8 +58,8 @@ pub(super) struct Evidence {
 /// How much to spend on a bound.
 pub(super) struct Effort<'a> {
     pub(super) seed: u64,
-    /// The number of this certificate, from 1, counted on from those of the solution that the run started from: each has a
-    /// random vector of its own, for the matrix depends on those of all earlier ones.
+    /// The number of this certificate, from 1, counted on from those of the solution that the run started from: each
+    /// has a random vector of its own, for the matrix depends on those of all earlier ones.
     pub(super) number: u64,
     /// Probability that any certificate is wrong.
     pub(super) failure: f64,
@@ -83,7 +84,8 @@ pub(super) fn random_direction(seed: u64, number: u64, dimension: usize) -> DVec
 }
 
 impl<'a> Extension<'a> {
-    /// Extends `M_J`, of which the first `positive` eigenvectors carry the solution; the rows are cancelled from `multipliers` on.
+    /// Extends `M_J`, of which the first `positive` eigenvectors carry the solution; the rows are cancelled from
+    /// `multipliers` on.
     pub(super) fn new(
         problem: &ScaledProblem<'_>,
         thresholded: &'a Thresholded<'a>,
@@ -202,8 +204,8 @@ impl<'a> Extension<'a> {
 
     /// The sum of the `k` largest eigenvalues when those of the complement are at most `beta`.
     ///
-    /// For every `δ > 0` the matrix is at most `diag(Λ + (CQ)ᵀCQ / δ, B + δ)` in the order of symmetric matrices, `Λ` the leading
-    /// eigenvalues of `M_J` and `B` the complement, so its eigenvalues are too.
+    /// For every `δ > 0` the matrix is at most `diag(Λ + (CQ)ᵀCQ / δ, B + δ)` in the order of symmetric matrices, `Λ`
+    /// the leading eigenvalues of `M_J` and `B` the complement, so its eigenvalues are too.
     pub(super) fn sum_of_largest(&self, beta: f64) -> Result<f64, RecoveryError> {
         if beta.is_infinite() {
             return Ok(f64::INFINITY);
@@ -293,7 +295,8 @@ impl<'a> Extension<'a> {
 /// Coupling below this share of the penalty is rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// The number of leading eigenvectors to keep apart: at least `k`, up to the widest gap among those that may carry the solution.
+/// The number of leading eigenvectors to keep apart: at least `k`, up to the widest gap among those that may carry the
+/// solution.
 fn leading_count(values: &DVector<f64>, rank: usize, positive: usize) -> usize {
     let last = (positive + 2).max(rank).min(values.len());
     let gap = |count: usize| values.get(count).map_or(f64::INFINITY, |next| values[count - 1] - next);
@@ -376,8 +379,8 @@ mod tests {
         centred
     }
 
-    /// Of certificate i, and of each of its numbers of steps, the bound may be wrong with the stated probability over
-    /// 4 i (i + 1): all together with no more than stated. The bound is that of Kuczyński and Woźniakowski, and above all
+    /// Of certificate i, and of each of its numbers of steps, the bound may be wrong with the stated probability over 4
+    /// i (i + 1): all together with no more than stated. The bound is that of Kuczyński and Woźniakowski, and above all
     /// eigenvalues.
     #[test]
     fn a_probable_bound_is_the_one_of_its_share_of_the_failure() {
@@ -461,8 +464,8 @@ mod tests {
         assert!(coupled > 0, "rows that are not cancelled occur");
     }
 
-    /// With all of the coupling on the first leading eigenvector, the complement may come before the last one that counts
-    /// although its own eigenvalues are smaller.
+    /// With all of the coupling on the first leading eigenvector, the complement may come before the last one that
+    /// counts although its own eigenvalues are smaller.
     #[test]
     fn the_complement_counts_with_what_the_coupling_adds() {
         extended(&problems()[1], 40, |scaled, found| {

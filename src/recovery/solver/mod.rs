@@ -1,10 +1,10 @@
 //! The sparse solver: operator splitting on a working set, certified on the whole problem.
 //!
 //! 1. The leading eigenvectors of the soft-thresholded estimate suggest a working set of rows ([`working_set`]).
-//! 2. The problem is solved there by an accelerated form of Algorithm 2, block by block where the thresholded graph falls
-//!    apart ([`splitting`], [`part`]).
-//! 3. The dual matrix is extended to all rows ([`extension`]). Where that certifies the gap, the solution is optimal on the whole
-//!    problem. Otherwise the rows that stand in the way join the working set.
+//! 2. The problem is solved there by an accelerated form of Algorithm 2, block by block where the thresholded graph
+//!    falls apart ([`splitting`], [`part`]).
+//! 3. The dual matrix is extended to all rows ([`extension`]). Where that certifies the gap, the solution is optimal on
+//!    the whole problem. Otherwise the rows that stand in the way join the working set.
 
 mod cross;
 mod extension;
@@ -32,7 +32,8 @@ use super::{FantopeProblem, RecoveryError};
 /// When to stop and how to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverSettings {
-    /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default 1e-6.
+    /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default
+    /// 1e-6.
     pub tolerance: f64,
     /// Most iterations, each one eigendecomposition of the working set. Default 20,000.
     pub max_iterations: usize,
@@ -42,10 +43,11 @@ pub struct SolverSettings {
     pub relaxation: f64,
     /// Steps that Anderson acceleration remembers; 0 turns it off. Default 5.
     pub memory: usize,
-    /// Probability that a bound on the eigenvalues beyond the working set is wrong ([`Certificate::Probable`]), in `(0, 1)`.
-    /// Default 1e-15.
+    /// Probability that a bound on the eigenvalues beyond the working set is wrong ([`Certificate::Probable`]), in
+    /// `(0, 1)`. Default 1e-15.
     pub failure: f64,
-    /// Largest dimension at which a certificate that asks for it decomposes the whole matrix, at a cost of `d³`. Default 1,500.
+    /// Largest dimension at which a certificate that asks for it decomposes the whole matrix, at a cost of `d³`.
+    /// Default 1,500.
     ///
     /// At this dimension or below, eigenvalues that tie beyond the working set can still be told apart.
     pub exact_dimension: usize,
@@ -70,12 +72,13 @@ impl Default for SolverSettings {
 
 /// Solves the sparse problem ([`FantopeProblem`]) with a certified gap.
 ///
-/// The solution for `a S + c I` with penalty `a penalty` is the same for every `a > 0` and `c`, up to rounding: the estimate is
-/// centred and scaled first. Nothing `d × d` is stored beside the estimate unless the working set demands it. No iteration is
-/// spent where the solution is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`.
+/// The solution for `a S + c I` with penalty `a penalty` is the same for every `a > 0` and `c`, up to rounding: the
+/// estimate is centred and scaled first. Nothing `d × d` is stored beside the estimate unless the working set demands
+/// it. No iteration is spent where the solution is known: `k = d`; no penalty; a penalty of at least every off-diagonal
+/// `|S_ij|`.
 ///
-/// Memory and time follow the working set, which is the support and its surroundings while the signal stands clear of the noise,
-/// and everything when it does not.
+/// Memory and time follow the working set, which is the support and its surroundings while the signal stands clear of
+/// the noise, and everything when it does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FantopeSolver {
     settings: SolverSettings,
@@ -100,8 +103,8 @@ impl FantopeSolver {
 
     /// Solves a problem, from the solution of a similar one (of the same dimension) when given.
     ///
-    /// `progress` is called at every certificate and may stop the solver, which is how a budget of time is set. Running out of
-    /// budget is a status, not an error.
+    /// `progress` is called at every certificate and may stop the solver, which is how a budget of time is set. Running
+    /// out of budget is a status, not an error.
     ///
     /// # Errors
     ///

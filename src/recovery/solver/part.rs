@@ -9,9 +9,9 @@ use crate::recovery::RecoveryError;
 
 /// A block of the estimate that no entry above the penalty connects with another one.
 ///
-/// Between two such blocks the solution is zero, so each is decomposed on its own. Symmetric matrices of a part are vectors
-/// of its lower triangle, column by column, with the entries off the diagonal times √2: norms and inner products are those of the
-/// matrices.
+/// Between two such blocks the solution is zero, so each is decomposed on its own. Symmetric matrices of a part are
+/// vectors of its lower triangle, column by column, with the entries off the diagonal times √2: norms and inner
+/// products are those of the matrices.
 pub(super) struct Part {
     /// Its rows, as positions in the working set, ascending.
     pub(super) rows: Vec<usize>,

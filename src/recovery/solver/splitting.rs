@@ -16,8 +16,8 @@ pub(super) struct Stepping {
 
 /// Douglas–Rachford splitting of the problem on the rows of a working set.
 ///
-/// Algorithm 2 of Wang & Xu (2019) is ADMM, and ADMM is this iteration in the one variable `T = X̂ + U`: its clipped part is
-/// `U`, the rest is `Y`.
+/// Algorithm 2 of Wang & Xu (2019) is ADMM, and ADMM is this iteration in the one variable `T = X̂ + U`: its clipped
+/// part is `U`, the rest is `Y`.
 ///
 /// ```text
 /// U ← clip(T, penalty/ρ),  Y ← T − U
@@ -25,7 +25,8 @@ pub(super) struct Stepping {
 /// T ← T + α (X − Y)
 /// ```
 ///
-/// One variable is what Anderson acceleration needs. A step that makes the residual `‖X − Y‖` grow too much is taken back.
+/// One variable is what Anderson acceleration needs. A step that makes the residual `‖X − Y‖` grow too much is taken
+/// back.
 pub(super) struct Splitting {
     rank: usize,
     penalty: f64,
@@ -51,8 +52,8 @@ pub(super) struct Splitting {
 /// The gap suffers first from the disagreement of `X` and `Y`, entry by entry.
 const PRIMAL_WEIGHT: f64 = 5.0;
 
-/// The factor by which an extrapolated step may make the residual grow. Forbidding every growth discards the memory over and
-/// over where the pattern of the solution is still to be found, at up to 1.6 times the iterations.
+/// The factor by which an extrapolated step may make the residual grow. Forbidding every growth discards the memory
+/// over and over where the pattern of the solution is still to be found, at up to 1.6 times the iterations.
 const SETBACK: f64 = 2.0;
 
 impl Splitting {
@@ -161,8 +162,8 @@ impl Splitting {
         self.parts.iter().map(of).collect()
     }
 
-    /// About the sum of the `k` largest eigenvalues of `S − Z`, and never above it up to rounding: what the space around the
-    /// eigenvectors of `X` sees of it. `None` where seeing all of it costs little more.
+    /// About the sum of the `k` largest eigenvalues of `S − Z`, and never above it up to rounding: what the space
+    /// around the eigenvectors of `X` sees of it. `None` where seeing all of it costs little more.
     pub(super) fn glimpse(&self, dual: &[DMatrix<f64>]) -> Result<Option<f64>, RecoveryError> {
         if self.parts.iter().all(|part| part.rows.len() <= MANY_ROWS) {
             return Ok(None);
@@ -204,7 +205,8 @@ impl Splitting {
         change.sqrt()
     }
 
-    /// Balances the residuals, each relative to what it must vanish against; ever more rarely, so that convergence holds.
+    /// Balances the residuals, each relative to what it must vanish against; ever more rarely, so that convergence
+    /// holds.
     pub(super) fn adapt_rho(&mut self) {
         if self.iterations < self.next_adaptation {
             return;

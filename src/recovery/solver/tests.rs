@@ -122,8 +122,8 @@ fn budgets_and_callbacks_end_with_a_valid_certificate() {
     assert!(cancelled.dual_bound >= exact.objective);
 }
 
-/// The matrix of a certificate depends on the random vectors of all certificates before it: what goes on where another run
-/// ended must use none of them again, nor give any failure twice.
+/// The matrix of a certificate depends on the random vectors of all certificates before it: what goes on where another
+/// run ended must use none of them again, nor give any failure twice.
 #[test]
 fn a_run_that_goes_on_counts_its_certificates_on() {
     // The second component is noise, so that what is beyond the working set matters to the bound.
@@ -160,7 +160,8 @@ fn solve_to(problem: &FantopeProblem, settings: SolverSettings) -> FantopeSoluti
     FantopeSolver::new(settings).unwrap().solve(problem, None, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// Objective and bound anew, from the definitions and with nalgebra's own eigenvalues; then the gap of the documentation.
+/// Objective and bound anew, from the definitions and with nalgebra's own eigenvalues; then the gap of the
+/// documentation.
 fn recomputed(problem: &FantopeProblem, solution: &FantopeSolution) -> (f64, f64, f64) {
     let (s, k, penalty) = (problem.estimate().to_double(), problem.rank().value(), problem.penalty().value());
     let (x, z) = (solution.feasible(), solution.dual.matrix(problem));

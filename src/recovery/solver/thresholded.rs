@@ -15,7 +15,8 @@ pub(super) struct Thresholded<'a> {
 enum OffDiagonal<'a> {
     /// By rows, both triangles.
     Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
-    /// Thresholded anew at every product: where most entries are left, a second matrix would cost as much memory as `S`.
+    /// Thresholded anew at every product: where most entries are left, a second matrix would cost as much memory as
+    /// `S`.
     Dense { estimate: &'a SymmetricMatrix, scale: f64, penalty: f64 },
 }
 

@@ -19,7 +19,8 @@ use crate::recovery::scaled::ScaledProblem;
 /// Rows in ascending order.
 pub(super) struct WorkingSet {
     pub(super) rows: Vec<usize>,
-    /// About the largest eigenvalue of the thresholded estimate apart from the `k` leading ones, where it was looked for.
+    /// About the largest eigenvalue of the thresholded estimate apart from the `k` leading ones, where it was looked
+    /// for.
     pub(super) bulk: Option<f64>,
 }
 

@@ -1,11 +1,12 @@
-//! Times the sparse solver over the number of features: a table on standard output, and a picture (.svg) when asked for.
+//! Times the sparse solver over the number of features: a table on standard output, and a picture (.svg) when asked
+//! for.
 //!
 //! ```text
 //! cargo run --release -p ldp-pca-studies --bin growth -- --plot docs/growth.svg
 //! ```
 //!
-//! Five components on 20 rows under noise of a third, and of all, of `gap / √d`; penalty ½ and 1 times `noise √(ln d)`; to a
-//! certified gap of 1e-4 on one thread; the fastest of three runs, the matrix already in memory.
+//! Five components on 20 rows under noise of a third, and of all, of `gap / √d`; penalty ½ and 1 times `noise √(ln d)`;
+//! to a certified gap of 1e-4 on one thread; the fastest of three runs, the matrix already in memory.
 #![cfg(not(target_family = "wasm"))]
 
 use std::error::Error;

@@ -1,8 +1,8 @@
 //! The experiment behind the default penalty (docs/penalty.md): `cargo run --release -p ldp-pca-studies --bin penalty`.
 //!
-//! Sparse populations are collected through the real mechanism, and the sparse problem is solved on each collection with
-//! the penalty `c τ √(ln d)` for several `c`, and with the cross-validated one. Prints a Markdown table of the error
-//! `‖sin Θ‖_F²`, its mean over the seeds. An argument restricts it to the settings of that many features.
+//! Sparse populations are collected through the real mechanism, and the sparse problem is solved on each collection
+//! with the penalty `c τ √(ln d)` for several `c`, and with the cross-validated one. Prints a Markdown table of the
+//! error `‖sin Θ‖_F²`, its mean over the seeds. An argument restricts it to the settings of that many features.
 
 use std::ops::ControlFlow;
 

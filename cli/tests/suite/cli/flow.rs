@@ -75,7 +75,8 @@ fn a_centred_collection_gives_the_mean_and_the_components_about_it() {
     folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 5").ok();
     folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
     let recovered = folder.run("recover a.ldpa -t task.json --rank 1 --reference records.csv --json").json();
-    // A noise of 0.42 × 1.33 × 81 / sqrt(4000) = 0.7 per entry beside a variance of 1.7 along (2, 1): only the mean is sharp.
+    // A noise of 0.42 × 1.33 × 81 / sqrt(4000) = 0.7 per entry beside a variance of 1.7 along (2, 1): only the mean is
+    // sharp.
     let values = numbers(&recovered["mean"]["values"]);
     let deviation = recovered["mean"]["noise_deviation"].as_f64().unwrap();
     for (value, expected) in values.iter().zip([6.0, -3.0, 0.0, 0.0]) {

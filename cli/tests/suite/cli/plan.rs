@@ -71,7 +71,8 @@ fn the_pull_of_hostile_reports_is_told() {
     let text = folder.run(&format!("{line} --mechanism gaussian")).ok().stdout;
     assert!(
         text.contains(
-            "one hostile report of n moves an eigenvalue of the covariance estimate by at most 720/n, one that passes the range check by 114/n"
+            "one hostile report of n moves an eigenvalue of the covariance estimate by at most 720/n, one that passes \
+                the range check by 114/n"
         ),
         "{text}"
     );

@@ -1,4 +1,5 @@
-//! What a command prints is often kept by others: no value of a record is in it, and no name of a file that the schema does not have.
+//! What a command prints is often kept by others: no value of a record is in it, and no name of a file that the schema
+//! does not have.
 
 use std::cell::Cell;
 

@@ -1,4 +1,5 @@
-//! What one client can take, and what it leaves to others. Each limit is tried without it too: then the attack must work.
+//! What one client can take, and what it leaves to others. Each limit is tried without it too: then the attack must
+//! work.
 
 use std::io::Write;
 use std::thread;
@@ -175,7 +176,8 @@ fn behind_a_trusted_proxy_clients_are_told_apart_by_the_address_that_it_names() 
     let open_slow = || {
         let mut wire = Wire::connect(server.address);
         let head = format!(
-            "POST {} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 198.51.100.7\r\nContent-Type: {}\r\nContent-Length: 35\r\n\r\n",
+            "POST {} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 198.51.100.7\r\nContent-Type: {}\r\nContent-Length: \
+                35\r\n\r\n",
             path(&task(), "/reports"),
             super::harness::REPORTS
         );
@@ -216,7 +218,8 @@ fn report_ids_are_limited_by_default() {
         assert_eq!(many.status, 200, "an admin hands them to others");
         let mut other = Wire::connect_from(THERE, server.address);
         let head = format!(
-            "POST {} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{{\"count\": 1}}",
+            "POST {} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: \
+                12\r\n\r\n{{\"count\": 1}}",
             path(&task(), "/seeds")
         );
         other.send(head.as_bytes());
@@ -251,8 +254,8 @@ fn figure(server: &Running, name: &str) -> u64 {
     line.unwrap_or_else(|| panic!("{name} is not in {text}")).parse().unwrap()
 }
 
-/// An id with another payload is a conflict in the figures, a duplicate in the answer, and the first one counts: in one body, in a later one, and
-/// after a restart.
+/// An id with another payload is a conflict in the figures, a duplicate in the answer, and the first one counts: in one
+/// body, in a later one, and after a restart.
 #[test]
 fn an_id_with_another_payload_is_counted_as_a_conflict_and_the_first_stays() {
     let data = tempdir().unwrap();
@@ -341,7 +344,8 @@ fn tasks_are_guarded_by_default_and_may_say_otherwise() {
     assert_eq!(server.get(&path(&dense, "/status")).json()["range_check"], Value::Bool(false));
 }
 
-/// What somebody else put into the folder before is neither written into nor followed, and nobody else can read a secret.
+/// What somebody else put into the folder before is neither written into nor followed, and nobody else can read a
+/// secret.
 #[cfg(unix)]
 #[test]
 fn secrets_are_new_files_that_their_owner_alone_can_read() {

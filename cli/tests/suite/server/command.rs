@@ -64,7 +64,8 @@ fn the_command_line_wins_over_the_file() {
     let data = tempdir().unwrap();
     let (file, folder) = (data.path().join("server.toml"), data.path().join("data"));
     let settings = format!(
-        "data = {folder:?}\nminimum_batch = 5\nlisten = \"127.0.0.1:1\"\n[tokens]\nadmin = {ADMIN:?}\n[log]\nlevel = \"error\"\n"
+        "data = {folder:?}\nminimum_batch = 5\nlisten = \"127.0.0.1:1\"\n[tokens]\nadmin = {ADMIN:?}\n[log]\nlevel = \
+            \"error\"\n"
     );
     fs::write(&file, settings).unwrap();
     let task_file = data.path().join("task.json");

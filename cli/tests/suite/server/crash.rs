@@ -184,8 +184,8 @@ impl Drop for Process {
     }
 }
 
-/// Several times: reports come in over several connections, the process is killed at some moment, and another one takes over. Every report
-/// acknowledged by any of them is there at the end, once.
+/// Several times: reports come in over several connections, the process is killed at some moment, and another one takes
+/// over. Every report acknowledged by any of them is there at the end, once.
 #[test]
 fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let data = tempdir().unwrap();

@@ -270,7 +270,8 @@ pub const NEVER: Duration = Duration::from_secs(600);
 pub const ADMIN: &str = "admin-0123456789abcdef0123456789abcdef";
 pub const COLLECTOR: &str = "collector-0123456789abcdef0123456789abcdef";
 
-/// The settings of the tests: a free port, reports with ids of their own, and components for everybody from the first report on.
+/// The settings of the tests: a free port, reports with ids of their own, and components for everybody from the first
+/// report on.
 pub fn config(data: &Path) -> ServerConfig {
     let tokens = TokenConfig {
         admin: vec![Secret::new(ADMIN)],

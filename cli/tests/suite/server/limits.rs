@@ -16,7 +16,8 @@ fn open_request(server: &Running, length: usize) -> TcpStream {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let path = path(&task(), "/reports");
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nContent-Length: {length}\r\nConnection: \
+            close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     stream
@@ -40,7 +41,8 @@ fn an_oversized_body_is_refused_and_the_answer_is_read() {
     let mut stream = TcpStream::connect(server.address).unwrap();
     let path = path(&task(), "/reports");
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nTransfer-Encoding: chunked\r\nConnection: \
+            close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     for report in body.chunks(35) {
@@ -157,7 +159,8 @@ fn more_pending_bytes_than_allowed_are_refused_until_there_is_room() {
     let settings = ServerConfig { max_body_bytes: 350, max_pending_bytes: 350, ..config(data.path()) };
     let server = Running::start(settings, &[task()]);
     let body = bytes_of(&reports(&task(), 4, 10));
-    // There is no room once the server has read what the slow request sent. On a slow machine it may not have read it yet: then again.
+    // There is no room once the server has read what the slow request sent. On a slow machine it may not have read it
+    // yet: then again.
     let attempt = || {
         let mut slow = open_request(&server, 350);
         slow.write_all(&body[..300]).unwrap();

@@ -84,7 +84,8 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     let folder = data.path().join("data");
     let settings = data.path().join("server.toml");
     let config = format!(
-        "data = {folder:?}\nminimum_batch = 1\n[tokens]\nadmin = {ADMIN:?}\ncollector = {COLLECTOR:?}\n[log]\nformat = \"json\"\nlevel = \"trace\"\n"
+        "data = {folder:?}\nminimum_batch = 1\n[tokens]\nadmin = {ADMIN:?}\ncollector = {COLLECTOR:?}\n[log]\nformat = \
+            \"json\"\nlevel = \"trace\"\n"
     );
     fs::write(&settings, config).unwrap();
     let server = Serving::start(&["--config", settings.to_str().unwrap()]);

@@ -306,7 +306,8 @@ fn requests_of_which_it_is_uncertain_where_they_end_or_whose_they_are_are_refuse
     }
     // A body in chunks is taken, and is the last of its connection: here the length came where nobody looked for it.
     let pipelined = format!(
-        "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n{upload}Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{behind}"
+        "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n{upload}Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: \
+            chunked\r\n\r\n0\r\n\r\n{behind}"
     );
     let told = ask(&pipelined, b"");
     assert_eq!(told.matches("HTTP/1.1 ").count(), 2, "{told}");

@@ -113,8 +113,9 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
     assert_eq!(crowd[0].get("/healthz").0, 200);
 }
 
-/// What a request needed is given back when its connection has been idle for a moment, and used for the next ones: a second crowd
-/// that uploads and stays takes much less than with buffers of its own. (The allocator keeps what the first one gave back.)
+/// What a request needed is given back when its connection has been idle for a moment, and used for the next ones: a
+/// second crowd that uploads and stays takes much less than with buffers of its own. (The allocator keeps what the
+/// first one gave back.)
 #[cfg(target_os = "linux")]
 #[test]
 fn a_connection_that_rests_holds_no_buffers() {
@@ -168,8 +169,8 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Everything that is acknowledged before, while and after the disk is full is there, and nothing else is; the server tells that it is not
-/// ready, and goes on by itself when there is room.
+/// Everything that is acknowledged before, while and after the disk is full is there, and nothing else is; the server
+/// tells that it is not ready, and goes on by itself when there is room.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
@@ -238,9 +239,9 @@ fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
 /// Connections that reports come in over.
 const WORKERS: usize = 6;
 
-/// Rounds of reports over several connections; each ends with kill -9 at a moment that a fixed seed draws, every third after the
-/// process stood still. Before the first one the server has `filled` reports. Afterwards every report that was acknowledged is
-/// there, and none is there twice.
+/// Rounds of reports over several connections; each ends with kill -9 at a moment that a fixed seed draws, every third
+/// after the process stood still. Before the first one the server has `filled` reports. Afterwards every report that
+/// was acknowledged is there, and none is there twice.
 fn kill(rounds: u64, filled: usize) {
     let folder = tempdir().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
@@ -266,7 +267,8 @@ fn kill(rounds: u64, filled: usize) {
         thread::scope(|scope| {
             for worker in 0..WORKERS {
                 let (acknowledged, sent, begin) = (&acknowledged, &sent, &begin);
-                // Whoever does not come to the barrier would keep the others waiting for ever: what may fail comes before.
+                // Whoever does not come to the barrier would keep the others waiting for ever: what may fail comes
+                // before.
                 let mut wire = Wire::connect(server.address);
                 let own = reports(&task(), 1_000_000 + 10 * round + worker as u64, 4000);
                 scope.spawn(move || {
@@ -318,7 +320,8 @@ fn kill(rounds: u64, filled: usize) {
     }
     assert!(acknowledged_in_all > 0, "the test is empty when the server never had the time to answer");
     println!(
-        "{rounds} rounds: {acknowledged_in_all} acknowledged reports, none missing, none twice; {unknown_in_all} were under way; \
+        "{rounds} rounds: {acknowledged_in_all} acknowledged reports, none missing, none twice; {unknown_in_all} were \
+            under way; \
          slowest start {slowest:?} with up to {expected} reports"
     );
 }

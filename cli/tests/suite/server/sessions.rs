@@ -186,7 +186,8 @@ fn sessions_and_questions_that_make_no_sense_are_refused_with_the_value() {
     session.ask("POST", "/messages", &session.tokens[0], &long).assert_problem(413, "body-too-large", &[]);
 }
 
-/// Bytes of a good message, altered, cut and repeated: at most one of them counts for a provider's round, and none does harm.
+/// Bytes of a good message, altered, cut and repeated: at most one of them counts for a provider's round, and none does
+/// harm.
 #[test]
 fn altered_bytes_are_refused_or_taken_as_the_message_that_they_are() {
     let session = Direct::new(2);

@@ -1,8 +1,8 @@
 //! From a budget to the noise of the private histograms and means: as printed, and what is enough.
 //!
-//! One half of a batch is read by Algorithm 4 alone and the other by Algorithm 5 alone (or, for balls, each of four parts
-//! by one of four answers), so a replaced record is in one of them, in one batch. What follows for each is its own
-//! (epsilon, delta); nothing adds up over parts or batches.
+//! One half of a batch is read by Algorithm 4 alone and the other by Algorithm 5 alone (or, for balls, each of four
+//! parts by one of four answers), so a replaced record is in one of them, in one batch. What follows for each is its
+//! own (epsilon, delta); nothing adds up over parts or batches.
 
 use super::histogram::BinNoise;
 use super::{Accounting, DpPca, Range};
@@ -77,12 +77,12 @@ impl Calibration {
     }
 }
 
-/// Algorithm 4 at (epsilon, delta); Algorithm 5 with `epsilon / (4 sqrt(2 D log(4 / delta)))` and `delta / (4 D)` for each
-/// of its D histograms and Lemma 2.4 at (epsilon / 2, delta / 2) for the mean.
+/// Algorithm 4 at (epsilon, delta); Algorithm 5 with `epsilon / (4 sqrt(2 D log(4 / delta)))` and `delta / (4 D)` for
+/// each of its D histograms and Lemma 2.4 at (epsilon / 2, delta / 2) for the mean.
 ///
-/// The histograms together are (epsilon / 2, delta / 2)-private by advanced composition (Dwork & Roth 2014, Theorem 3.20)
-/// with slack delta / 4: `epsilon / 4 + D e (exp(e) - 1)` with the e of one of them, of which the second term is about
-/// `epsilon^2 / (32 log(4 / delta))`.
+/// The histograms together are (epsilon / 2, delta / 2)-private by advanced composition (Dwork & Roth 2014, Theorem
+/// 3.20) with slack delta / 4: `epsilon / 4 + D e (exp(e) - 1)` with the e of one of them, of which the second term is
+/// about `epsilon^2 / (32 log(4 / delta))`.
 fn printed(epsilon: f64, delta: f64, histograms: usize) -> (BinNoise, BinNoise, f64) {
     let d = histograms as f64;
     let each = epsilon / (4.0 * (2.0 * d * libm::log(4.0 / delta)).sqrt());
@@ -91,8 +91,8 @@ fn printed(epsilon: f64, delta: f64, histograms: usize) -> (BinNoise, BinNoise, 
 }
 
 /// The histograms and the mean of Algorithm 5 are Gaussian answers, of sensitivity sqrt(2 D) and as the range is: with
-/// noise `sqrt(2 D) c / sqrt(f)` and `s c / sqrt(1 - f)` they are together one of sensitivity 1 and noise c (Dong, Roth &
-/// Su 2022, Corollary 3.3), for which the analytic scale c is exact. Part of delta is for bins that are not seen.
+/// noise `sqrt(2 D) c / sqrt(f)` and `s c / sqrt(1 - f)` they are together one of sensitivity 1 and noise c (Dong, Roth
+/// & Su 2022, Corollary 3.3), for which the analytic scale c is exact. Part of delta is for bins that are not seen.
 ///
 /// For balls, whose locations and mean are of different records, the share f is 1 and the mean has its own c.
 fn tight(

@@ -1,5 +1,5 @@
-//! The private histogram of unboundedly many bins, of which only a heaviest one is asked for (Karwa & Vadhan 2018, Lemma
-//! 2.3; the stability-based histogram of Bun, Nissim & Stemmer 2016): Lemma B.1 of Liu et al.
+//! The private histogram of unboundedly many bins, of which only a heaviest one is asked for (Karwa & Vadhan 2018,
+//! Lemma 2.3; the stability-based histogram of Bun, Nissim & Stemmer 2016): Lemma B.1 of Liu et al.
 //!
 //! ```text
 //! for each bin that holds something: noisy count = count + noise; kept if at least the threshold
@@ -9,8 +9,9 @@
 //! In each histogram the value leaves one bin and enters another: both counts change by one.
 //!
 //! *Laplace*, D = 1. Noise of scale 2 / epsilon makes the counts of bins that hold something in both data sets
-//! (epsilon, 0)-private (l1-sensitivity 2). What is left is a bin that holds something in one set alone, and there a single
-//! value: it is seen with probability `P[1 + noise >= threshold] = e^(-(threshold - 1) epsilon / 2) / 2`, which is delta at
+//! (epsilon, 0)-private (l1-sensitivity 2). What is left is a bin that holds something in one set alone, and there a
+//! single value: it is seen with probability `P[1 + noise >= threshold] = e^(-(threshold - 1) epsilon / 2) / 2`, which
+//! is delta at
 //!
 //! ```text
 //! threshold = 1 + (2 / epsilon) log(1 / (2 delta))                                          (delta <= 1/2)
@@ -19,9 +20,9 @@
 //! On the event that it is not seen, the set's answer has the law of common bins only; so
 //! `P[M(S) in E] <= delta + e^epsilon P[M(S') in E]`.
 //!
-//! *Gaussian*, any D. All counts together have l2-sensitivity sqrt(2 D). At most one bin of each histogram is in one set
-//! alone, and one of them is seen with probability at most `D P[1 + N(0, sigma^2) >= threshold]`, which is at most delta
-//! at
+//! *Gaussian*, any D. All counts together have l2-sensitivity sqrt(2 D). At most one bin of each histogram is in one
+//! set alone, and one of them is seen with probability at most `D P[1 + N(0, sigma^2) >= threshold]`, which is at most
+//! delta at
 //!
 //! ```text
 //! threshold = 1 + sigma sqrt(2 log(D / (2 delta)))          as P[N(0,1) >= z] <= e^(-z^2 / 2) / 2

@@ -10,12 +10,12 @@
 //! return the mean of the m truncated gradients + N(0, noise^2 I)
 //! ```
 //!
-//! One gradient replaced moves the mean by at most `2 R sqrt(D) / m`. (The appendix centres on the bin's lower end, which
-//! is up to 2 tau off where the middle is up to tau off. Section 6.1 has `8 sqrt(2) K` in the noise where twice 3 K from the
-//! sensitivity and twice 1 from the budget's halves make 12 K.)
+//! One gradient replaced moves the mean by at most `2 R sqrt(D) / m`. (The appendix centres on the bin's lower end,
+//! which is up to 2 tau off where the middle is up to tau off. Section 6.1 has `8 sqrt(2) K` in the noise where twice 3
+//! K from the sensitivity and twice 1 from the budget's halves make 12 K.)
 //!
-//! *In a ball*, ours ([`Range::Ball`](super::Range::Ball)). Of the mean gradient `Sigma W`, most is in the span of W once
-//! the iterate is near components; so the centre is sought there alone, in r numbers instead of d r:
+//! *In a ball*, ours ([`Range::Ball`](super::Range::Ball)). Of the mean gradient `Sigma W`, most is in the span of W
+//! once the iterate is near components; so the centre is sought there alone, in r numbers instead of d r:
 //!
 //! ```text
 //! V   = private trace of the gradients' covariance                         first part of the batch
@@ -25,9 +25,9 @@
 //! ```
 //!
 //! One gradient replaced moves the mean by at most `2 radius sqrt(Q) / m`. Where the covariance is a multiple of the
-//! identity and the centre is good, this is smaller than the box's by `3 sqrt(2) K log^a(m D / zeta) / radius`: three to four
-//! with the box of `DpPca::new`, about two hundred with the paper's K = 4 and a = 1. Where the iterate is far off, Q is of
-//! the size of the gradients and the noise a small part of it, so that the next iterate is nearer.
+//! identity and the centre is good, this is smaller than the box's by `3 sqrt(2) K log^a(m D / zeta) / radius`: three
+//! to four with the box of `DpPca::new`, about two hundred with the paper's K = 4 and a = 1. Where the iterate is far
+//! off, Q is of the size of the gradients and the noise a small part of it, so that the next iterate is nearer.
 //!
 //! A centre that is not seen is 0: a function of what was released. Then, or where it is far off in a box, more is
 //! clipped, and the answer is biased and no less private.
@@ -54,8 +54,8 @@ pub(super) struct PrivateMean {
     pub(super) unseen: usize,
 }
 
-/// Algorithm 5: the private mean of `gradients` (one per column, each a matrix of `columns` columns, one under the other)
-/// where `scale` is what Algorithm 4 found.
+/// Algorithm 5: the private mean of `gradients` (one per column, each a matrix of `columns` columns, one under the
+/// other) where `scale` is what Algorithm 4 found.
 pub(super) fn mean_in_box(
     mut gradients: DMatrix<f64>,
     columns: usize,
@@ -88,8 +88,8 @@ pub(super) fn mean_in_box(
 /// Gradients held at a time.
 const CHUNK: usize = 4096;
 
-/// The private mean, in a ball around the image of the iterate `basis` in its own span, of the `gradients` of the records at
-/// `batch`; `None` where a range was not seen.
+/// The private mean, in a ball around the image of the iterate `basis` in its own span, of the `gradients` of the
+/// records at `batch`; `None` where a range was not seen.
 pub(super) fn mean_in_ball(
     batch: &[usize],
     gradients: impl Fn(&[usize]) -> DMatrix<f64>,
@@ -200,8 +200,8 @@ mod tests {
         let calibration = Calibration::new(&method, (method.epsilon, method.delta), (4, 1), 1).unwrap();
         let found = mean_in_box(given.clone(), 1, 1e-4, &method, &calibration, &mut rng);
         assert_eq!(found.unseen, 0);
-        // 3 sqrt(2) 0.01 sqrt(log(16000 / 0.01)) = 0.16 is the reach: 16 standard deviations, twice that by 2 / 4000 the
-        // sensitivity.
+        // 3 sqrt(2) 0.01 sqrt(log(16000 / 0.01)) = 0.16 is the reach: 16 standard deviations, twice that by 2 / 4000
+        // the sensitivity.
         let sensitivity = 4.0 * 3.0 * (2e-4f64 * (1.6e6f64).ln()).sqrt() / 4000.0;
         assert!((found.noise / sensitivity / calibration.mean - 1.0).abs() < 1e-9, "{}", found.noise);
         let error = (found.value.column(0) - given.column_mean()).norm();

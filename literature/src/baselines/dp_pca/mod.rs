@@ -16,22 +16,23 @@
 //! *Relation*: one record replaced among n, and n, T and B are public. The paper's Definition 2.3 speaks of one record
 //! more or less; but batches are made of places, and one record less moves every later one into another place or batch.
 //!
-//! *Argument*: the batches, and the halves of each, are disjoint. A replaced record is in one half of one batch (the random
-//! order does not depend on records). That half's answer is (epsilon, delta)-private whatever was answered before, and
-//! every later answer is a function of it and of other records (parallel composition with adaptive choices). So the run is
-//! as private as one call of Algorithm 4 or of Algorithm 5, argued in their files.
+//! *Argument*: the batches, and the halves of each, are disjoint. A replaced record is in one half of one batch (the
+//! random order does not depend on records). That half's answer is (epsilon, delta)-private whatever was answered
+//! before, and every later answer is a function of it and of other records (parallel composition with adaptive
+//! choices). So the run is as private as one call of Algorithm 4 or of Algorithm 5, argued in their files.
 //!
-//! *Printed* ([`Accounting::Printed`]): each gets (epsilon/2, delta/2), and Theorem 5.1 claims the sum, for epsilon < 0.9
-//! (the Gaussian mechanism of Lemma 2.4 at epsilon/4). The halves being disjoint, (epsilon/2, delta/2) is what is proved.
+//! *Printed* ([`Accounting::Printed`]): each gets (epsilon/2, delta/2), and Theorem 5.1 claims the sum, for epsilon <
+//! 0.9 (the Gaussian mechanism of Lemma 2.4 at epsilon/4). The halves being disjoint, (epsilon/2, delta/2) is what is
+//! proved.
 //!
 //! *Tight* ([`Accounting::Tight`], the default): each gets the whole budget, and Algorithm 5's histograms and mean are
 //! one composed Gaussian answer with the analytic scale, for every epsilon.
 //!
 //! # Too few records
-//! Algorithm 4 needs k = O(log(1 / (delta zeta)) / epsilon) values to show one above its threshold, and Algorithm 5 as many
-//! gradients as its own ask for. With fewer in half a batch, the method would return its start: it refuses, naming Theorem
-//! 6.1 and Lemma 6.2. Where a batch shows nothing all the same (that is an answer of the private histogram), it is skipped
-//! and counted in the diagnostics.
+//! Algorithm 4 needs k = O(log(1 / (delta zeta)) / epsilon) values to show one above its threshold, and Algorithm 5 as
+//! many gradients as its own ask for. With fewer in half a batch, the method would return its start: it refuses, naming
+//! Theorem 6.1 and Lemma 6.2. Where a batch shows nothing all the same (that is an answer of the private histogram), it
+//! is skipped and counted in the diagnostics.
 //!
 //! # Step sizes
 //! Theorem 5.1 lets `eta_t` depend on lambda_1 and the gap. [`StepSizes::Relative`] is `c_1 / (c_2 + t)` in units of
@@ -138,8 +139,8 @@ const FEWEST_BATCHES: usize = 2;
 impl DpPca {
     /// Algorithms 3 to 5 with tight accounting.
     ///
-    /// zeta = 0.01; K = 0.3 and a = 1/2, with which a box reaches about four standard deviations and cuts a few products of
-    /// Gaussians in a thousand. With a K for which nothing is cut, the noise is several times as large.
+    /// zeta = 0.01; K = 0.3 and a = 1/2, with which a box reaches about four standard deviations and cuts a few
+    /// products of Gaussians in a thousand. With a K for which nothing is cut, the noise is several times as large.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         Self {
@@ -219,7 +220,8 @@ impl DpPca {
                 "epsilon",
                 self.epsilon.value(),
                 "Theorem 5.1 of Liu, Kong, Jain & Oh (2022)",
-                "it must be below 0.9 with the printed constants: take those of the tight accounting, which hold for all",
+                "it must be below 0.9 with the printed constants: take those of the tight accounting, which hold for \
+                    all",
             ));
         }
         Ok(())
@@ -415,7 +417,8 @@ impl SubspaceEstimator for DpPca {
         let (proved, argument) = match self.steps {
             StepSizes::Search { .. } => (
                 claimed,
-                "each candidate's run and its evaluation have shares of the budget that add up to it (basic composition)",
+                "each candidate's run and its evaluation have shares of the budget that add up to it (basic \
+                    composition)",
             ),
             _ if self.printed_constants() => (
                 Budget::approximate(Epsilon::new(self.epsilon.value() / 2.0)?, Delta::new(self.delta.value() / 2.0)?),

@@ -13,9 +13,9 @@
 //! histogram's.
 //!
 //! A group of b pairs in D dimensions has a top eigenvalue of about `(1 + sqrt(D / b))^2` where the covariance is a
-//! multiple of the identity: Theorem 6.1 asks for b of order D, and with fewer the answer is too large, which costs noise
-//! and nothing else. Fewer pairs also scatter the values over several quarters of an octave, and none of these bins may
-//! reach the threshold: [`Accounting::Tight`] takes whole octaves, for a factor of 2 in place of sqrt(2).
+//! multiple of the identity: Theorem 6.1 asks for b of order D, and with fewer the answer is too large, which costs
+//! noise and nothing else. Fewer pairs also scatter the values over several quarters of an octave, and none of these
+//! bins may reach the threshold: [`Accounting::Tight`] takes whole octaves, for a factor of 2 in place of sqrt(2).
 //!
 //! [`Range::Ball`] asks for the trace instead, which has no such bias, by the same histogram: of the covariance, from
 //! pairs, or about a given centre, from single gradients.

@@ -10,12 +10,12 @@
 //! What has to be filled in:
 //!
 //! - `sin(w, v_1)` cannot be computed, v_1 being what is sought. The captured variance, the mean of `|W^T x|^2`, is as
-//!   good for comparing candidates; it is a private mean in one dimension (Algorithms 4 and 5 on these numbers). The search
-//!   ends with a round that captures less than `improvement` more than all before it.
+//!   good for comparing candidates; it is a private mean in one dimension (Algorithms 4 and 5 on these numbers). The
+//!   search ends with a round that captures less than `improvement` more than all before it.
 //! - A candidate costs a run and an evaluation: half of its share each.
 //! - A round of distinct pairs has 1 of them, or 8 (i - 1) = 2 · 2 · (2i - 1) less four counted twice. With the printed
-//!   shares all rounds add up to `5/4 - (sqrt(2) atanh(1 / sqrt(2)) - 1) = 1.0035` of the budget, a little too much. Rounds
-//!   are limited here, and the shares divided by their sum over those rounds: all candidates together are
+//!   shares all rounds add up to `5/4 - (sqrt(2) atanh(1 / sqrt(2)) - 1) = 1.0035` of the budget, a little too much.
+//!   Rounds are limited here, and the shares divided by their sum over those rounds: all candidates together are
 //!   (epsilon, delta)-private by basic composition, whenever the search ends.
 
 use nalgebra::{DMatrix, DMatrixView};

@@ -83,7 +83,8 @@ impl SubspaceEstimator for DoubleCapPca {
             claimed: budget,
             proved: Some(budget),
             adjacency: Adjacency::AnyTwoRecords,
-            argument: "the number of likelier candidates is the same for every record, so the probability of any report \
+            argument: "the number of likelier candidates is the same for every record, so the probability of any \
+                report \
                        changes by at most e^epsilon",
         }))
     }

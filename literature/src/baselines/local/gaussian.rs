@@ -3,7 +3,8 @@
 //! # As printed
 //! ```text
 //! 1: for each i in [n]
-//! 2:   report X_i X_i^T + Z_i, Z_i symmetric, upper triangle i.i.d. N(0, sigma^2), sigma^2 = 2 ln(1.25/delta) / epsilon^2
+//! 2:   report X_i X_i^T + Z_i, Z_i symmetric, upper triangle i.i.d. N(0, sigma^2),
+//!      sigma^2 = 2 ln(1.25/delta) / epsilon^2
 //! 4: S = mean of the reports
 //!
 //! Algorithm 1                        Algorithm 2 (rho > 0 a constant, Y = U = 0 at first)
@@ -13,27 +14,27 @@
 //!                                   13: the principal k-subspace of Y
 //! ```
 //! Printed without a value: rho, the number of iterations, and the penalty, for which Theorem 4 has an order only, and
-//! Lemma 15 the condition `penalty >= max |S - Sigma|`. Here: rho is the problem's natural scale and stays constant; the
-//! iteration ends at a certified relative gap; the penalty is a multiple of the noise (see [`WangXuSparse`]).
+//! Lemma 15 the condition `penalty >= max |S - Sigma|`. Here: rho is the problem's natural scale and stays constant;
+//! the iteration ends at a certified relative gap; the penalty is a multiple of the noise (see [`WangXuSparse`]).
 //!
 //! # The guarantee
-//! Claimed: (epsilon, delta) for one report under "any two records" (Theorem 2, for "any epsilon, delta > 0"; Theorem 4,
-//! for both below 1), after Dwork & Roth's Theorem A.1. Neither of its premises is met for all of them. The sensitivity of
-//! `x x^T` over the unit ball is the diameter, not 1:
+//! Claimed: (epsilon, delta) for one report under "any two records" (Theorem 2, for "any epsilon, delta > 0"; Theorem
+//! 4, for both below 1), after Dwork & Roth's Theorem A.1. Neither of its premises is met for all of them. The
+//! sensitivity of `x x^T` over the unit ball is the diameter, not 1:
 //!
 //! ```text
 //! |x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 (x . y)^2 <= 2, with equality for x = e_1, y = e_2
 //! ```
 //!
-//! and that theorem needs epsilon <= 1. What holds: in coordinates (diagonal, sqrt(2) off-diagonal), whose Euclidean norm
-//! is Frobenius', the noise has deviation sigma on the diagonal and sqrt(2) sigma off it, so at least sigma everywhere, and
-//! e_1 against e_2 meets no more. So the least delta at epsilon is exactly Balle & Wang's (2018, Theorem 8) at sigma and
-//! sensitivity sqrt(2), [`gaussian_delta`], which is what is *proved*. But for small epsilons it is more than claimed: at
-//! epsilon = 2 and delta = 1e-4 it is 5.0e-4. Parameters are therefore not refused outside the theorems' ranges: the papers'
-//! own tables use epsilon = 2.
+//! and that theorem needs epsilon <= 1. What holds: in coordinates (diagonal, sqrt(2) off-diagonal), whose Euclidean
+//! norm is Frobenius', the noise has deviation sigma on the diagonal and sqrt(2) sigma off it, so at least sigma
+//! everywhere, and e_1 against e_2 meets no more. So the least delta at epsilon is exactly Balle & Wang's (2018,
+//! Theorem 8) at sigma and sensitivity sqrt(2), [`gaussian_delta`], which is what is *proved*. But for small epsilons
+//! it is more than claimed: at epsilon = 2 and delta = 1e-4 it is 5.0e-4. Parameters are therefore not refused outside
+//! the theorems' ranges: the papers' own tables use epsilon = 2.
 //!
-//! *With the least noise.* sigma from the analytic formula at sensitivity sqrt(2), and sigma / sqrt(2) off the diagonal:
-//! deviation sigma in every one of those coordinates, so the promise is (epsilon, delta), for every epsilon.
+//! *With the least noise.* sigma from the analytic formula at sensitivity sqrt(2), and sigma / sqrt(2) off the
+//! diagonal: deviation sigma in every one of those coordinates, so the promise is (epsilon, delta), for every epsilon.
 
 use core::f64::consts::FRAC_1_SQRT_2;
 use std::ops::ControlFlow;
@@ -93,7 +94,8 @@ impl SubspaceEstimator for WangXuPca {
             claimed: Budget::approximate(self.epsilon, self.delta),
             proved: proved.map(|delta| Budget::approximate(self.epsilon, delta)),
             adjacency: Adjacency::AnyTwoRecords,
-            argument: "the exact delta of the printed scale (Balle & Wang 2018) at the sensitivity that x x^T has, sqrt(2)",
+            argument: "the exact delta of the printed scale (Balle & Wang 2018) at the sensitivity that x x^T has, \
+                sqrt(2)",
         }))
     }
 
@@ -109,8 +111,8 @@ impl SubspaceEstimator for WangXuPca {
 pub struct WangXuSparse {
     /// The reports.
     pub reports: WangXuPca,
-    /// c in the penalty `c noise sqrt(ln d)`: of the order of Theorem 4. From 2 on it meets the condition of Lemma 15 as to
-    /// the noise, whose largest entry is close to `2 noise sqrt(ln d)`.
+    /// c in the penalty `c noise sqrt(ln d)`: of the order of Theorem 4. From 2 on it meets the condition of Lemma 15
+    /// as to the noise, whose largest entry is close to `2 noise sqrt(ln d)`.
     pub penalty_factor: f64,
     /// How the problem is solved.
     pub solver: SparseSolver,
@@ -126,8 +128,8 @@ pub enum SparseSolver {
 }
 
 impl WangXuSparse {
-    /// With the factor that this crate uses too, [`DEFAULT_PENALTY_FACTOR`], so that methods differ in their noise alone;
-    /// constant rho, no over-relaxation, until a relative gap of 1e-4 or for 300 iterations.
+    /// With the factor that this crate uses too, [`DEFAULT_PENALTY_FACTOR`], so that methods differ in their noise
+    /// alone; constant rho, no over-relaxation, until a relative gap of 1e-4 or for 300 iterations.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         let settings = AdmmSettings::default();
@@ -221,7 +223,8 @@ impl SubspaceEstimator for AnalyticGaussianPca {
             claimed: budget,
             proved: Some(budget),
             adjacency: Adjacency::AnyTwoRecords,
-            argument: "the analytic Gaussian mechanism (Balle & Wang 2018) at sensitivity sqrt(2), isotropic in Frobenius' \
+            argument: "the analytic Gaussian mechanism (Balle & Wang 2018) at sensitivity sqrt(2), isotropic in \
+                Frobenius' \
                        geometry",
         }))
     }

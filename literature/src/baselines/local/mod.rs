@@ -49,8 +49,8 @@ impl Estimate {
     }
 }
 
-/// Solves the sparse problem to a relative gap of 1e-4, or for as many steps as [`WangXuSparse`] takes: where there is nothing
-/// but noise, more of them change which noise is found.
+/// Solves the sparse problem to a relative gap of 1e-4, or for as many steps as [`WangXuSparse`] takes: where there is
+/// nothing but noise, more of them change which noise is found.
 fn certified(matrix: &DMatrix<f64>, rank: Rank, penalty: Penalty) -> Result<FantopeSolution, BaselineError> {
     let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..SolverSettings::default() };
     let problem = FantopeProblem::new(matrix, rank, penalty)?;
@@ -154,8 +154,8 @@ mod tests {
             }
         }
         for index in 0..3 {
-            // 76,000 off-diagonal entries: a relative standard error of sqrt(2 / 76,000) = 0.0051 of the variance. Along
-            // the records double-cap's variance is larger, by 2 gain / d = 0.09 on average.
+            // 76,000 off-diagonal entries: a relative standard error of sqrt(2 / 76,000) = 0.0051 of the variance.
+            // Along the records double-cap's variance is larger, by 2 gain / d = 0.09 on average.
             let ratio = squares[index] / noise[index].powi(2);
             let (low, high) = if index == 2 { (1.02, 1.16) } else { (0.975, 1.025) };
             assert!((low..high).contains(&ratio), "{index}: {ratio}");
@@ -174,7 +174,8 @@ mod tests {
             assert_eq!(guarantee.claimed.epsilon, epsilon(2.0));
         }
         let promise = |e| WangXuPca::new(epsilon(e), delta(1e-4)).guarantee(shape).unwrap().unwrap();
-        // Balle & Wang's formula at sigma^2 = 2 ln(1.25e4) / 4 and sensitivity sqrt 2, by independent computation: 5.0e-4.
+        // Balle & Wang's formula at sigma^2 = 2 ln(1.25e4) / 4 and sensitivity sqrt 2, by independent computation:
+        // 5.0e-4.
         let real = promise(2.0).proved.unwrap().delta_value();
         assert!((4.9e-4..5.1e-4).contains(&real), "{real}");
         assert!(promise(0.5).proved.unwrap().delta_value() < 1e-4);

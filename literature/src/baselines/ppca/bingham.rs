@@ -229,8 +229,8 @@ impl<'a> Complement<'a> {
     fn best(&self, trace: &dyn Fn(f64) -> Option<f64>) -> f64 {
         let (d, m) = self.reflections.shape();
         // On W the eigenvalues of diag(exponents) lie between the last one and the first, and the largest is at least
-        // exponent m + 1. At `high` no entry of D is below q, so that it is positive throughout; at `low` the trace is at
-        // least 1 or D is not positive.
+        // exponent m + 1. At `high` no entry of D is below q, so that it is positive throughout; at `low` the trace is
+        // at least 1 or D is not positive.
         let (mut low, mut high) = (2.0 * self.exponents[m] + 1.0, 2.0 * self.exponents[0] + (d - m) as f64);
         for _ in 0..BISECTIONS {
             let middle = 0.5 * (low + high);

@@ -109,7 +109,12 @@ impl Experiment for Example {
                 format!("{records}, {DIMENSION}, {EPSILON}, {DELTA:e} (ours: the example has no numbers)"),
             ),
             ("sigma^2", format!("{VARIANCES:?} (ours)")),
-            ("Private Oja", "without amplification (for every epsilon); shuffled, as printed, at epsilon and at the largest allowed".into()),
+            (
+                "Private Oja",
+                "without amplification (for every epsilon); shuffled, as printed, at epsilon and at the \
+                largest allowed"
+                    .into(),
+            ),
             ("least beta", "the squared norm that no record exceeds: nothing is clipped".into()),
             ("epsilon of the printed DP-PCA", format!("{PRINTED_EPSILON} (Theorem 5.1: below 0.9)")),
             ("trials", trials.to_string()),

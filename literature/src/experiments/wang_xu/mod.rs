@@ -1,7 +1,7 @@
 //! Wang & Xu (2019, 2020): Figures 1 to 4, Tables 1 and 2.
 //!
-//! Errors are the paper's, `||V V^T - W W^T||_F`: 0 for the same subspace, `sqrt(2 k)` for an orthogonal one, and the root of
-//! `2 k (1 - k/p)` in the mean square for a random one.
+//! Errors are the paper's, `||V V^T - W W^T||_F`: 0 for the same subspace, `sqrt(2 k)` for an orthogonal one, and the
+//! root of `2 k (1 - k/p)` in the mean square for a random one.
 
 mod population;
 mod real;

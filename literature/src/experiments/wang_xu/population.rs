@@ -13,8 +13,8 @@ use ldp_pca::recovery::Rank;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::Subspace;
 
-/// `N(0, Sigma)` with `Sigma = b (I + lambda V V^T)`, `b = 1 / (5 p (lambda + 1))`: eigenvalues `1/(5p)` and b, and norms that
-/// stay below 1 (their squares have a mean of at most 1/5). Or the same records divided by their norms.
+/// `N(0, Sigma)` with `Sigma = b (I + lambda V V^T)`, `b = 1 / (5 p (lambda + 1))`: eigenvalues `1/(5p)` and b, and
+/// norms that stay below 1 (their squares have a mean of at most 1/5). Or the same records divided by their norms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Population {
     /// p.
@@ -84,7 +84,8 @@ impl Population {
         Ok((self.bulk() * (1.0 + self.signal), self.bulk()))
     }
 
-    /// The threshold with so many records, with all rows, or as if the `sparsity` rows that matter were known beforehand.
+    /// The threshold with so many records, with all rows, or as if the `sparsity` rows that matter were known
+    /// beforehand.
     pub(super) fn threshold(
         &self,
         family: MechanismFamily,

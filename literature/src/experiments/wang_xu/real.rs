@@ -90,7 +90,8 @@ impl Experiment for RealData {
     }
 
     fn paper_says(&self) -> &'static str {
-        "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has the sample size on its \
+        "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has the sample size \
+            on its \
          axis, Figure 2 ε; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. No numbers are printed, nor k.\n\n\
          “The error decreases as the sample size increases or ε increases.”"
     }
@@ -172,7 +173,8 @@ impl RealData {
         let needed = thresholds(dimension, variances, largest as u64).ok()?;
         Some(format!(
             "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {}. Components 1, {RANK} and {} \
-             have variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} with \
+             have variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} \
+             with \
              double-cap.",
             grouped(largest as u64),
             parts.join(", "),

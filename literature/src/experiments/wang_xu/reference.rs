@@ -1,14 +1,14 @@
 //! The sparse subspace that the paper takes for the truth of real data.
 //!
-//! "We run the method in [28] 50 times, and select the one with the largest variance": Wang, Lu & Liu (2014), whose second
-//! stage is sparse orthogonal iteration:
+//! "We run the method in [28] 50 times, and select the one with the largest variance": Wang, Lu & Liu (2014), whose
+//! second stage is sparse orthogonal iteration:
 //!
 //! ```text
 //! V <- orthonormalize(S U);  keep the s rows of V with the largest norms, zero the others;  U <- orthonormalize(V)
 //! ```
 //!
-//! Its first stage, a relaxed problem, gives the start; the 50 runs here start at random instead. A run ends when the rows
-//! stay the same; the components of those rows are then computed exactly.
+//! Its first stage, a relaxed problem, gives the start; the 50 runs here start at random instead. A run ends when the
+//! rows stay the same; the components of those rows are then computed exactly.
 
 use nalgebra::DMatrix;
 use rand::Rng;

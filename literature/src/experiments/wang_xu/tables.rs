@@ -35,7 +35,8 @@ pub(in crate::experiments) struct Tables {
 pub(in crate::experiments) const TABLE_1: Tables = Tables {
     name: "wang-xu-table-1",
     title: "High dimension, real records: error against the sparsity",
-    says: "Records are divided by their norms; the truth is what the method of Wang, Lu & Liu (2014) finds with the largest \
+    says: "Records are divided by their norms; the truth is what the method of Wang, Lu & Liu (2014) finds with the \
+        largest \
            variance in 50 runs. k = 10, ε = 2, s = 10, 20, 40; ||VVᵀ − WWᵀ||_F, at most √20 = 4.472.",
     settings: [(10, 2.0), (20, 2.0), (40, 2.0)],
     printed: [
@@ -77,8 +78,8 @@ pub(super) fn of_unit_norm(matrix: &Matrix) -> Result<Sample, ExperimentError> {
     Ok(Sample::new(matrix.columns, values)?)
 }
 
-/// Features from which on Algorithm 2's problem is solved by its certified solver instead of ADMM: each step of ADMM is an
-/// eigendecomposition, which takes a minute at 7,129 features.
+/// Features from which on Algorithm 2's problem is solved by its certified solver instead of ADMM: each step of ADMM is
+/// an eigendecomposition, which takes a minute at 7,129 features.
 const ADMM_FEATURES: usize = 1000;
 
 /// From this many features on a cell takes gigabytes, and runs alone.
@@ -158,7 +159,8 @@ impl Tables {
             sentences.push(format!(
                 "{name}, {} records: the {RANK} components of the reference have variances from {largest:.3} down to \
                  {smallest:.4} (largest s). At ε = {epsilons}, the most there is, noise on {known} rows alone moves \
-                 eigenvalues by up to twice {}: a component below that cannot be recovered even if those rows were known. \
+                 eigenvalues by up to twice {}: a component below that cannot be recovered even if those rows were \
+                 known. \
                  Plain components without privacy are {exact} from the reference on average, a random subspace {}.",
                 grouped(n as u64),
                 noises.join(" and "),
@@ -229,11 +231,14 @@ impl Experiment for Tables {
     fn findings(&self, _: Scale, table: &Table) -> Findings {
         let largest = (2.0 * RANK as f64).sqrt();
         let mut differences = vec![
-            "With 62 or 72 records of 2,000 or 7,129 features no local mechanism can recover anything: one report is mostly \
-             noise whatever the mechanism, and 72 of them do not average it out. The paper's numbers for these sets are \
+            "With 62 or 72 records of 2,000 or 7,129 features no local mechanism can recover anything: one report is \
+                mostly \
+             noise whatever the mechanism, and 72 of them do not average it out. The paper's numbers for these sets \
+             are \
              therefore not those of the algorithm that it prints."
                 .to_owned(),
-            "An error of exactly √10 = 3.162 or √6 = 2.449 at s = k = 10 is that of two sets of ten features that share five or \
+            "An error of exactly √10 = 3.162 or √6 = 2.449 at s = k = 10 is that of two sets of ten features that \
+                share five or \
              seven. Ten features picked at random from 7,128 share none."
                 .to_owned(),
         ];

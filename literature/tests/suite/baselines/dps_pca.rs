@@ -15,8 +15,8 @@ fn method(e: f64, noise: Noise) -> DpsPca {
     DpsPca { rounds: 4, noise, ..DpsPca::new(Epsilon::new(e).unwrap(), Delta::new(0.01).unwrap()) }
 }
 
-/// The messages of one provider to a server that always asks with the first k axes. Its answer is one number: the sum of
-/// those entries by whose means the two samples differ, as the slope of a line in the plane.
+/// The messages of one provider to a server that always asks with the first k axes. Its answer is one number: the sum
+/// of those entries by whose means the two samples differ, as the slope of a line in the plane.
 struct Messages(DpsPca);
 
 impl SubspaceEstimator for Messages {
@@ -55,8 +55,8 @@ fn of_messages<'a>(messages: &'a Messages, pair: &'a [Sample; 2], rank: usize) -
     Audit { rank, statistic: &slope, ..small(messages, pair) }
 }
 
-/// The messages are all that anybody sees, and between these records one number tells all about them: the audit sees most
-/// of what is claimed, so little is wasted.
+/// The messages are all that anybody sees, and between these records one number tells all about them: the audit sees
+/// most of what is claimed, so little is wasted.
 #[test]
 fn messages_of_the_corrected_accounting_keep_their_claim_and_show_most_of_it() {
     let pair = replaced(2, 3);
@@ -75,8 +75,8 @@ fn the_result_keeps_its_claim() {
     small(&DpsPca { providers: 3, ..method(4.0, Noise::Corrected) }, &pair).keeps_its_claim(10_000, 22);
 }
 
-/// The printed scale keeps its claim for records in the unit ball, and spends a fraction of it. For records of norm 4 the same
-/// noise is refuted, as the accounting says without a bound that is kept.
+/// The printed scale keeps its claim for records in the unit ball, and spends a fraction of it. For records of norm 4
+/// the same noise is refuted, as the accounting says without a bound that is kept.
 #[test]
 fn the_printed_scale_is_refuted_for_records_longer_than_one_and_not_for_others() {
     let pair = replaced(2, 3);

@@ -49,10 +49,10 @@ fn median_error(estimator: &dyn SubspaceEstimator, sample: &Sample, rank: usize,
     errors[errors.len() / 2]
 }
 
-/// Theorem 2.2's first term, `alpha^2 kappa^2 V / ((2 alpha - 1) T)`. For Gaussian records of variance 1 on the first axis and
-/// v on d - 1 others, the linearised iteration has exactly `alpha^2 v (d - 1) / ((2 alpha - 1) (1 - v)^2 T)`: the mean over
-/// 60 runs of about 9 degrees of freedom each has a standard error of 6 %, and five of them are allowed; the rest is for
-/// the second term at the shorter run.
+/// Theorem 2.2's first term, `alpha^2 kappa^2 V / ((2 alpha - 1) T)`. For Gaussian records of variance 1 on the first
+/// axis and v on d - 1 others, the linearised iteration has exactly `alpha^2 v (d - 1) / ((2 alpha - 1) (1 - v)^2 T)`:
+/// the mean over 60 runs of about 9 degrees of freedom each has a standard error of 6 %, and five of them are allowed;
+/// the rest is for the second term at the shorter run.
 #[test]
 fn oja_converges_at_the_rate_of_its_theorem() {
     let (d, v) = (10, 0.25f64);

@@ -28,7 +28,8 @@ impl Tls {
         Ok(Self { files: files.clone(), current: Arc::new(RwLock::new(acceptor)) })
     }
 
-    /// Reads the files again at every SIGHUP, for connections from then on. When they are no good, what was good goes on.
+    /// Reads the files again at every SIGHUP, for connections from then on. When they are no good, what was good goes
+    /// on.
     pub(in super::super) async fn follow_hangups(self) {
         #[cfg(unix)]
         {

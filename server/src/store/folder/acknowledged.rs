@@ -1,8 +1,8 @@
 //! How far the reports of a task were acknowledged: the file `acknowledged` beside its segments.
 //!
-//! The writer notes it after each sync of a segment and before anybody is answered. So what it tells of was on the disk,
-//! and a report that is missing below it was lost, wherever the segment's file ends. What is above it was durable at most:
-//! nobody was told of it, unless a power cut took the newest note.
+//! The writer notes it after each sync of a segment and before anybody is answered. So what it tells of was on the
+//! disk, and a report that is missing below it was lost, wherever the segment's file ends. What is above it was durable
+//! at most: nobody was told of it, unless a power cut took the newest note.
 
 use std::io;
 use std::path::Path;

@@ -115,8 +115,8 @@ impl Disk for SystemDisk {
         Connection::open_with_flags(path, flags)
     }
 
-    /// Other releases and systems know the file `lock` alone. Whoever removes it does not free the folder: that is locked
-    /// too.
+    /// Other releases and systems know the file `lock` alone. Whoever removes it does not free the folder: that is
+    /// locked too.
     fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
         let path = folder.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path);

@@ -1,7 +1,7 @@
 //! Which reports of a task are there, by their ids.
 //!
-//! A hash table that is full is copied into one of twice its size, and both are there meanwhile. So the ids are in many small
-//! tables: each grows at a moment of its own.
+//! A hash table that is full is copied into one of twice its size, and both are there meanwhile. So the ids are in many
+//! small tables: each grows at a moment of its own.
 
 use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};

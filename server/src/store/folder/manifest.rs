@@ -47,8 +47,8 @@ struct Inner {
 }
 
 impl Manifest {
-    /// Opens the database of a folder, makes it in a new one, and brings that of an old one to this version. An error if
-    /// anything in it is not as it was written.
+    /// Opens the database of a folder, makes it in a new one, and brings that of an old one to this version. An error
+    /// if anything in it is not as it was written.
     pub(super) fn open(disk: &dyn Disk, path: &Path, age: Age) -> Result<Self, StoreError> {
         let failed = |problem: Problem| StoreError::manifest(path, problem);
         let mut connection = disk.database(path, age == Age::New).map_err(|error| failed(error.into()))?;
@@ -150,7 +150,8 @@ impl Manifest {
     pub(super) fn segments(&self, task: TaskDigest) -> Result<Vec<SegmentRow>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare(
-                "SELECT number, reports, bytes, footer, sealed, checksum, ids FROM segments WHERE task = ?1 ORDER BY number",
+                "SELECT number, reports, bytes, footer, sealed, checksum, ids FROM segments WHERE task = ?1 ORDER BY \
+                    number",
             )?;
             let mut rows = statement.query([task.as_bytes()])?;
             let mut segments = Vec::new();
@@ -255,8 +256,8 @@ impl Manifest {
 
 /// Sets the database up, and makes the tables in a new one. Returns their version.
 fn prepare(connection: &mut Connection, new: bool) -> Result<i64, Problem> {
-    // Durable when a transaction returns, and nothing deleted can be found in the file. Room is given back when a task is
-    // deleted.
+    // Durable when a transaction returns, and nothing deleted can be found in the file. Room is given back when a task
+    // is deleted.
     connection.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
          PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",

@@ -11,7 +11,7 @@
 //! tasks/<digest>/<number>.open     the segment that is written: a Parquet file without its footer (`segment`)
 //! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
 //! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
-//! deleted/<digest>.<seconds>/      a task that was deleted then, with its settings, until its grace is over (`deletion`)
+//! deleted/<digest>.<seconds>/      a task that was deleted then, with its settings, until its grace is over
 //! ```
 //!
 //! A report is acknowledged after it was written and the disk said so (`writer`). Whatever waits when the disk becomes
@@ -19,8 +19,8 @@
 //! thread (`keeper`). A start reads the manifest and replays what it does not tell of: the segment that was written,
 //! and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
 //!
-//! What the disk changes by itself is noticed: every row and every report is under a checksum, the manifest's changes and
-//! the acknowledged reports are counted elsewhere too.
+//! What the disk changes by itself is noticed: every row and every report is under a checksum, the manifest's changes
+//! and the acknowledged reports are counted elsewhere too.
 
 mod acknowledged;
 mod deletion;

@@ -6,8 +6,8 @@ use crate::store::StoreMetrics;
 /// How a folder is written.
 #[derive(Clone, Debug)]
 pub(crate) struct FolderOptions {
-    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](crate::store::CommitError::Busy). Default
-    /// 4096.
+    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](crate::store::CommitError::Busy).
+    /// Default 4096.
     pub(crate) queue: usize,
     /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256
     /// MiB.

@@ -10,8 +10,8 @@
 //! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. A reader of
 //! Parquet needs nothing of ours (docs/store.md).
 //!
-//! The crate `parquet` writes a file from its start to its footer. A segment stays open instead: reports are appended to it,
-//! and after a crash its whole pages count. Tests read the segments with that crate.
+//! The crate `parquet` writes a file from its start to its footer. A segment stays open instead: reports are appended
+//! to it, and after a crash its whole pages count. Tests read the segments with that crate.
 
 use super::format::OLD_FORMAT;
 use super::thrift::{Kind, Reader, Writer};
@@ -238,7 +238,8 @@ impl Footer {
         (ours && reader.position() == metadata.len()).then_some(footer)
     }
 
-    /// Whether it tells what `other` tells, whichever release wrote it. The format before this one had no checksum of ids.
+    /// Whether it tells what `other` tells, whichever release wrote it. The format before this one had no checksum of
+    /// ids.
     pub(super) fn tells_the_same(&self, mut other: Self) -> bool {
         other.writer.clone_from(&self.writer);
         if self.note(FORMAT_NOTE) == Some(OLD_FORMAT) {

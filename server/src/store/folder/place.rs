@@ -65,8 +65,8 @@ impl Place {
 
     /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`.
     ///
-    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, and the damaged file is set
-    /// aside unless nothing of it was acknowledged.
+    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, and the damaged file is
+    /// set aside unless nothing of it was acknowledged.
     pub(super) fn replay(
         &self,
         file: SegmentFile,

@@ -47,7 +47,8 @@ impl Reserve {
         }
     }
 
-    /// Does something, and once more without the reserve when the disk is full. `work` can be done again after it failed.
+    /// Does something, and once more without the reserve when the disk is full. `work` can be done again after it
+    /// failed.
     pub(super) fn with<T>(&self, mut work: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let first = work();
         if first.is_ok() || !self.is_full() {
@@ -69,7 +70,8 @@ impl Reserve {
     }
 
     fn is_full(&self) -> bool {
-        matches!(self.probe(), Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        self.probe().is_err_and(|error| full.contains(&error.kind()))
     }
 
     /// Writes a little.

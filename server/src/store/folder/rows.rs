@@ -11,7 +11,8 @@ use ldp_pca::task::TaskDigest;
 pub(super) struct TaskRow {
     pub(super) digest: TaskDigest,
     pub(super) settings: TaskSettings,
-    /// When its deletion began, in seconds since 1970; [`AT_ONCE`](super::manifest::AT_ONCE) if its reports are not kept for a while, 0 if it did not begin.
+    /// When its deletion began, in seconds since 1970; [`AT_ONCE`](super::manifest::AT_ONCE) if its reports are not
+    /// kept for a while, 0 if it did not begin.
     pub(super) deleted_at: u64,
 }
 

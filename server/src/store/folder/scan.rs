@@ -64,8 +64,8 @@ pub(super) struct Found<'a> {
 ///
 /// Where a page is damaged, the reports in it that carry the right checksum are good ones, and reading goes on at the
 /// next page. A write that did not come to its end is passed over, unless it begins before `known_end`: all that is
-/// before that was whole once. A report that is whole and yet not one of the task is an error: nothing is passed over that another
-/// release might read.
+/// before that was whole once. A report that is whole and yet not one of the task is an error: nothing is passed over
+/// that another release might read.
 ///
 /// So many bytes are `searched` at a time, at least one.
 pub(super) fn scan(

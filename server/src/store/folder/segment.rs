@@ -115,8 +115,8 @@ impl Segment {
         Ok(Self { number, path, file, length, reports: 0, ids, sizes, room: 0, doubtful: false, renamed: false })
     }
 
-    /// Goes on with a file that holds reports with `ids` in good pages up to `length`. What is behind them is cut off, and
-    /// what is before them is put on the disk: a killed process may have left it in the system's memory only.
+    /// Goes on with a file that holds reports with `ids` in good pages up to `length`. What is behind them is cut off,
+    /// and what is before them is put on the disk: a killed process may have left it in the system's memory only.
     pub(super) fn resume(
         disk: &dyn Disk,
         path: PathBuf,

@@ -1,4 +1,5 @@
-//! How much the store writes, reads, sums and keeps at a time. All that depends on it is how fast it is, and where pages begin.
+//! How much the store writes, reads, sums and keeps at a time. All that depends on it is how fast it is, and where
+//! pages begin.
 
 /// In bytes. Tests have smaller ones, so that a few reports come to all of them.
 #[derive(Clone, Copy, Debug)]

@@ -69,8 +69,9 @@ impl<const N: usize> Slots<N> {
         Ok(Self { file, kind: kind.to_owned(), turn: 2, current: 0, unsynced: None, doubtful: false })
     }
 
-    /// Goes on with what was found: from now on the file says these numbers, on the disk too. One that is whole takes no
-    /// room for that. (They are written even where they are there: if a sync failed, memory may show what the disk has not.)
+    /// Goes on with what was found: from now on the file says these numbers, on the disk too. One that is whole takes
+    /// no room for that. (They are written even where they are there: if a sync failed, memory may show what the disk
+    /// has not.)
     pub(super) fn resume(
         disk: &dyn Disk,
         folder: &Path,
@@ -104,8 +105,8 @@ impl<const N: usize> Slots<N> {
     /// Waits until what was put is on the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let Some(numbers) = self.unsynced else { return Ok(()) };
-        // Half of it may be there. Of what a sync could not write the system may have dropped the rest, and the next sync would say
-        // nothing of it.
+        // Half of it may be there. Of what a sync could not write the system may have dropped the rest, and the next
+        // sync would say nothing of it.
         if self.doubtful {
             self.put(numbers)?;
         }

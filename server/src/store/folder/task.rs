@@ -116,7 +116,8 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     let (mut aggregate, mut damage) = (aggregate, Damage::default());
     let (mut segment, mut live_ids) = (None, Vec::new());
     drop(rows);
-    // A killed process may have left names in the system's memory only. What is built on them now must not outlive them.
+    // A killed process may have left names in the system's memory only. What is built on them now must not outlive
+    // them.
     if !unlisted.is_empty() {
         let synced = place.disk.sync_folder(&place.folder);
         synced.map_err(|error| StoreError::io("write", &place.folder, error))?;

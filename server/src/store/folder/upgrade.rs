@@ -1,7 +1,7 @@
 //! Brings the manifest of the format before to this one: every row comes under a checksum.
 //!
-//! One transaction does it. The file `format` is written after it, when every task has all of its files; until then a start
-//! begins where the last one ended.
+//! One transaction does it. The file `format` is written after it, when every task has all of its files; until then a
+//! start begins where the last one ended.
 
 use std::io;
 use std::path::Path;

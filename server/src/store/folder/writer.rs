@@ -159,8 +159,8 @@ impl Writer {
         outcome
     }
 
-    /// Notes what is on the disk before anybody is told of it. It needs no sync of its own: a killed process leaves it, and
-    /// after a power cut it may tell of less. Whoever is answered has the report in the segment either way.
+    /// Notes what is on the disk before anybody is told of it. It needs no sync of its own: a killed process leaves it,
+    /// and after a power cut it may tell of less. Whoever is answered has the report in the segment either way.
     fn acknowledge(&mut self, records: u64) {
         let Some(segment) = &self.segment else { return };
         if self.acknowledged.put(Acknowledged::new(segment, records)).is_err() {

@@ -35,7 +35,8 @@ pub enum PostgresError {
     OtherDatabase,
     /// A sum that has other reports than the table.
     #[error(
-        "the sum of task {digest} has {counted} reports more than its last snapshot and the database has {found}: everything is read anew"
+        "the sum of task {digest} has {counted} reports more than its last snapshot and the database has {found}: \
+            everything is read anew"
     )]
     OtherReports {
         /// The task.
@@ -47,7 +48,8 @@ pub enum PostgresError {
     },
     /// A database that forgets what it has confirmed.
     #[error(
-        "the database has {setting} = off, so it can lose what it has confirmed: set it to on, or keep the reports in a folder"
+        "the database has {setting} = off, so it can lose what it has confirmed: set it to on, or keep the reports in \
+            a folder"
     )]
     NotDurable {
         /// The setting.
@@ -70,7 +72,8 @@ pub enum PostgresError {
     Replaced,
     /// Tables of another release.
     #[error(
-        "the schema ldp_pca has version {found} and this software knows {expected}: use the release that wrote it, or another database"
+        "the schema ldp_pca has version {found} and this software knows {expected}: use the release that wrote it, or \
+            another database"
     )]
     Version {
         /// The version of the tables.
@@ -96,7 +99,8 @@ pub enum PostgresError {
     },
     /// Settings that this release does not know.
     #[error(
-        "the settings of task {digest} in the database: {reason}; a newer aggregator may have written them: upgrade this one"
+        "the settings of task {digest} in the database: {reason}; a newer aggregator may have written them: upgrade \
+            this one"
     )]
     Settings {
         /// The task.

@@ -80,7 +80,8 @@ impl Follower {
         schema::adopt(&client).await?;
         let identity = schema::identity(&client).await?;
         if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
-            tracing::warn!(%before, now = %identity, "the database is another one than before: it was promoted, restored or made anew");
+            tracing::warn!(%before, now = %identity, "the database is another one than before: it was promoted, \
+                restored or made anew");
         }
         (self.identity, self.tables) = (Some(identity), None);
         Ok(client)
@@ -195,7 +196,8 @@ impl Follower {
         self.options.metrics.missing_reports.inc_by(counted.saturating_sub(found).max(1));
         tracing::error!(
             task = %now.task.digest(), counted, found,
-            "the database lacks reports that it had confirmed: it is an earlier copy, or it lost them; what it has is counted"
+            "the database lacks reports that it had confirmed: it is an earlier copy, or it lost them; what it has is \
+                counted"
         );
         Ok(())
     }

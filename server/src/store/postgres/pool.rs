@@ -25,7 +25,8 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// The session sets it, so that a reload does not change it. An aggregator that vanishes in the middle of a transaction
 /// holds its locks no longer than this.
 const SESSION: &str = "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '30s';
-    SELECT set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false)";
+    SELECT set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), \
+    false)";
 
 /// Where the database is.
 #[derive(Clone)]

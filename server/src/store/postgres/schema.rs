@@ -1,8 +1,8 @@
 //! The tables, and what a database must be to hold them.
 //!
 //! ```text
-//! ldp_pca.meta          one row: version of the tables, version of the list of tasks, the cluster in which transaction ids were given
-//! ldp_pca.tasks         per task: its number here, digest, canonical JSON, settings; how many reports it has, if it has a quota
+//! ldp_pca.meta          one row: versions of tables and list of tasks, the cluster that gave transaction ids
+//! ldp_pca.tasks         per task: its number here, digest, canonical JSON, settings; its reports, if it has a quota
 //! ldp_pca.reports_<n>   the reports of task n: id, bytes on the wire, the transaction that brought it
 //! ldp_pca.snapshots     per task: a sum, in parts of 16 MiB, and which transactions are in it
 //! ldp_pca.deleted       tasks that were deleted and whose reports are still there, until their grace is over
@@ -108,7 +108,8 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
         client.batch_execute(TABLES).await.map_err(failed())?;
         client
             .execute_typed(
-                "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM pg_control_system()",
+                "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM \
+                    pg_control_system()",
                 &[(&VERSION, Type::INT4)],
             )
             .await

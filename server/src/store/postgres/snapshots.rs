@@ -67,7 +67,8 @@ pub(super) async fn read(
     }
     tracing::error!(
         task = %task.digest(), counted = compared.rows, found,
-        "the database has another number of reports than its snapshot counted: the snapshot is dropped, and all reports are read"
+        "the database has another number of reports than its snapshot counted: the snapshot is dropped, and all \
+            reports are read"
     );
     metrics.dropped_snapshots.inc();
     client

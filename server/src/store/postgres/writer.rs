@@ -96,7 +96,8 @@ async fn store(
     let ids: Vec<&[u8]> = rows.keys().map(|id| &id[..]).collect();
     let reports: Vec<&[u8]> = rows.values().map(|(_, report)| *report).collect();
     let insert = format!(
-        "INSERT INTO ldp_pca.reports_{} (id, report) SELECT * FROM unnest($1, $2) ON CONFLICT (id) DO NOTHING RETURNING id",
+        "INSERT INTO ldp_pca.reports_{} (id, report) SELECT * FROM unnest($1, $2) ON CONFLICT (id) DO NOTHING \
+            RETURNING id",
         shared.number
     );
     let arrays: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 2] =
@@ -203,8 +204,8 @@ fn distinct(batches: &[Batch], report_bytes: usize, take: impl Fn(usize) -> bool
     rows
 }
 
-/// Decides batch by batch whether what is new of it fits the quota, and is in time. Where there is a quota nobody else writes
-/// meanwhile.
+/// Decides batch by batch whether what is new of it fits the quota, and is in time. Where there is a quota nobody else
+/// writes meanwhile.
 async fn admit<'a>(
     client: &Client,
     shared: &Shared,

@@ -72,8 +72,8 @@ impl Wide for Avx512 {
 #[repr(C, align(64))]
 pub(super) struct Quads([i32; SIDE]);
 
-/// The table's upper half, i = 2048 + 16 s + t, in a form that fits registers: below 7/8 of it a segment s of 16 entries
-/// holds at most two values.
+/// The table's upper half, i = 2048 + 16 s + t, in a form that fits registers: below 7/8 of it a segment s of 16
+/// entries holds at most two values.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Tables {

@@ -1,5 +1,5 @@
-//! The hot loops for each kind of processor: of summing, from report ids to sums of products, and of randomizing, from an
-//! id to the scores of its candidates.
+//! The hot loops for each kind of processor: of summing, from report ids to sums of products, and of randomizing, from
+//! an id to the scores of its candidates.
 //!
 //! Of summing:
 //!
@@ -96,8 +96,8 @@ impl Path {
         }
     }
 
-    /// Adds `z z^T` of each report's candidate z, named by id and index, to `sums`: the upper triangle of a `rows` × `rows`
-    /// matrix, row by row. The work is shared by up to `threads` threads.
+    /// Adds `z z^T` of each report's candidate z, named by id and index, to `sums`: the upper triangle of a `rows` ×
+    /// `rows` matrix, row by row. The work is shared by up to `threads` threads.
     ///
     /// # Panics
     /// If `sums` is shorter than the triangle.
@@ -155,8 +155,8 @@ trait Kernel: Copy + Sync {
     /// Cells of sixteen coordinates of four reports.
     const CELLS: usize;
 
-    /// The coordinates of sixteen keystream blocks, and where they are asked for the offsets of the scores of candidates
-    /// that begin with them. `key` holds the words of the task's half of the key.
+    /// The coordinates of sixteen keystream blocks, and where they are asked for the offsets of the scores of
+    /// candidates that begin with them. `key` holds the words of the task's half of the key.
     fn expand(
         self,
         key: &[u32; 4],

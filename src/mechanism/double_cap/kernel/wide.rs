@@ -49,8 +49,8 @@ pub(super) fn scores<K: Wide>(kernel: K, key: &[u8; 32], u: &[i16], count: u32) 
     scores
 }
 
-/// The products of sixteen blocks with the parts of a vector: the first with part `first`, the next with the next, the one
-/// behind the last with part 0.
+/// The products of sixteen blocks with the parts of a vector: the first with part `first`, the next with the next, the
+/// one behind the last with part 0.
 #[inline(always)]
 pub(super) fn multiply_in_turn(
     blocks: &[[i8; PER_BLOCK]; LANES],

@@ -1,15 +1,15 @@
 //! The bias of the estimate, computed from the table and measured on the randomizer.
 //!
-//! Given the record u, the report's candidate z has the law of any candidate, weighted with a function of its score: of the
-//! probability B that at most L - 1 of the J - 1 others score higher. The debiased expectation is off by the matrix
+//! Given the record u, the report's candidate z has the law of any candidate, weighted with a function of its score: of
+//! the probability B that at most L - 1 of the J - 1 others score higher. The debiased expectation is off by the matrix
 //!
 //! ```text
 //! D = (E[B z z^T] / scale^2 - (L / J) I) / g - u u^T,      g = KEPT × (what E[B G^2] - L / J is for normal scores G)
 //! ```
 //!
 //! whatever epsilon is: the weights W and 2^32 multiply numerator and denominator alike. Coordinates where u is 0 are
-//! independent of the score, so D is 0 there and in their rows. What is asserted is the spectral norm of D: no direction
-//! of the estimate is off by more than that, in units of the record's own contribution.
+//! independent of the score, so D is 0 there and in their rows. What is asserted is the spectral norm of D: no
+//! direction of the estimate is off by more than that, in units of the record's own contribution.
 
 use nalgebra::DMatrix;
 
@@ -308,8 +308,8 @@ mod tests {
         assert!(bias(&now, [1.0, 0.05], 64, 63, OFFSET) > LIMIT);
     }
 
-    /// The randomizer's own reports, every index of an id with its exact probability: each entry of D within the limit and 5.5
-    /// standard errors of its mean over ids (440 entries: alpha 2e-5).
+    /// The randomizer's own reports, every index of an id with its exact probability: each entry of D within the limit
+    /// and 5.5 standard errors of its mean over ids (440 entries: alpha 2e-5).
     #[test]
     fn reports_are_unbiased_along_and_across_the_record() {
         let decaying: Vec<f64> = (0..12).map(|index| 0.6f64.powi(index)).collect();

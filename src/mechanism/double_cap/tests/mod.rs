@@ -57,8 +57,8 @@ fn pairs_of_words<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool], has_
     counts
 }
 
-/// The exact law of the index for all caps of all sizes, from all words of eight bits: each index has its weight, and the
-/// ratio of no two records exceeds that of the weights, in both directions and with a record that has no direction.
+/// The exact law of the index for all caps of all sizes, from all words of eight bits: each index has its weight, and
+/// the ratio of no two records exceeds that of the weights, in both directions and with a record that has no direction.
 #[test]
 fn every_index_has_exactly_its_weight_whatever_the_cap() {
     const UNIT: u64 = 4;

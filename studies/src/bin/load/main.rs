@@ -7,9 +7,10 @@
 //! cargo run --release -p ldp-pca-studies --bin load -- compact --url http://127.0.0.1:8080 --pid "$(pidof ldp-pca)"
 //! ```
 //!
-//! Each connection sends its next request when the answer to the last one is there (no pipelining); with `--rate` requests start
-//! at fixed times instead, and a late one counts as late from when it was due. Every report is valid and has a fresh id. Afterwards
-//! the server's count is compared with what it acknowledged. Linux only: processor times come from /proc.
+//! Each connection sends its next request when the answer to the last one is there (no pipelining); with `--rate`
+//! requests start at fixed times instead, and a late one counts as late from when it was due. Every report is valid and
+//! has a fresh id. Afterwards the server's count is compared with what it acknowledged. Linux only: processor times
+//! come from /proc.
 
 mod answer;
 mod bodies;

@@ -1,12 +1,13 @@
-//! Compares the predicted error with simulated ones: tables on standard output (Markdown), and a picture (.svg) when asked for.
+//! Compares the predicted error with simulated ones: tables on standard output (Markdown), and a picture (.svg) when
+//! asked for.
 //!
 //! ```text
 //! cargo run --release -p ldp-pca-studies --bin prediction -- --plot docs/prediction.svg > tables.md
 //! ```
 //!
-//! Records are those of the spiked model with signal 20. Every report is drawn on its own, from the randomizer's exact law,
-//! but for a check by the randomizers themselves. docs/prediction.md says what the tables show. Seeds are fixed: the same
-//! numbers in every run, on one thread in some ten minutes.
+//! Records are those of the spiked model with signal 20. Every report is drawn on its own, from the randomizer's exact
+//! law, but for a check by the randomizers themselves. docs/prediction.md says what the tables show. Seeds are fixed:
+//! the same numbers in every run, on one thread in some ten minutes.
 #![cfg(not(target_family = "wasm"))]
 
 mod picture;
@@ -127,7 +128,8 @@ fn grid(quick: bool) -> Result<Vec<Cell>, Box<dyn Error>> {
     for records in RECORDS.into_iter().filter(|&records| !quick || records < 300_000) {
         for dimension in DIMENSIONS {
             for rank in RANKS {
-                // One trial's error strays by sqrt(2 / (k (d - k))); the mean of these by 6 %, or 11 % for the largest n.
+                // One trial's error strays by sqrt(2 / (k (d - k))); the mean of these by 6 %, or 11 % for the largest
+                // n.
                 let entries = (rank * (dimension - rank)) as u64;
                 let wanted = if records >= 300_000 { 160 } else { 600 };
                 jobs.push((records, dimension, rank, u64::div_ceil(wanted, entries).max(1)));
@@ -302,7 +304,8 @@ fn print_grid(cells: &[Cell]) {
             let [median, low, high] = [0.5, 0.1, 0.9].map(|share| quantile(&ratios, share));
             let [limit, limit_low, limit_high] = [0.5, 0.1, 0.9].map(|share| quantile(&limits, share));
             println!(
-                "| {name} | {} | {median:.3} | {low:.3} | {high:.3} | {least:.3} | {most:.3} | {limit:.3} | {limit_low:.3} | {limit_high:.3} |",
+                "| {name} | {} | {median:.3} | {low:.3} | {high:.3} | {least:.3} | {most:.3} | {limit:.3} | \
+                    {limit_low:.3} | {limit_high:.3} |",
                 ratios.len()
             );
         }
@@ -373,7 +376,8 @@ fn print_transitions(transitions: &[Transition]) {
     }
 }
 
-/// Where `d^(1/3)` times the mean squared cosine is the same for both numbers of features, in units of the predicted threshold.
+/// Where `d^(1/3)` times the mean squared cosine is the same for both numbers of features, in units of the predicted
+/// threshold.
 fn crossing(small: &Transition, large: &Transition) -> Option<f64> {
     let scaled = |transition: &Transition| {
         let factor = (transition.dimension as f64).cbrt();

@@ -76,7 +76,8 @@ pub(super) fn draw(cells: &[Cell], transitions: &[Transition]) -> Document {
         .set("font-family", "system-ui, 'DejaVu Sans', sans-serif")
         .set("font-size", 13)
         .add(Title::new(format!(
-            "Predicted errors against simulated ones for {} settings, {clear} of them predicted below 0.5, and the transition at the threshold",
+            "Predicted errors against simulated ones for {} settings, {clear} of them predicted below 0.5, and the \
+                transition at the threshold",
             cells.len()
         )))
         .add(Rectangle::new().set("width", SIZE.0).set("height", SIZE.1).set("fill", "#ffffff"))

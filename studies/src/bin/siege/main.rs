@@ -1,4 +1,5 @@
-//! Whether good clients are served while hostile ones do their worst: real server, real sockets, attackers in a process of their own.
+//! Whether good clients are served while hostile ones do their worst: real server, real sockets, attackers in a process
+//! of their own.
 //!
 //! ```text
 //! cargo build --release -p ldp-pca-cli && cargo run --release -p ldp-pca-studies --bin siege
@@ -6,12 +7,13 @@
 //! cargo run -p ldp-pca-studies --bin siege -- --way slow-body --connections 1000 --networks 1
 //! ```
 //!
-//! A line for each way of attack and number of connections. A good client, at another address, sends a report a hundred times a second, half
-//! of them on new connections: first alone, then beside the attack. The line has the share of its uploads that were acknowledged, the time
-//! within which 99 of 100 were, as a multiple of the time without an attack, and the most memory that the server held.
+//! A line for each way of attack and number of connections. A good client, at another address, sends a report a hundred
+//! times a second, half of them on new connections: first alone, then beside the attack. The line has the share of its
+//! uploads that were acknowledged, the time within which 99 of 100 were, as a multiple of the time without an attack,
+//! and the most memory that the server held.
 //!
-//! What it assumes: attackers have 100 MB/s in all, come again 5 s after they were closed or refused, and leave the processor to the
-//! server when both want it (a lower priority: an attacker is not on the same machine). Linux only.
+//! What it assumes: attackers have 100 MB/s in all, come again 5 s after they were closed or refused, and leave the
+//! processor to the server when both want it (a lower priority: an attacker is not on the same machine). Linux only.
 
 #[allow(dead_code, reason = "the load generator's; one of its two users needs less of it")]
 #[path = "../load/bodies.rs"]
@@ -87,7 +89,8 @@ struct Line {
 const FROM_ONE: f64 = 0.999;
 const FROM_MANY: f64 = 0.99;
 
-/// What a server without connections holds, and what reports may wait for the disk: their room grows by doubling (docs/limits.md).
+/// What a server without connections holds, and what reports may wait for the disk: their room grows by doubling
+/// (docs/limits.md).
 const SERVER_MIB: f64 = 32.0;
 const PENDING_MIB: f64 = 144.0;
 
@@ -117,8 +120,8 @@ impl Line {
         self.besieged.share() >= if self.networks == 1 { FROM_ONE } else { FROM_MANY }
     }
 
-    /// MiB that docs/limits.md lets the server hold: itself, the bytes that may wait, and so much for each connection, of which one client has no
-    /// more than its share.
+    /// MiB that docs/limits.md lets the server hold: itself, the bytes that may wait, and so much for each connection,
+    /// of which one client has no more than its share.
     fn most_memory(&self) -> f64 {
         let connections = self.connections.min(if self.networks == 1 { 1024 } else { 16_384 });
         let held = match self.way {
@@ -239,14 +242,16 @@ fn print(line: &Line, json: bool) {
         println!(
             "{}",
             serde_json::json!({"attack": way, "connections": connections, "networks": networks, "answered": share,
-                "asked": besieged.asked, "failures": besieged.failures, "alone_ms": alone, "besieged_ms": then, "memory_mib": memory, "most_mib": line.most_memory(), "good": good})
+                "asked": besieged.asked, "failures": besieged.failures, "alone_ms": alone, "besieged_ms": then,
+                "memory_mib": memory, "most_mib": line.most_memory(), "good": good})
         );
         return;
     }
     let most = line.most_memory();
     let mark = if good { "" } else { "  MISSED" };
     println!(
-        "{way:<20} {connections:>11} {networks:>8}  {:>7.2} % {alone:>6.1} ms {then:>6.1} ms {slower:>7.1} {memory:>5.0} MiB {most:>6.0} MiB{mark}",
+        "{way:<20} {connections:>11} {networks:>8}  {:>7.2} % {alone:>6.1} ms {then:>6.1} ms {slower:>7.1} \
+            {memory:>5.0} MiB {most:>6.0} MiB{mark}",
         share * 100.0
     );
     for (why, count) in &besieged.failures {

@@ -63,7 +63,8 @@ pub(in super::super) fn restore_on(
     if manifest.deleted_at(digest)?.is_some() {
         return refused(
             io::ErrorKind::AlreadyExists,
-            "the manifest has the task: if it is served, delete it first; if its deletion was cut short, start the server once",
+            "the manifest has the task: if it is served, delete it first; if its deletion was cut short, start the \
+                server once",
         );
     }
     let deleted = deletion::deleted(&*folder.disk, root)?.into_iter().filter(|task| task.digest == digest);

@@ -306,7 +306,8 @@ fn print(table: &BTreeMap<String, Row>) {
     for (layer, row) in table {
         let Row { tried, harmless, verify_tells, refused, told, wrong, silent, repaired, lost, unrepaired } = row;
         println!(
-            "{layer:38} {tried:5} {harmless:8} {verify_tells:6} {refused:7} {told:4} {wrong:5} {silent:6} {repaired:8} {lost:4} {unrepaired:10}"
+            "{layer:38} {tried:5} {harmless:8} {verify_tells:6} {refused:7} {told:4} {wrong:5} {silent:6} {repaired:8} \
+                {lost:4} {unrepaired:10}"
         );
     }
 }

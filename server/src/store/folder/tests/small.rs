@@ -120,8 +120,8 @@ fn every_report_is_written_whatever_the_size_of_a_page() {
     }
 }
 
-/// A write of which nobody knows whether it is on the disk is longer than the footer that takes its place: wherever the machine
-/// stops while the segment is sealed, none of its pages stands behind a footer.
+/// A write of which nobody knows whether it is on the disk is longer than the footer that takes its place: wherever the
+/// machine stops while the segment is sealed, none of its pages stands behind a footer.
 #[test]
 fn what_may_or_may_not_be_written_is_cut_off_before_the_footer() {
     let task = compact();

@@ -100,7 +100,8 @@ fn run(label: &str, root: &Path, task: &Task, batches: Vec<Batch>, together: usi
     latencies.sort();
     let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
     println!(
-        "{label}: {:.0} reports/s, {:.0} MB/s, p50 {:.1} ms, p99 {:.1} ms, most {:.1} ms, {:.1} us of processor per report; {:.2} s, summed after {summed:.2} s",
+        "{label}: {:.0} reports/s, {:.0} MB/s, p50 {:.1} ms, p99 {:.1} ms, most {:.1} ms, {:.1} us of processor per \
+            report; {:.2} s, summed after {summed:.2} s",
         count as f64 / seconds,
         (count * report_bytes(task)) as f64 / seconds / 1e6,
         at(0.5),

@@ -24,7 +24,8 @@ impl Cluster {
     pub(super) fn start(settings: &[&str]) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!(
-                "skipped: no PostgreSQL under /usr/lib/postgresql; install Debian's package postgresql, or set {PROGRAMS}"
+                "skipped: no PostgreSQL under /usr/lib/postgresql; install Debian's package postgresql, or set \
+                    {PROGRAMS}"
             );
             return None;
         };
