@@ -1,5 +1,7 @@
 //! What to expect, before there is a report, and how many reports it takes.
 
+use std::iter::repeat;
+
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -141,25 +143,22 @@ fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions)
         target: wanted.target,
         shuffled: wanted.shuffled.as_ref().map(|shuffled| shuffled.delta),
         sparsity: wanted.sparsity,
+        hostile: None,
     };
-    let plan = planner.answer(epsilon, delta, &question).map_err(thrown)?;
-    object(&PlanFacts::of(planner, &plan))
+    object(&PlanFacts::from(&planner.answer(epsilon, delta, &question).map_err(thrown)?))
 }
 
-impl PlanFacts {
-    fn of(planner: &Planner, plan: &Plan) -> Self {
-        let spectrum = planner.spectrum();
-        let eigenvalue = |index| spectrum.signals().get(index).copied().unwrap_or(spectrum.bulk());
-        let thresholds = &plan.threshold_records;
+impl From<&Plan> for PlanFacts {
+    fn from(plan: &Plan) -> Self {
+        let eigenvalues = plan.signals.iter().copied().chain(repeat(plan.bulk));
+        let components = eigenvalues.zip(&plan.threshold_records_per_component);
         Self {
-            threshold_records: thresholds.first().copied().flatten(),
-            components: thresholds
-                .iter()
-                .enumerate()
-                .map(|(index, &threshold_records)| ThresholdFacts { eigenvalue: eigenvalue(index), threshold_records })
+            threshold_records: plan.threshold_records,
+            components: components
+                .map(|(eigenvalue, &threshold_records)| ThresholdFacts { eigenvalue, threshold_records })
                 .collect(),
-            bulk: spectrum.bulk(),
-            uninformed: planner.uninformed(),
+            bulk: plan.bulk,
+            uninformed: plan.uninformed,
             predicted: plan.predicted.as_ref().map(Into::into),
             records_for_target: plan.records_for_target,
             epsilon_for_target: plan.epsilon_for_target,

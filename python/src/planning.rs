@@ -1,7 +1,6 @@
 //! How many reports it takes (`ldp-pca plan`), as `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::LocalRandomizer;
 use ldp_pca::prediction::{Plan, Planner, Published, Question, ShuffledPlan, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
@@ -62,23 +61,10 @@ pub(crate) fn _plan<'py>(
         _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
     };
     let shuffled = shuffled.map(Delta::new).transpose().map_err(raised)?;
-    let question = Question { records, target, shuffled, sparsity };
+    let question = Question { records, target, shuffled, sparsity, hostile: None };
     let Setting { planner, epsilon, delta } = &setting;
     let plan = py.detach(|| planner.answer(*epsilon, *delta, &question)).map_err(raised)?;
-    let guarantee = planner.mechanism(*epsilon).map_err(raised)?.guarantee();
-    let result = PyDict::new(py);
-    let spectrum = planner.spectrum();
-    result.set_item("dimension", spectrum.dimension())?;
-    result.set_item("rank", rank.value())?;
-    result.set_item("signals", PyArray1::from_slice(py, spectrum.signals()))?;
-    result.set_item("bulk", spectrum.bulk())?;
-    result.set_item("epsilon", epsilon.value())?;
-    result.set_item("guarantee", guarantee.to_string())?;
-    result.set_item("uninformed", planner.uninformed())?;
-    result.set_item("records", records)?;
-    result.set_item("target", target)?;
-    describe(&result, &plan)?;
-    Ok(result)
+    describe(py, &plan)
 }
 
 /// As for another collection like this one.
@@ -110,15 +96,25 @@ fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Sp
     .map_err(raised)
 }
 
-fn describe(result: &Bound<'_, PyDict>, plan: &Plan) -> PyResult<()> {
-    let py = result.py();
-    result.set_item("threshold_records", plan.threshold_records.clone())?;
+fn describe<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("dimension", plan.dimension)?;
+    result.set_item("rank", plan.rank)?;
+    result.set_item("signals", PyArray1::from_slice(py, &plan.signals))?;
+    result.set_item("bulk", plan.bulk)?;
+    result.set_item("epsilon", plan.epsilon.value())?;
+    result.set_item("guarantee", plan.guarantee.to_string())?;
+    result.set_item("uninformed", plan.uninformed)?;
+    result.set_item("records", plan.records)?;
+    result.set_item("target", plan.target)?;
+    result.set_item("threshold_records", plan.threshold_records_per_component.clone())?;
     result.set_item("predicted", plan.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
     result.set_item("records_for_target", plan.records_for_target.flatten())?;
     result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
     result.set_item("shuffled", plan.shuffled.as_ref().map(|found| describe_shuffled(py, found)).transpose()?)?;
     let bounds = plan.bounds.iter().map(|bound| describe_bound(py, bound));
-    result.set_item("bounds", bounds.collect::<PyResult<Vec<_>>>()?)
+    result.set_item("bounds", bounds.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(result)
 }
 
 fn describe_shuffled<'py>(py: Python<'py>, plan: &ShuffledPlan) -> PyResult<Bound<'py, PyDict>> {

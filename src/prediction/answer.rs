@@ -1,7 +1,10 @@
 //! All answers about one collection at once: what `plan` says on the command line and in JavaScript.
 
-use super::{Planner, Prediction, PredictionError, Published, published};
-use crate::privacy::{Delta, Epsilon};
+use serde::Serialize;
+
+use super::{Planner, Prediction, PredictionError, Published, alone, published};
+use crate::mechanism::{Estimator, HostilePull, LocalRandomizer, Pull};
+use crate::privacy::{Delta, Epsilon, Guarantee};
 
 /// What is asked about a collection, beside what its [`Planner`] knows. Nothing has to be: thresholds are always told.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -15,39 +18,81 @@ pub struct Question {
     pub shuffled: Option<Delta>,
     /// The number of features that the components live on, for the published rates on sparse components.
     pub sparsity: Option<usize>,
+    /// So many reports are supposed to mislead: how far can they move an eigenvalue?
+    pub hostile: Option<u64>,
 }
 
-/// The answers to a [`Question`]. What was not asked for is `None`, and what nothing finite answers is `Some(None)`.
-#[derive(Clone, Debug, PartialEq)]
+/// The answers to a [`Question`]. What was not asked for is `None`, and left out where it is serialized; what nothing
+/// finite answers is `Some(None)`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
+    /// The number of features, d.
+    pub dimension: usize,
+    /// The number of components, k.
+    pub rank: usize,
+    /// The eigenvalues above the bulk, descending.
+    pub signals: Vec<f64>,
+    /// Every other eigenvalue.
+    pub bulk: f64,
+    /// What is planned for: of one report, or of a shuffled batch.
+    pub epsilon: Epsilon,
+    /// What one report at that epsilon promises.
+    pub guarantee: Guarantee,
+    /// [`Planner::uninformed`].
+    pub uninformed: f64,
+    /// Of the strongest component.
+    pub threshold_records: Option<u64>,
     /// [`Planner::threshold_records`], for each of the leading components.
-    pub threshold_records: Vec<Option<u64>>,
+    pub threshold_records_per_component: Vec<Option<u64>>,
+    /// As in the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
+    /// As in the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<f64>,
     /// [`Planner::predict`], for the `records`.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
     pub predicted: Option<Prediction>,
     /// [`Planner::records_for`], for the `target`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
     /// [`Planner::epsilon_for`], for the `records` and the `target`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_for_target: Option<Option<Epsilon>>,
     /// The same for an anonymised batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
+    /// What one hostile report moves an eigenvalue of the covariance estimate by at most, times the number of reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull: Option<Pull>,
+    /// The same for the `records`, or for as many as the `target` takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostile: Option<HostilePull>,
     /// What the literature states: beside the prediction, never part of it.
     pub bounds: Vec<Published>,
 }
 
-/// The answers for a batch of shuffled reports that keeps epsilon with `delta`, `None` and `Some(None)` as in [`Plan`].
-#[derive(Clone, Debug, PartialEq)]
+/// The answers for a batch of shuffled reports that keeps `epsilon` with `delta`, `None` and `Some(None)` as in [`Plan`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShuffledPlan {
+    /// The epsilon of the batch.
+    pub epsilon: Epsilon,
     /// The delta of the batch.
     pub delta: Delta,
     /// [`Planner::local_epsilon`], for the `records`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub local_epsilon: Option<Option<Epsilon>>,
     /// [`Planner::predict`], for the `records` at that epsilon; `None` too where there is no such epsilon.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
     pub predicted: Option<Prediction>,
     /// [`Planner::shuffled_records_for`], for the `target`: the number of reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
     /// And the local epsilon of each of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub local_epsilon_for_target: Option<Option<Epsilon>>,
     /// [`Planner::shuffled_epsilon_for`], for the `records` and the `target`: the epsilon of the batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_for_target: Option<Option<Epsilon>>,
 }
 
@@ -59,16 +104,37 @@ impl Planner {
     /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Noise`]
     /// without records, [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
     pub fn answer(&self, epsilon: Epsilon, delta: Delta, question: &Question) -> Result<Plan, PredictionError> {
-        let &Question { records, target, shuffled, sparsity } = question;
+        let &Question { records, target, shuffled, sparsity, hostile } = question;
+        let (spectrum, mechanism) = (self.spectrum(), self.mechanism(epsilon)?);
+        let thresholds = self.threshold_records(epsilon)?;
+        let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
+        let records_for_target = target.map(|target| self.records_for(epsilon, target)).transpose()?;
+        let pull = hostile.map(|_| mechanism.pull().scaled(self.bounding().covariance_scale()));
+        let planned = records.or(records_for_target.flatten());
         Ok(Plan {
-            threshold_records: self.threshold_records(epsilon)?,
-            predicted: records.map(|records| self.predict(epsilon, records)).transpose()?,
-            records_for_target: target.map(|target| self.records_for(epsilon, target)).transpose()?,
+            dimension: spectrum.dimension(),
+            rank: self.rank().value(),
+            signals: spectrum.signals().to_vec(),
+            bulk: spectrum.bulk(),
+            epsilon,
+            guarantee: mechanism.guarantee(),
+            uninformed: self.uninformed(),
+            threshold_records: thresholds.first().copied().flatten(),
+            threshold_records_per_component: thresholds,
+            records,
+            target,
+            predicted,
+            records_for_target,
             epsilon_for_target: (records.zip(target))
                 .map(|(records, target)| self.epsilon_for(records, target))
                 .transpose()?,
             shuffled: shuffled.map(|delta| self.answer_shuffled(epsilon, delta, question)).transpose()?,
-            bounds: published(self.spectrum(), self.rank(), epsilon, delta, records, target, sparsity),
+            pull,
+            hostile: hostile
+                .zip(pull)
+                .zip(planned)
+                .map(|((count, pull), records)| HostilePull::new(count, records, |hostile| pull.of(hostile, records))),
+            bounds: published(spectrum, self.rank(), epsilon, delta, records, target, sparsity),
         })
     }
 
@@ -83,6 +149,7 @@ impl Planner {
         let predicted = records.zip(local.flatten()).map(|(records, local)| self.predict(local, records));
         let batch = records.zip(target).map(|(records, target)| self.shuffled_epsilon_for(records, delta, target));
         Ok(ShuffledPlan {
+            epsilon: central,
             delta,
             local_epsilon: local,
             predicted: predicted.transpose()?,
@@ -113,17 +180,37 @@ mod tests {
     fn every_answer_is_that_of_the_method_it_names() {
         let planner = planner(vec![0.3], DOUBLE_CAP);
         let (epsilon, batch) = (epsilon(1.0), delta(1e-8));
-        let question = Question { records: Some(20_000), target: Some(0.1), shuffled: Some(batch), sparsity: Some(5) };
+        let question = Question {
+            records: Some(20_000),
+            target: Some(0.1),
+            shuffled: Some(batch),
+            sparsity: Some(5),
+            hostile: Some(300),
+        };
         let plan = planner.answer(epsilon, delta(1e-6), &question).unwrap();
         let local = planner.local_epsilon(epsilon, batch, 20_000).unwrap();
         let found = planner.shuffled_records_for(epsilon, batch, 0.1).unwrap().unwrap();
         let kept = planner.shuffled_epsilon_for(20_000, batch, 0.1).unwrap().unwrap();
+        let mechanism = planner.mechanism(epsilon).unwrap();
+        let thresholds = planner.threshold_records(epsilon).unwrap();
+        let pull = mechanism.pull().scaled(1.0);
         let expected = Plan {
-            threshold_records: planner.threshold_records(epsilon).unwrap(),
+            dimension: 40,
+            rank: 1,
+            signals: vec![0.3],
+            bulk: planner.spectrum().bulk(),
+            epsilon,
+            guarantee: mechanism.guarantee(),
+            uninformed: planner.uninformed(),
+            threshold_records: thresholds[0],
+            threshold_records_per_component: thresholds,
+            records: Some(20_000),
+            target: Some(0.1),
             predicted: Some(planner.predict(epsilon, 20_000).unwrap()),
             records_for_target: Some(planner.records_for(epsilon, 0.1).unwrap()),
             epsilon_for_target: Some(planner.epsilon_for(20_000, 0.1).unwrap()),
             shuffled: Some(ShuffledPlan {
+                epsilon,
                 delta: batch,
                 local_epsilon: Some(local),
                 predicted: Some(planner.predict(local.unwrap(), 20_000).unwrap()),
@@ -131,6 +218,8 @@ mod tests {
                 local_epsilon_for_target: Some(Some(found.local_epsilon)),
                 epsilon_for_target: Some(Some(kept.epsilon)),
             }),
+            pull: Some(pull),
+            hostile: Some(HostilePull::new(300, 20_000, |hostile| pull.of(hostile, 20_000))),
             bounds: published(
                 planner.spectrum(),
                 planner.rank(),
@@ -154,8 +243,9 @@ mod tests {
         let tied = planner(vec![0.3, 0.3], DOUBLE_CAP);
         let answer = |question| tied.answer(epsilon(1.0), delta(1e-6), &question).unwrap();
         let nothing = answer(Question::default());
-        assert_eq!(nothing.threshold_records.len(), 1);
+        assert_eq!(nothing.threshold_records_per_component.len(), 1);
         assert_eq!((nothing.predicted, nothing.shuffled), (None, None));
+        assert_eq!((nothing.pull, nothing.hostile), (None, None));
         assert_eq!((nothing.records_for_target, nothing.epsilon_for_target), (None, None));
         assert_eq!(nothing.bounds, []);
         // Without a number of reports there is no epsilon to look for, and half of either component is all there is.
@@ -166,6 +256,9 @@ mod tests {
         assert_eq!((shuffled.local_epsilon, shuffled.predicted), (None, None));
         assert_eq!((shuffled.records_for_target, shuffled.local_epsilon_for_target), (Some(None), Some(None)));
         assert_eq!(shuffled.epsilon_for_target, None);
+        // No number of reports reaches it: only what one of n does is known.
+        let pulled = answer(Question { hostile: Some(1), ..question });
+        assert!(pulled.pull.is_some() && pulled.hostile.is_none());
         let plan = answer(Question { records: Some(1000), ..question });
         assert_eq!(plan.epsilon_for_target, Some(None));
         assert_eq!(plan.shuffled.unwrap().epsilon_for_target, Some(None));

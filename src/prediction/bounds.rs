@@ -20,29 +20,31 @@
 //! the mean of its square, so that whoever reaches t on average has a mean correlation of at least 1 - t: that is what
 //! they are asked for.
 
-use crate::privacy::{Delta, Epsilon};
-use crate::recovery::Rank;
+use serde::{Serialize, Serializer};
 
 use super::Spectrum;
+use crate::privacy::{Delta, Epsilon};
+use crate::recovery::Rank;
 
 /// One minus the probability with which Theorem 7 is asked to hold.
 const FAILURE: f64 = 0.05;
 
 /// A statement of the literature, evaluated.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Published {
     /// A short name, as in docs/prediction.md.
     pub name: &'static str,
     /// Paper and theorem.
     pub source: &'static str,
+    /// Whether it holds as it stands (a bound); otherwise a constant is open (a rate).
+    #[serde(rename = "kind", serialize_with = "kind")]
+    pub is_bound: bool,
     /// Who is trusted.
     pub model: Model,
     /// What the number is of.
     pub quantity: Quantity,
     /// On which side of the truth it is.
     pub direction: Direction,
-    /// Whether it holds as it stands (a bound); otherwise a constant is open (a rate).
-    pub is_bound: bool,
     /// The number; `None` where the theorem's conditions do not hold, or it would need to know more.
     pub value: Option<f64>,
 }
@@ -55,8 +57,13 @@ impl Published {
     }
 }
 
+fn kind<S: Serializer>(is_bound: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(if *is_bound { "bound" } else { "rate" })
+}
+
 /// Who sees the records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Model {
     /// A trusted curator.
     Central,
@@ -76,7 +83,8 @@ impl Model {
 }
 
 /// What a statement is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// A number of records.
     Records,
@@ -99,7 +107,8 @@ impl Quantity {
 }
 
 /// On which side of the truth a statement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// With more records, or at an error of this much, the method succeeds.
     Upper,

@@ -158,21 +158,33 @@ struct PredictionDocument {
     sin_theta_squared: f64,
     per_component: Vec<f64>,
     recoverable: Vec<bool>,
-    uninformed: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uninformed: Option<f64>,
     threshold: f64,
+}
+
+impl From<&Prediction> for PredictionDocument {
+    fn from(prediction: &Prediction) -> Self {
+        Self {
+            sin_theta_squared: prediction.sin_theta_squared,
+            per_component: prediction.components.iter().map(|component| component.sin_squared).collect(),
+            recoverable: prediction.components.iter().map(|component| component.recoverable).collect(),
+            uninformed: Some(prediction.uninformed),
+            threshold: prediction.threshold,
+        }
+    }
 }
 
 impl Serialize for Prediction {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let document = PredictionDocument {
-            sin_theta_squared: self.sin_theta_squared,
-            per_component: self.components.iter().map(|component| component.sin_squared).collect(),
-            recoverable: self.components.iter().map(|component| component.recoverable).collect(),
-            uninformed: self.uninformed,
-            threshold: self.threshold,
-        };
-        document.serialize(serializer)
+        PredictionDocument::from(self).serialize(serializer)
     }
+}
+
+/// Serializes a prediction of a plan, which says itself what a random subspace has.
+fn alone<S: Serializer>(prediction: &Option<Prediction>, serializer: S) -> Result<S::Ok, S::Error> {
+    let document = |found| PredictionDocument { uninformed: None, ..PredictionDocument::from(found) };
+    prediction.as_ref().map(document).serialize(serializer)
 }
 
 /// What to expect of one component.

@@ -90,6 +90,11 @@ impl Planner {
         self.rank
     }
 
+    /// How records are bounded.
+    pub(super) fn bounding(&self) -> Bounding {
+        self.bounding
+    }
+
     /// `k (1 - k/d)`: the error of a random subspace.
     #[must_use]
     #[doc(hidden)]

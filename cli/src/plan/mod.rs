@@ -8,8 +8,7 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::mechanism::{Estimator, HostilePull, LocalRandomizer};
-use ldp_pca::prediction::{Planner, PredictionError, Question, Spectrum};
+use ldp_pca::prediction::{self, Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -102,8 +101,6 @@ struct Setting {
     epsilon: Epsilon,
     /// The delta of the mechanism, or the usual one where it has none.
     delta: Delta,
-    /// What one unit of a bounded covariance is in the units of the spectrum.
-    scale: f64,
 }
 
 impl Plan {
@@ -118,9 +115,9 @@ impl Plan {
         }
         let setting = self.setting()?;
         let progress = spinner("planning");
-        let result = self.result(&setting);
+        let plan = self.plan(&setting);
         progress.finish_and_clear();
-        let mut result = result?;
+        let mut result = PlanResult { plan: plan?, plot: None };
         if let Some(path) = self.plot.clone() {
             let curve = self.curve(&setting, &result)?;
             files::write(&path, plot::error_curve(&curve).as_bytes())?;
@@ -139,8 +136,7 @@ impl Plan {
             let guarantee = task.guarantee();
             let delta = guarantee.delta.unwrap_or(Delta::USUAL);
             let planner = Planner::of_task(spectrum, self.rank, &task).map_err(refused)?;
-            let scale = task.bounding().covariance_scale();
-            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, scale });
+            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
@@ -160,29 +156,27 @@ impl Plan {
         let spectrum = spectrum.map_err(refused)?;
         let family = self.parameters.family(self.mechanism)?;
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm).map_err(refused)?;
-        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual(), scale: 1.0 })
+        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual() })
     }
 
-    fn result(&self, setting: &Setting) -> Result<PlanResult> {
-        let Setting { planner, epsilon, delta, scale } = setting;
-        let question =
-            Question { records: self.records, target: self.target, shuffled: self.shuffled, sparsity: self.sparsity };
-        let plan = planner.answer(*epsilon, *delta, &question).map_err(refused)?;
-        let mechanism = planner.mechanism(*epsilon).map_err(refused)?;
-        let pull = mechanism.pull().scaled(*scale);
-        // Of the number that was given, or that the target takes.
-        let records = self.records.or(plan.records_for_target.flatten());
-        let hostile = records
-            .map(|records| HostilePull::new(self.hostile.reports(), records, |hostile| pull.of(hostile, records)));
-        Ok(PlanResult::new(planner, *epsilon, mechanism.guarantee(), &question, &plan).with_pull(pull, hostile))
+    fn plan(&self, Setting { planner, epsilon, delta }: &Setting) -> Result<prediction::Plan> {
+        let question = Question {
+            records: self.records,
+            target: self.target,
+            shuffled: self.shuffled,
+            sparsity: self.sparsity,
+            hostile: Some(self.hostile.reports()),
+        };
+        planner.answer(*epsilon, *delta, &question).map_err(refused)
     }
 
     /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all
     /// answers.
     fn curve(&self, setting: &Setting, result: &PlanResult) -> Result<ErrorCurve> {
         const POINTS: i32 = 72;
-        let thresholds: Vec<u64> = result.threshold_records_per_component.iter().flatten().copied().collect();
-        let named = || thresholds.iter().copied().chain(self.records).chain(result.records_for_target.flatten());
+        let plan = &result.plan;
+        let thresholds: Vec<u64> = plan.threshold_records_per_component.iter().flatten().copied().collect();
+        let named = || thresholds.iter().copied().chain(self.records).chain(plan.records_for_target.flatten());
         let first = (named().min().unwrap_or(1000) as f64 / 4.0).max(1.0);
         let last = (named().max().unwrap_or(100_000) as f64 * 4.0).max(100.0 * first);
         let points = (0..=POINTS).map(|step| {
@@ -194,9 +188,9 @@ impl Plan {
             subtitle: result.heading(),
             points: points.collect::<Result<_>>()?,
             thresholds,
-            uninformed: setting.planner.uninformed(),
-            target: self.target.map(|target| (target, result.records_for_target.flatten())),
-            records: self.records.zip(result.predicted.as_ref().map(|predicted| predicted.sin_theta_squared)),
+            uninformed: plan.uninformed,
+            target: self.target.map(|target| (target, plan.records_for_target.flatten())),
+            records: self.records.zip(plan.predicted.as_ref().map(|predicted| predicted.sin_theta_squared)),
         })
     }
 }
