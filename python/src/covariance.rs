@@ -1,7 +1,7 @@
 //! From sums to a covariance estimate, as `ldp_pca/_covariance.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{Loss, MeanAnswer, denoise, project_psd};
+use ldp_pca::recovery::{Denoised, Denoising, MeanAnswer};
 use ldp_pca::task::Task;
 use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -25,12 +25,11 @@ pub(crate) fn _covariance<'py>(
         Some(fold) => Covariance::estimate_fold(&aggregate.locked(), task, fold),
     });
     let covariance = covariance.map_err(raised)?;
-    let denoised = py.detach(|| denoised(&covariance, denoising))?;
+    let way = denoising_of(denoising)?;
+    let Denoised { matrix, eigenvalues, bulk, .. } = py.detach(|| way.apply(&covariance)).map_err(raised)?;
     let result = PyDict::new(py);
-    result
-        .set_item("matrix", square(py, denoised.as_ref().map_or(covariance.matrix(), |denoised| &denoised.matrix))?)?;
+    result.set_item("matrix", square(py, &matrix)?)?;
     result.set_item("denoising", denoising)?;
-    let (eigenvalues, bulk) = denoised.map_or((None, None), |denoised| (denoised.eigenvalues, denoised.bulk));
     result.set_item("eigenvalues", eigenvalues.map(|values| PyArray1::from_vec(py, values)))?;
     result.set_item("bulk", bulk)?;
     describe(&result, &covariance, task)?;
@@ -56,35 +55,16 @@ pub(crate) fn describe(result: &Bound<'_, PyDict>, covariance: &Covariance, task
     result.set_item("mean", mean.transpose()?)
 }
 
-struct Denoised {
-    matrix: DMatrix<f64>,
-    eigenvalues: Option<Vec<f64>>,
-    bulk: Option<f64>,
-}
-
-fn denoised(covariance: &Covariance, denoising: &str) -> PyResult<Option<Denoised>> {
-    let loss = match denoising {
-        "none" => return Ok(None),
-        "psd" => {
-            let matrix = project_psd(covariance.matrix()).map_err(raised)?;
-            return Ok(Some(Denoised { matrix, eigenvalues: None, bulk: None }));
-        }
-        "frobenius" => Loss::Frobenius,
-        "operator" => Loss::Operator,
-        other => {
-            return Err(RecoveryError::new_err(format!(
-                "'{other}' is not a way to denoise: use 'frobenius', 'operator', 'psd' or 'none'"
-            )));
-        }
-    };
-    let law = covariance.noise_law().ok_or_else(|| {
-        RecoveryError::new_err(
-            "the noise of a covariance with centring has no law to shrink by: denoise with 'psd' or 'none'",
-        )
-    })?;
-    let spiked = denoise(covariance.matrix(), &law, loss).map_err(raised)?;
-    let eigenvalues = Some(spiked.variances().iter().copied().collect());
-    Ok(Some(Denoised { matrix: spiked.matrix(), eigenvalues, bulk: Some(spiked.bulk()) }))
+fn denoising_of(name: &str) -> PyResult<Denoising> {
+    match name {
+        "frobenius" => Ok(Denoising::Frobenius),
+        "operator" => Ok(Denoising::Operator),
+        "psd" => Ok(Denoising::Psd),
+        "none" => Ok(Denoising::None),
+        other => Err(RecoveryError::new_err(format!(
+            "'{other}' is not a way to denoise: use 'frobenius', 'operator', 'psd' or 'none'"
+        ))),
+    }
 }
 
 /// A symmetric matrix.

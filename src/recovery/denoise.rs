@@ -1,13 +1,67 @@
 //! Shrinking the eigenvalues of a noisy estimate, and making it positive semidefinite.
 
 use nalgebra::{DMatrix, DVector};
+use serde::Serialize;
 
 use super::RecoveryError;
+use crate::covariance::Covariance;
 use crate::linalg::symmetric_eigen;
 use crate::noise_law::{NoiseBulk, NoiseLaw, SpikedCovariance};
 
 /// Rounds in which bulk level and number of components are made to agree at the most.
 const ROUNDS: usize = 50;
+
+/// What becomes of the noise in a covariance. The eigenvectors stay.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Denoising {
+    /// [`denoise`] with [`Loss::Frobenius`].
+    Frobenius,
+    /// [`denoise`] with [`Loss::Operator`].
+    Operator,
+    /// [`project_psd`].
+    Psd,
+    /// Nothing is done.
+    None,
+}
+
+/// A covariance after its [`Denoising`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Denoised {
+    /// What was done.
+    pub denoising: Denoising,
+    /// What the eigenvalues that stand out of the noise became, descending, where they were shrunk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eigenvalues: Option<Vec<f64>>,
+    /// The level that all others were set to, where the first were shrunk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bulk: Option<f64>,
+    /// The matrix, d × d.
+    #[serde(skip)]
+    pub matrix: DMatrix<f64>,
+}
+
+impl Denoising {
+    /// Denoises the covariance.
+    ///
+    /// # Errors
+    /// [`RecoveryError::NoLaw`] when the eigenvalues of a covariance with centring are to be shrunk,
+    /// [`RecoveryError::Eigen`].
+    pub fn apply(self, covariance: &Covariance) -> Result<Denoised, RecoveryError> {
+        let estimate = covariance.matrix();
+        let kept = |matrix| Denoised { denoising: self, eigenvalues: None, bulk: None, matrix };
+        let loss = match self {
+            Self::Frobenius => Loss::Frobenius,
+            Self::Operator => Loss::Operator,
+            Self::Psd => return Ok(kept(project_psd(estimate)?)),
+            Self::None => return Ok(kept(estimate.clone())),
+        };
+        let law = covariance.noise_law().ok_or(RecoveryError::NoLaw)?;
+        let spiked = denoise(estimate, &law, loss)?;
+        let eigenvalues = Some(spiked.variances().as_slice().to_vec());
+        Ok(Denoised { eigenvalues, bulk: Some(spiked.bulk()), ..kept(spiked.matrix()) })
+    }
+}
 
 /// What a shrunken eigenvalue is best for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

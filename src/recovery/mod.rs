@@ -58,9 +58,9 @@ pub use bootstrap::FEWEST_REPLICATES;
 pub use bootstrap::{
     Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, Interval, SubspaceEstimate, bootstrap,
 };
-#[doc(hidden)]
-pub use denoise::project_psd;
 pub(crate) use denoise::split_spectrum;
+#[doc(hidden)]
+pub use denoise::{Denoised, Denoising, project_psd};
 pub use denoise::{Loss, denoise};
 pub use fantope::FantopeProblem;
 #[doc(hidden)]
@@ -207,6 +207,9 @@ pub enum RecoveryError {
         /// The range it must lie in.
         requirement: &'static str,
     },
+    /// Eigenvalues cannot be shrunk by a noise whose law is not known.
+    #[error("the noise of a covariance with centring has no law to shrink by: denoise with 'psd' or 'none'")]
+    NoLaw,
     /// Two matrices that must have the same shape do not.
     #[error("the matrix is {rows} × {columns} where {dimension} × {dimension} is needed: pass one of that shape")]
     ShapeMismatch {

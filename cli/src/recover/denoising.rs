@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{Loss, denoise, project_psd};
-use nalgebra::DMatrix;
+use ldp_pca::recovery::{self, Denoised, RecoveryError};
 use serde::Serialize;
 
 use super::loadings::LoadingsFile;
@@ -23,8 +22,7 @@ pub(super) struct CovarianceArguments {
 }
 
 /// What is done with the eigenvalues of the estimate. The eigenvectors stay.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Default, ValueEnum)]
 enum Denoising {
     /// Shrunk by the known noise for the least Frobenius distance to the truth; the rest flattened to one level
     #[default]
@@ -40,13 +38,8 @@ enum Denoising {
 /// The covariance that was written.
 #[derive(Serialize)]
 pub(crate) struct CovarianceResult {
-    denoising: Denoising,
-    /// What the eigenvalues that stand out of the noise became, descending.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    eigenvalues: Option<Vec<f64>>,
-    /// The level that all other eigenvalues were set to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bulk: Option<f64>,
+    #[serde(flatten)]
+    denoised: Denoised,
     pub(super) output: PathBuf,
 }
 
@@ -64,32 +57,33 @@ impl CovarianceArguments {
         file: Option<&LoadingsFile>,
     ) -> Result<Option<CovarianceResult>> {
         let (Some(file), Some(output)) = (file, self.covariance) else { return Ok(None) };
-        let mut result = CovarianceResult { denoising: self.denoise, eigenvalues: None, bulk: None, output };
-        let mut shrunk = |loss| -> Result<DMatrix<f64>> {
-            let law = covariance.noise_law().ok_or_else(|| {
-                CliError::Usage(
-                    "the noise of a covariance with centring has no law to shrink by: use --denoise psd or none".into(),
-                )
-            })?;
-            let spiked = denoise(covariance.matrix(), &law, loss)?;
-            result.eigenvalues = Some(spiked.variances().iter().copied().collect());
-            result.bulk = Some(spiked.bulk());
-            Ok(spiked.matrix())
-        };
-        let matrix = match self.denoise {
-            Denoising::Frobenius => shrunk(Loss::Frobenius)?,
-            Denoising::Operator => shrunk(Loss::Operator)?,
-            Denoising::Psd => project_psd(covariance.matrix())?,
-            Denoising::None => covariance.matrix().clone(),
-        };
-        file.write_covariance(&matrix, names)?;
-        Ok(Some(result))
+        let denoised = recovery::Denoising::from(self.denoise).apply(covariance).map_err(|error| match error {
+            RecoveryError::NoLaw => CliError::Usage(
+                "the noise of a covariance with centring has no law to shrink by: use --denoise psd or none".into(),
+            ),
+            other => other.into(),
+        })?;
+        file.write_covariance(&denoised.matrix, names)?;
+        Ok(Some(CovarianceResult { denoised, output }))
+    }
+}
+
+impl From<Denoising> for recovery::Denoising {
+    fn from(denoising: Denoising) -> Self {
+        match denoising {
+            Denoising::Frobenius => Self::Frobenius,
+            Denoising::Operator => Self::Operator,
+            Denoising::Psd => Self::Psd,
+            Denoising::None => Self::None,
+        }
     }
 }
 
 impl CovarianceResult {
     pub(super) fn text(&self) -> String {
-        let (Some(eigenvalues), Some(bulk)) = (&self.eigenvalues, self.bulk) else { return String::new() };
+        let (Some(eigenvalues), Some(bulk)) = (&self.denoised.eigenvalues, self.denoised.bulk) else {
+            return String::new();
+        };
         format!(
             "covariance  {} of its eigenvalues stand out of the noise, the others were set to their mean, {bulk:.2e}\n",
             eigenvalues.len()
