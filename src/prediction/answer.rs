@@ -72,7 +72,8 @@ pub struct Plan {
     pub bounds: Vec<Published>,
 }
 
-/// The answers for a batch of shuffled reports that keeps `epsilon` with `delta`, `None` and `Some(None)` as in [`Plan`].
+/// The answers for a batch of shuffled reports that keeps `epsilon` with `delta`, `None` and `Some(None)` as in
+/// [`Plan`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShuffledPlan {
     /// The epsilon of the batch.
