@@ -21,8 +21,10 @@ use ldp_pca::recovery::{Rank, RecoveryError};
 use ldp_pca::simulation::{self, PopulationError, Reports, SimulationError, SpikedModel};
 use ldp_pca::subspace::Subspace;
 use ldp_pca_literature::baselines::catalogue::{self, key};
-use ldp_pca_literature::baselines::comparison::{Comparison, Row, Trial};
-use ldp_pca_literature::baselines::{BaselineError, Budget, MethodGuarantee, Sample, SampleError, SubspaceEstimator};
+use ldp_pca_literature::baselines::comparison::{MethodComparison, Row, Trial};
+use ldp_pca_literature::baselines::{
+    BaselineError, EpsilonDelta, MethodGuarantee, Sample, SampleError, SubspaceEstimator,
+};
 
 coded! {
     BaselineError => "method",
@@ -128,7 +130,7 @@ pub fn compare_methods(
         return Err(failure("argument", &format!("there is no method '{unknown}'{ELSEWHERE}")));
     }
     let (sample, truth) = asked.sample(numbers)?;
-    let mut comparison = Comparison::new(&sample, asked.rank, asked.seed).map_err(thrown)?;
+    let mut comparison = MethodComparison::new(&sample, asked.rank, asked.seed).map_err(thrown)?;
     if let Some(truth) = truth {
         comparison = comparison.against(truth).map_err(thrown)?;
     }
@@ -237,7 +239,7 @@ impl From<Row> for MethodFacts {
 
 impl From<MethodGuarantee> for GuaranteeFacts {
     fn from(MethodGuarantee { claimed, proved, adjacency, argument }: MethodGuarantee) -> Self {
-        let facts = |budget: Budget| BudgetFacts { epsilon: budget.epsilon.value(), delta: budget.delta_value() };
+        let facts = |budget: EpsilonDelta| BudgetFacts { epsilon: budget.epsilon.value(), delta: budget.delta_value() };
         Self { claimed: facts(claimed), proved: proved.map(facts), about: adjacency.to_string(), argument }
     }
 }

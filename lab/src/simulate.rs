@@ -14,7 +14,8 @@ use ldp_pca::privacy::Guarantee;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::simulation::{
-    Comparison, Estimate, Projection, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts, Trial,
+    Estimate, Projection, ProjectionComparison, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts,
+    Trial,
 };
 
 /// Who is asked, and which collection of them it is.
@@ -206,7 +207,7 @@ impl Collection {
                 default_penalty(self.estimate.noise, self.truth.dimension(), factor).map_err(thrown)?
             }
         };
-        let found = Comparison::new(&self.truth, &self.estimate.matrix, penalty).map_err(thrown)?;
+        let found = ProjectionComparison::new(&self.truth, &self.estimate.matrix, penalty).map_err(thrown)?;
         let relative_gap = found.relative_gap;
         let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
         let matrices = projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();

@@ -51,7 +51,7 @@ pub use answer::{
 };
 #[doc(hidden)]
 pub use answer::{
-    Comparison, Decomposition, Reference, ReferenceAnswer, Solver, Source, Step, Stop, Watch, When, components,
+    Decomposition, Reference, ReferenceAnswer, ReferenceComparison, Solver, Source, Step, Stop, Watch, When, components,
 };
 #[doc(hidden)]
 pub use bootstrap::FEWEST_REPLICATES;

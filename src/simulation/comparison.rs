@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1e-12;
 
 /// The components of one estimate by three methods, beside the true ones.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub struct ProjectionComparison {
     /// The population's.
     pub truth: Projection,
     /// [`principal_components`] of the estimate.
@@ -54,7 +54,7 @@ pub struct SupportCounts {
     pub false_alarms: usize,
 }
 
-impl Comparison {
+impl ProjectionComparison {
     /// Recovers as many components as `truth` has from a symmetric estimate of its dimension.
     ///
     /// # Errors
@@ -115,8 +115,8 @@ mod tests {
         let rank = Rank::new(2).unwrap();
         let model = SpikedEstimate::draw(60, rank, 8, 0.2, 0.015, &mut rng).unwrap();
         let estimate = model.sample(&mut rng);
-        let compared = Comparison::new(model.subspace(), &estimate, Penalty::new(0.02).unwrap()).unwrap();
-        let Comparison { truth, pca, soft_threshold, fantope, relative_gap } = &compared;
+        let compared = ProjectionComparison::new(model.subspace(), &estimate, Penalty::new(0.02).unwrap()).unwrap();
+        let ProjectionComparison { truth, pca, soft_threshold, fantope, relative_gap } = &compared;
         assert!((0.0..1e-3).contains(relative_gap), "{relative_gap}");
         assert!(truth.sin_theta_squared < 1e-24 && truth.support.len() == 8);
         assert_eq!(truth.counts, SupportCounts { hits: 8, misses: 0, false_alarms: 0 });
@@ -147,6 +147,6 @@ mod tests {
     #[test]
     fn an_estimate_of_another_dimension_is_refused() {
         let truth = Subspace::new(&DMatrix::identity(3, 1)).unwrap();
-        assert!(Comparison::new(&truth, &DMatrix::identity(4, 4), Penalty::ZERO).is_err());
+        assert!(ProjectionComparison::new(&truth, &DMatrix::identity(4, 4), Penalty::ZERO).is_err());
     }
 }

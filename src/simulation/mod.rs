@@ -11,7 +11,7 @@ mod survey;
 mod trial;
 
 pub use collection::{Collection, Estimate};
-pub use comparison::{Comparison, Projection, SupportCounts};
+pub use comparison::{Projection, ProjectionComparison, SupportCounts};
 #[doc(hidden)]
 pub use drawn::directions_mean;
 pub use estimate::SpikedEstimate;

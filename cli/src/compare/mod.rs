@@ -17,7 +17,7 @@ use ldp_pca::recovery::Rank;
 use ldp_pca::schema::Schema;
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca_literature::baselines::catalogue::{key, methods};
-use ldp_pca_literature::baselines::comparison::Comparison;
+use ldp_pca_literature::baselines::comparison::MethodComparison;
 use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
 
 use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
@@ -198,7 +198,7 @@ impl Setting {
     fn compare(&self, sample: &Sample, rank: Rank, epsilons: &[Epsilon]) -> Result<CompareResult> {
         let started = Instant::now();
         let spinner = spinner("second moments");
-        let comparison = Comparison::new(sample, rank, self.seed);
+        let comparison = MethodComparison::new(sample, rank, self.seed);
         spinner.finish_and_clear();
         let comparison = comparison?;
         let mut result = CompareResult::of(&comparison, sample, self, self.delta());
@@ -219,7 +219,7 @@ impl Setting {
     /// One row for each method, on all cores, in their order.
     fn rows(
         &self,
-        comparison: &Comparison<'_>,
+        comparison: &MethodComparison<'_>,
         methods: &[&dyn SubspaceEstimator],
         progress: &ProgressBar,
     ) -> Vec<RowResult> {
@@ -245,7 +245,12 @@ impl Setting {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    fn row(&self, comparison: &Comparison<'_>, method: &dyn SubspaceEstimator, progress: &ProgressBar) -> RowResult {
+    fn row(
+        &self,
+        comparison: &MethodComparison<'_>,
+        method: &dyn SubspaceEstimator,
+        progress: &ProgressBar,
+    ) -> RowResult {
         let started = Instant::now();
         let in_time =
             |stream: &u64| *stream == 0 || self.time_limit.is_none_or(|limit| started.elapsed().as_secs_f64() < limit);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca_literature::baselines::catalogue::key;
-use ldp_pca_literature::baselines::comparison::{Comparison, Figures, Quartiles, Row, Trial};
+use ldp_pca_literature::baselines::comparison::{Figures, MethodComparison, Quartiles, Row, Trial};
 use ldp_pca_literature::baselines::{MethodGuarantee, Sample, Trust};
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ pub(super) struct RowResult {
 }
 
 impl CompareResult {
-    pub(super) fn of(comparison: &Comparison<'_>, sample: &Sample, setting: &Setting, delta: Delta) -> Self {
+    pub(super) fn of(comparison: &MethodComparison<'_>, sample: &Sample, setting: &Setting, delta: Delta) -> Self {
         Self {
             records: RecordsResult { bounding: None, records: sample.records(), skipped: 0, first_skipped: None },
             dimension: sample.dimension(),

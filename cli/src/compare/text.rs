@@ -1,6 +1,6 @@
 //! What `compare` found, as people see it.
 
-use ldp_pca_literature::baselines::{Adjacency, Budget, MethodGuarantee};
+use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
 use super::table::{Align, Table, wrapped};
@@ -171,7 +171,7 @@ fn proved(guarantee: MethodGuarantee) -> String {
 }
 
 /// Epsilon, and delta where there is one, never less than they are.
-pub(super) fn budget(Budget { epsilon, delta }: Budget) -> String {
+pub(super) fn budget(EpsilonDelta { epsilon, delta }: EpsilonDelta) -> String {
     let epsilon = upwards(epsilon.value(), 3);
     match delta {
         None => format!("{epsilon}"),
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn promises_are_rounded_against_the_method() {
         let text = |epsilon: f64, delta: Option<f64>| {
-            budget(Budget {
+            budget(EpsilonDelta {
                 epsilon: Epsilon::new(epsilon).unwrap(),
                 delta: delta.map(|delta| Delta::new(delta).unwrap()),
             })

@@ -3,7 +3,7 @@
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
 
-use super::scale::{Scale, label};
+use super::axis::{LinearAxis, label};
 
 /// Words, secondary words, and lines behind the data.
 pub(super) const INK: &str = "#1f2328";
@@ -97,7 +97,7 @@ pub(super) fn heading(group: Group, title: &str, explanation: &str) -> Group {
 }
 
 /// Grid lines and labels of a vertical axis from `left` to `right`.
-pub(super) fn vertical_axis(mut group: Group, scale: &Scale, left: f64, right: f64) -> Group {
+pub(super) fn vertical_axis(mut group: Group, scale: &LinearAxis, left: f64, right: f64) -> Group {
     for tick in scale.ticks() {
         let y = scale.position(tick);
         group =

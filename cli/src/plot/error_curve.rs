@@ -2,8 +2,8 @@
 
 use svg::node::element::{Group, Title};
 
+use super::axis::LinearAxis;
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text};
-use super::scale::Scale;
 use super::{MARGIN, Panel, WIDTH, page};
 use crate::output::grouped;
 
@@ -36,8 +36,8 @@ pub(crate) fn error_curve(curve: &ErrorCurve) -> String {
 fn panel(curve: &ErrorCurve) -> Panel {
     let errors = || curve.points.iter().map(|point| point.1);
     let levels = errors().chain([curve.uninformed]).chain(curve.target.map(|(target, _)| target));
-    let x = Scale::around(curve.points.iter().map(|point| point.0.log10()), LEFT, RIGHT);
-    let y = Scale::around(levels.filter(|level| *level > 0.0).map(f64::log10), BOTTOM, TOP);
+    let x = LinearAxis::around(curve.points.iter().map(|point| point.0.log10()), LEFT, RIGHT);
+    let y = LinearAxis::around(levels.filter(|level| *level > 0.0).map(f64::log10), BOTTOM, TOP);
     let across = |records: f64| x.position(records.log10());
     let up = |error: f64| y.position(error.max(f64::MIN_POSITIVE).log10());
     let mut group = heading(
@@ -101,7 +101,7 @@ fn mark(x: f64, y: f64, name: &str) -> Group {
 }
 
 /// The powers of ten on an axis of logarithms.
-fn whole(scale: &Scale) -> Vec<i32> {
+fn whole(scale: &LinearAxis) -> Vec<i32> {
     let (low, high) = scale.range();
     (low.ceil() as i32..=high.floor() as i32).collect()
 }

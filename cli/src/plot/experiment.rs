@@ -5,8 +5,8 @@ use svg::Document;
 use svg::node::element::path::Data;
 use svg::node::element::{Description, Group, Path, Style as StyleSheet, Title};
 
+use super::axis::{LinearAxis, label};
 use super::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, printable, round, text};
-use super::scale::{Scale, label};
 use super::{MARGIN, WIDTH};
 
 /// Height of a picture with its title and the names of its axes.
@@ -140,7 +140,7 @@ fn stroke(points: &[(f64, f64)], entry: &Entry<'_>) -> Path {
 
 /// An axis with its marks: positions of values, linear or of their logarithms.
 struct Ruler {
-    scale: Scale,
+    scale: LinearAxis,
     logarithmic: bool,
 }
 
@@ -149,7 +149,7 @@ impl Ruler {
         let usable: Vec<f64> =
             values.filter(|value| value.is_finite() && (!axis.logarithmic || *value > 0.0)).collect();
         if axis.logarithmic {
-            let scale = Scale::around(usable.into_iter().map(f64::log10), start, end);
+            let scale = LinearAxis::around(usable.into_iter().map(f64::log10), start, end);
             return Self { scale, logarithmic: true };
         }
         let (low, high) = usable
@@ -157,7 +157,7 @@ impl Ruler {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
         // What starts near zero is shown from zero.
         let zero = (low >= 0.0 && low < 0.5 * high).then_some(0.0);
-        Self { scale: Scale::around(usable.into_iter().chain(zero), start, end), logarithmic: false }
+        Self { scale: LinearAxis::around(usable.into_iter().chain(zero), start, end), logarithmic: false }
     }
 
     fn position(&self, value: f64) -> Option<f64> {

@@ -4,8 +4,8 @@ use ldp_pca_literature::baselines::Trust;
 use ldp_pca_literature::baselines::comparison::Quartiles;
 use svg::node::element::{Group, Title};
 
+use super::axis::{LinearAxis, label};
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, text};
-use super::scale::{Scale, label};
 use super::{MARGIN, Panel, WIDTH, page};
 
 const ROW: f64 = 26.0;
@@ -41,12 +41,12 @@ pub(crate) struct MethodMark {
 pub(crate) fn methods(figure: &MethodsFigure) -> String {
     let errors = figure.panels.iter().flat_map(|panel| &panel.marks).filter_map(|mark| mark.error);
     let levels = errors.flat_map(|error| [error.lower, error.upper]).filter(|error| *error > LEAST);
-    let scale = Scale::around(levels.chain([figure.uninformed.max(LEAST)]).map(f64::log10), LEFT, RIGHT);
+    let scale = LinearAxis::around(levels.chain([figure.uninformed.max(LEAST)]).map(f64::log10), LEFT, RIGHT);
     let panels = figure.panels.iter().map(|panel| drawn(panel, figure.uninformed, &scale)).collect();
     page("Methods on the same records", &figure.subtitle, &description(figure), panels)
 }
 
-fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &Scale) -> Panel {
+fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &LinearAxis) -> Panel {
     let bottom = TOP + ROW * panel.marks.len() as f64;
     let mut group = heading(
         Group::new(),
@@ -70,7 +70,7 @@ fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &Scale) -> Panel {
     Panel { content: group, height: bottom + 24.0 }
 }
 
-fn row(mark: &MethodMark, y: f64, scale: &Scale) -> Group {
+fn row(mark: &MethodMark, y: f64, scale: &LinearAxis) -> Group {
     let color = color(mark.trust);
     let name = Group::new().add(text(LEFT - 16.0, y + 4.5, mark.name, Anchor::End, INK));
     let trusted = text(RIGHT + 16.0, y + 4.5, &format!("trusts {}", mark.trust.word()), Anchor::Start, color);
@@ -97,7 +97,7 @@ fn color(trust: Trust) -> &'static str {
 }
 
 /// 1, 2 and 5 times powers of ten, the powers alone where that would be too many.
-fn ticks(scale: &Scale) -> Vec<f64> {
+fn ticks(scale: &LinearAxis) -> Vec<f64> {
     let (low, high) = scale.range();
     let steps: &[f64] = if high - low > 2.2 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let exponents = low.floor() as i32..=high.ceil() as i32;

@@ -4,13 +4,13 @@
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 
+mod axis;
 mod canvas;
 mod error_curve;
 mod experiment;
 mod heatmap;
 mod methods;
 mod penalties;
-mod scale;
 mod scree;
 
 use std::path::Path;

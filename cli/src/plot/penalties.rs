@@ -2,10 +2,10 @@
 
 use svg::node::element::{Group, Title};
 
+use super::axis::LinearAxis;
 use super::canvas::{
     ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text, vertical_axis,
 };
-use super::scale::Scale;
 use super::{Figure, MARGIN, Panel, WIDTH};
 
 const TOP: f64 = 56.0;
@@ -29,7 +29,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     };
     let mut group = heading(Group::new(), "Penalty", explanation);
     let mut bottom = TOP + HEIGHT;
-    let y = Scale::around(figure.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
+    let y = LinearAxis::around(figure.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
     group = vertical_axis(group, &y, LEFT, RIGHT);
     group = group.add(text(LEFT, TOP - 6.0, "Features", Anchor::Start, INK).set("font-size", 12));
     group = curve(group, &axis, &y, &figure.sizes, "features");
@@ -37,7 +37,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
         let top = bottom + BETWEEN;
         bottom = top + HEIGHT;
         let range = figure.scores.iter().flat_map(|(_, score, error)| [score - error, score + error]);
-        let y = Scale::around(range, bottom, top);
+        let y = LinearAxis::around(range, bottom, top);
         group = vertical_axis(group, &y, LEFT, RIGHT);
         group = group.add(text(LEFT, top - 6.0, "Score", Anchor::Start, INK).set("font-size", 12));
         for (penalty, score, error) in &figure.scores {
@@ -70,7 +70,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     Some(Panel { content: group, height: bottom + 44.0 })
 }
 
-fn curve(mut group: Group, axis: &PenaltyAxis, y: &Scale, points: &[(f64, f64)], what: &str) -> Group {
+fn curve(mut group: Group, axis: &PenaltyAxis, y: &LinearAxis, points: &[(f64, f64)], what: &str) -> Group {
     let positions: Vec<(f64, f64)> =
         points.iter().map(|(penalty, value)| (axis.position(*penalty), y.position(*value))).collect();
     group = group.add(polyline(&positions, ACCENT));
@@ -87,7 +87,7 @@ fn penalty_label(penalty: f64) -> String {
 
 /// A logarithmic axis, on which 0 stands a step left of the smallest other penalty.
 struct PenaltyAxis {
-    scale: Scale,
+    scale: LinearAxis,
     /// Where 0 stands, on the scale of logarithms.
     zero: f64,
     penalties: Vec<f64>,
@@ -103,7 +103,7 @@ impl PenaltyAxis {
         let smallest = penalties.iter().copied().find(|penalty| *penalty > 0.0).unwrap_or(1.0);
         let zero = smallest.ln() - std::f64::consts::LN_2;
         let place = |penalty: &f64| if *penalty > 0.0 { penalty.ln() } else { zero };
-        Self { scale: Scale::around(penalties.iter().map(place), LEFT, RIGHT), zero, penalties }
+        Self { scale: LinearAxis::around(penalties.iter().map(place), LEFT, RIGHT), zero, penalties }
     }
 
     fn position(&self, penalty: f64) -> f64 {

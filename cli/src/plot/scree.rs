@@ -2,8 +2,8 @@
 
 use svg::node::element::{Group, Title};
 
+use super::axis::{LinearAxis, label};
 use super::canvas::{ACCENT, Anchor, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text, vertical_axis};
-use super::scale::{Scale, label};
 use super::{Figure, MARGIN, Panel, WIDTH};
 
 const TOP: f64 = 50.0;
@@ -14,8 +14,8 @@ const RIGHT: f64 = WIDTH - MARGIN;
 pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     let count = figure.eigenvalues.len();
     let values = figure.eigenvalues.iter().copied().chain([0.0, figure.noise_edge]);
-    let y = Scale::around(values, BOTTOM, TOP);
-    let x = Scale::around([1.0, count as f64], LEFT, RIGHT);
+    let y = LinearAxis::around(values, BOTTOM, TOP);
+    let x = LinearAxis::around([1.0, count as f64], LEFT, RIGHT);
     let mut group = heading(
         Group::new(),
         "Eigenvalues",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ldp_pca::recovery::{Answer, Comparison};
+use ldp_pca::recovery::{Answer, ReferenceComparison};
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;
@@ -15,7 +15,7 @@ pub(crate) struct RecoverResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) covariance: Option<CovarianceResult>,
     #[serde(flatten)]
-    pub(crate) compared: Option<Comparison>,
+    pub(crate) compared: Option<ReferenceComparison>,
     pub(crate) seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<PathBuf>,

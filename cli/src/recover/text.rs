@@ -1,7 +1,9 @@
 //! What `recover` found, as people see it.
 
 use ldp_pca::prediction::Prediction;
-use ldp_pca::recovery::{Answer, Comparison, Confidence, PathPoint, ScoredPenalty, SolverStatus, SparseAnswer};
+use ldp_pca::recovery::{
+    Answer, Confidence, PathPoint, ReferenceComparison, ScoredPenalty, SolverStatus, SparseAnswer,
+};
 
 use super::denoising::CovarianceResult;
 use super::result::{RecoverResult, descending};
@@ -185,7 +187,7 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
     text
 }
 
-fn reference(rank: usize, Comparison { sin_theta_squared, reference }: &Comparison) -> String {
+fn reference(rank: usize, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
     format!(
         "error       ||sin Theta||_F^2 = {sin_theta_squared:.4} against the non-private components of {} records (0 is \
             equal, {rank} is unrelated)\n\

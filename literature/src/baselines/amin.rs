@@ -31,7 +31,9 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::ppca::bingham;
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::error::Error;
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::Epsilon;
@@ -94,12 +96,12 @@ impl SubspaceEstimator for Amin {
     }
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
-        let claimed = Budget::pure(self.epsilon);
+        let claimed = EpsilonDelta::pure(self.epsilon);
         let proved = match self.exponent {
             Exponent::Exact => claimed,
             Exponent::AsPrinted => {
                 let spent = self.strength(shape.rank) * (shape.rank.value() as f64 + 1.0) * (1.0 + ROUNDINGS);
-                Budget::pure(Epsilon::new(spent).map_err(Error::from)?)
+                EpsilonDelta::pure(Epsilon::new(spent).map_err(Error::from)?)
             }
         };
         Ok(Some(MethodGuarantee {

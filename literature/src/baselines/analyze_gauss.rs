@@ -24,7 +24,9 @@
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{ADDITION, REPLACEMENT, holding, leading_subspace, normal, symmetrically_perturbed};
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -149,7 +151,7 @@ impl SubspaceEstimator for AnalyzeGauss {
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         Ok(Some(MethodGuarantee {
-            claimed: Budget::approximate(self.epsilon, self.delta),
+            claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
             proved: Some(holding(self.epsilon, self.delta, self.sigma()?, self.change.sensitivity())?),
             adjacency: self.change.adjacency(),
             argument: "The Gaussian mechanism on X X^T, whose l2-sensitivity is sqrt(2) for one record replaced and \

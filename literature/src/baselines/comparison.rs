@@ -12,19 +12,19 @@ use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 /// Records, the number of components wanted of them, and what they are without privacy.
 ///
 /// ```
-/// use ldp_pca_literature::baselines::{Sample, catalogue, comparison::Comparison};
+/// use ldp_pca_literature::baselines::{Sample, catalogue, comparison::MethodComparison};
 /// use ldp_pca::privacy::{Delta, Epsilon};
 /// use ldp_pca::recovery::Rank;
 ///
 /// let sample = Sample::new(3, vec![0.9, 0.1, 0.0, -0.8, 0.0, 0.1, 0.7, 0.0, 0.0])?;
-/// let comparison = Comparison::new(&sample, Rank::new(1)?, 7)?;
+/// let comparison = MethodComparison::new(&sample, Rank::new(1)?, 7)?;
 /// let pca = &catalogue::methods(Epsilon::new(1.0)?, Delta::new(1e-6)?)[0];
 /// let row = comparison.row(pca.as_ref(), 0..1, &mut || 0.0);
 /// assert!(row.figures().is_some_and(|figures| figures.sin_theta_squared.median < 1e-12));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Comparison<'a> {
+pub struct MethodComparison<'a> {
     sample: &'a Sample,
     rank: Rank,
     truth: Subspace,
@@ -82,7 +82,7 @@ pub struct Figures {
     pub seconds: Quartiles,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> MethodComparison<'a> {
     /// Computes the second moments and their components. `seed` is that of all random streams.
     ///
     /// # Errors
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn the_answer_without_privacy_has_no_error_and_captures_most() {
         let sample = records(3);
-        let comparison = Comparison::new(&sample, Rank::new(2).unwrap(), 1).unwrap();
+        let comparison = MethodComparison::new(&sample, Rank::new(2).unwrap(), 1).unwrap();
         let mut moments = (0..).map(f64::from);
         let mut clock = || moments.next().unwrap();
         let pca = comparison.row(&Pca, 0..2, &mut clock).figures().unwrap();
@@ -268,17 +268,17 @@ mod tests {
         // Every stream is another one, and the same again.
         assert_ne!(random.trials[0], random.trials[1]);
         assert_eq!(random.trials[5], comparison.trial(&RandomSubspace, 5, &mut clock).unwrap());
-        assert!(Comparison::new(&sample, Rank::new(4).unwrap(), 1).is_err());
+        assert!(MethodComparison::new(&sample, Rank::new(4).unwrap(), 1).is_err());
     }
 
     #[test]
     fn a_method_that_refuses_keeps_its_row_with_the_reason_and_what_it_did_before() {
         let tiring = Tiring(2.into());
         let rank = Rank::new(1).unwrap();
-        let row = Comparison::new(&records(3), rank, 1).unwrap().row(&tiring, 0..5, &mut || 0.0);
+        let row = MethodComparison::new(&records(3), rank, 1).unwrap().row(&tiring, 0..5, &mut || 0.0);
         assert_eq!((row.method, row.trials.len()), ("tiring", 2));
         assert_eq!(row.refusal.map(|reason| reason.to_string()), Some("tiring: tired".to_owned()));
-        let row = Comparison::new(&records(4), rank, 1).unwrap().row(&tiring, 0..5, &mut || 0.0);
+        let row = MethodComparison::new(&records(4), rank, 1).unwrap().row(&tiring, 0..5, &mut || 0.0);
         assert!(row.figures().is_none() && matches!(row.refusal, Some(BaselineError::NeedsRecords { .. })));
     }
 

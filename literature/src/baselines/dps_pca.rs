@@ -10,7 +10,9 @@ use ldp_pca_dps::{Coordinator, NoiseSource, Provider, Scale, random_start, run, 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 
 /// The method's name.
 const NAME: &str = "DPS-PCA";
@@ -183,19 +185,19 @@ impl SubspaceEstimator for DpsPca {
         let messages = scale::Messages { dimension: shape.dimension, rank: shape.rank, rounds: self.rounds };
         let proved = match (self.noise, self.norm_bound()) {
             (_, None) => None,
-            (Noise::Corrected, Some(_)) => Some(Budget::approximate(self.epsilon, self.delta)),
+            (Noise::Corrected, Some(_)) => Some(EpsilonDelta::approximate(self.epsilon, self.delta)),
             (_, Some(norm)) => match scale::epsilon(scale, self.delta, messages, norm)? {
                 // Where delta alone covers everything, epsilon is as small as a number can be: nobody needs to read
                 // that.
                 Some(epsilon) => {
                     let told = if epsilon.value() < LEAST_TOLD { Epsilon::new(LEAST_TOLD).ok() } else { Some(epsilon) };
-                    told.map(|epsilon| Budget::approximate(epsilon, self.delta))
+                    told.map(|epsilon| EpsilonDelta::approximate(epsilon, self.delta))
                 }
                 None => None,
             },
         };
         Ok(Some(MethodGuarantee {
-            claimed: Budget::approximate(self.epsilon, self.delta),
+            claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
             proved,
             adjacency: Adjacency::ReplaceOne,
             argument: "every provider's messages are T Gaussian mechanisms of sensitivity sqrt(2) R^2 (R^2 for k = 1) \

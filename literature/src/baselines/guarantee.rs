@@ -71,14 +71,14 @@ impl fmt::Display for Adjacency {
 
 /// An epsilon and a delta (`None`: 0).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Budget {
+pub struct EpsilonDelta {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
     /// What is added to every probability.
     pub delta: Option<Delta>,
 }
 
-impl Budget {
+impl EpsilonDelta {
     /// Epsilon with no delta.
     #[must_use]
     pub fn pure(epsilon: Epsilon) -> Self {
@@ -98,7 +98,7 @@ impl Budget {
     }
 }
 
-impl fmt::Display for Budget {
+impl fmt::Display for EpsilonDelta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({}, {})", self.epsilon, self.delta_value())
     }
@@ -108,9 +108,9 @@ impl fmt::Display for Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MethodGuarantee {
     /// What the paper claims for these parameters.
-    pub claimed: Budget,
+    pub claimed: EpsilonDelta,
     /// What is proved in the method's own file, never less than it really is; `None` where nothing is.
-    pub proved: Option<Budget>,
+    pub proved: Option<EpsilonDelta>,
     /// Which two sets of records are meant.
     pub adjacency: Adjacency,
     /// The argument in one sentence, with what it assumes.

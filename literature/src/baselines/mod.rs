@@ -51,7 +51,7 @@ pub use amin::Amin;
 pub use analyze_gauss::AnalyzeGauss;
 pub use dp_pca::DpPca;
 pub use error::{BaselineError, SampleError};
-pub use guarantee::{Adjacency, Budget, MethodGuarantee, Trust};
+pub use guarantee::{Adjacency, EpsilonDelta, MethodGuarantee, Trust};
 pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use noisy_power::NoisyPower;

@@ -37,7 +37,9 @@ use core::f64::consts::PI;
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{REPLACEMENT, holding, laplace, leading_subspace, normal, symmetrically_perturbed};
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 
@@ -93,7 +95,7 @@ impl SubspaceEstimator for ModSulq {
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let beta = self.beta(shape.records, shape.dimension)?;
         Ok(Some(MethodGuarantee {
-            claimed: Budget::approximate(self.epsilon, self.delta),
+            claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
             proved: Some(holding(self.epsilon, self.delta, beta * shape.records as f64, REPLACEMENT)?),
             adjacency: Adjacency::ReplaceOne,
             argument: "Theorem 5 holds, with room to spare: Gaussian noise at l2-sensitivity sqrt(2) / n. Records in \
@@ -144,8 +146,8 @@ impl SubspaceEstimator for ModSulqLaplace {
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         Ok(Some(MethodGuarantee {
-            claimed: Budget::pure(self.epsilon),
-            proved: Some(Budget::pure(self.epsilon)),
+            claimed: EpsilonDelta::pure(self.epsilon),
+            proved: Some(EpsilonDelta::pure(self.epsilon)),
             adjacency: Adjacency::ReplaceOne,
             argument: "Laplace noise at the l1-sensitivity of the upper triangle, at most (d + 1) / n. Records in \
                        the unit ball, their number public.",

@@ -34,7 +34,9 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::orthonormal::{normal_matrix, orthonormalize_in_place, uniform_start};
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -107,7 +109,7 @@ impl SubspaceEstimator for NoisyPower {
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         self.sigma(shape)?;
-        let budget = Budget::approximate(self.epsilon, self.delta);
+        let budget = EpsilonDelta::approximate(self.epsilon, self.delta);
         Ok(Some(MethodGuarantee {
             claimed: budget,
             proved: Some(budget),

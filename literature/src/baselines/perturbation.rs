@@ -17,7 +17,7 @@ use rand::RngExt;
 use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{BaselineError, Budget};
+use super::{BaselineError, EpsilonDelta};
 use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, gaussian_delta, gaussian_epsilon};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -64,11 +64,16 @@ pub(super) fn laplace(rng: &mut dyn CryptoRng) -> f64 {
 /// (`epsilon`, `delta`) where Gaussian noise of standard deviation `sigma` in every direction keeps it for a query of
 /// l2-sensitivity `sensitivity`; otherwise what that noise gives at the same delta, rounded up (Balle & Wang 2018,
 /// Theorem 8).
-pub(super) fn holding(epsilon: Epsilon, delta: Delta, sigma: f64, sensitivity: f64) -> Result<Budget, BaselineError> {
+pub(super) fn holding(
+    epsilon: Epsilon,
+    delta: Delta,
+    sigma: f64,
+    sensitivity: f64,
+) -> Result<EpsilonDelta, BaselineError> {
     if gaussian_delta(sigma, sensitivity, epsilon).map_err(Error::from)? <= delta.value() {
-        return Ok(Budget::approximate(epsilon, delta));
+        return Ok(EpsilonDelta::approximate(epsilon, delta));
     }
-    Ok(Budget::approximate(gaussian_epsilon(sigma, sensitivity, delta).map_err(Error::from)?, delta))
+    Ok(EpsilonDelta::approximate(gaussian_epsilon(sigma, sensitivity, delta).map_err(Error::from)?, delta))
 }
 
 #[cfg(test)]

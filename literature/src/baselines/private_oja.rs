@@ -47,7 +47,9 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::oja::{RankExtension, restore};
 use super::orthonormal::uniform_start;
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::privacy::amplification::{amplify, closed_form_epsilon, keeps};
 use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, gaussian_rho};
 use ldp_pca::privacy::composition::{PrivacyLoss, TotalVariation};
@@ -244,7 +246,7 @@ impl SubspaceEstimator for PrivateOja {
     }
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
-        let claimed = Budget::approximate(self.epsilon, self.delta);
+        let claimed = EpsilonDelta::approximate(self.epsilon, self.delta);
         let alpha = self.noise_multiplier(shape)?;
         let (proved, argument) = match (self.amplification, self.multiplier) {
             (Amplification::None, _) => (
@@ -260,7 +262,7 @@ impl SubspaceEstimator for PrivateOja {
             (Amplification::Shuffling, Multiplier::Printed(_)) => (
                 amplify(loss(alpha)?, self.part(shape), self.delta)
                     .ok()
-                    .map(|batch| Budget::approximate(batch.epsilon, batch.delta)),
+                    .map(|batch| EpsilonDelta::approximate(batch.epsilon, batch.delta)),
                 "the paper leaves the constant of its noise open; what this one proves by amplification by shuffling \
                     is \
                  computed",

@@ -58,7 +58,9 @@
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{leading_subspace, normal, symmetrically_perturbed};
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
@@ -162,7 +164,7 @@ impl SubspaceEstimator for SpectralProjector {
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         self.check(shape)?;
-        let claimed = Budget::approximate(self.epsilon, self.delta);
+        let claimed = EpsilonDelta::approximate(self.epsilon, self.delta);
         let (proved, argument) = match self.release {
             Release::Spiked => (
                 None,

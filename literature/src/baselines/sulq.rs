@@ -36,7 +36,9 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{REPLACEMENT, holding, laplace, leading_subspace, normal};
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
@@ -107,14 +109,14 @@ impl SubspaceEstimator for Sulq {
             SulqNoise::Gaussian(delta) => {
                 let sigma = self.scale(shape.records, shape.dimension) * shape.records as f64;
                 (
-                    Budget::approximate(self.epsilon, delta),
+                    EpsilonDelta::approximate(self.epsilon, delta),
                     holding(self.epsilon, delta, sigma, REPLACEMENT)?,
                     "Gaussian noise at l2-sensitivity sqrt(2) / n. Records in the unit ball, their number public.",
                 )
             }
             SulqNoise::Laplace => (
-                Budget::pure(self.epsilon),
-                Budget::pure(self.epsilon),
+                EpsilonDelta::pure(self.epsilon),
+                EpsilonDelta::pure(self.epsilon),
                 "Laplace noise at l1-sensitivity at most 2 d / n. Records in the unit ball, their number public.",
             ),
         };

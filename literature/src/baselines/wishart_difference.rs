@@ -39,7 +39,7 @@ use rand::rand_core::CryptoRng;
 
 use super::analyze_gauss::RecordChange;
 use super::perturbation::{leading_subspace, normal};
-use super::{BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::Rank;
 
@@ -81,7 +81,7 @@ impl SubspaceEstimator for WishartDifference {
     }
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
-        let budget = Budget::pure(self.epsilon);
+        let budget = EpsilonDelta::pure(self.epsilon);
         Ok(Some(MethodGuarantee {
             claimed: budget,
             proved: Some(budget),

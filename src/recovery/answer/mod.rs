@@ -23,7 +23,7 @@ mod tests;
 pub use found::{
     Answer, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Method, ScoredPenalty, SparseAnswer,
 };
-pub use reference::{Comparison, Reference, ReferenceAnswer};
+pub use reference::{Reference, ReferenceAnswer, ReferenceComparison};
 
 use std::ops::ControlFlow;
 

@@ -21,7 +21,7 @@ pub struct Reference {
 
 /// How far the components are from those of a reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct ReferenceComparison {
     /// `||sin Theta||_F^2` between the two.
     pub sin_theta_squared: f64,
     /// What the reference is, and how much of it is captured.
@@ -50,7 +50,7 @@ impl Answer {
     /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of
     /// another dimension.
     #[doc(hidden)]
-    pub fn compare(&mut self, reference: &Reference) -> Result<Comparison, AnswerError> {
+    pub fn compare(&mut self, reference: &Reference) -> Result<ReferenceComparison, AnswerError> {
         if reference.records == 0 {
             return Err(AnswerError::EmptyReference);
         }
@@ -65,7 +65,7 @@ impl Answer {
         let share = |subspace: &Subspace| -> Result<f64, AnswerError> {
             Ok(captured_variance(subspace, &reference.matrix)? / reference.matrix.trace())
         };
-        Ok(Comparison {
+        Ok(ReferenceComparison {
             sin_theta_squared: sin_theta_squared(&ours, &theirs)?,
             reference: ReferenceAnswer {
                 records: reference.records,

@@ -36,9 +36,9 @@ use nalgebra::{DMatrix, DVector};
 use rand::rand_core::CryptoRng;
 
 use super::DpPca;
-use super::budget::Calibration;
+use super::calibration::Calibration;
+use super::eigenvalue::{private_mean_square, private_trace};
 use super::histogram::heaviest_bin;
-use super::scale::{private_mean_square, private_trace};
 use crate::baselines::orthonormal::normal_matrix;
 
 /// A private mean.

@@ -43,22 +43,24 @@
 //! QR: gradients are d × r matrices, read as vectors of d r entries. Deflation: each component has its own part of the
 //! records, and with it the whole budget; its gradients are taken orthogonally to the components before.
 
-mod budget;
+mod calibration;
+mod eigenvalue;
 mod histogram;
 mod mean;
-mod scale;
 mod search;
 
 use nalgebra::{DMatrix, DMatrixView};
 use rand::rand_core::CryptoRng;
 
-use self::budget::Calibration;
+use self::calibration::Calibration;
+use self::eigenvalue::private_eigenvalue;
 use self::mean::{PrivateMean, mean_in_ball, mean_in_box};
-use self::scale::private_eigenvalue;
 use super::oja::{RankExtension, restore};
 use super::orthonormal::uniform_start;
 use super::private_oja::permutation;
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
@@ -413,7 +415,7 @@ impl SubspaceEstimator for DpPca {
                 self.plan(shape, (self.epsilon, self.delta))?;
             }
         }
-        let claimed = Budget::approximate(self.epsilon, self.delta);
+        let claimed = EpsilonDelta::approximate(self.epsilon, self.delta);
         let (proved, argument) = match self.steps {
             StepSizes::Search { .. } => (
                 claimed,
@@ -421,7 +423,10 @@ impl SubspaceEstimator for DpPca {
                     composition)",
             ),
             _ if self.printed_constants() => (
-                Budget::approximate(Epsilon::new(self.epsilon.value() / 2.0)?, Delta::new(self.delta.value() / 2.0)?),
+                EpsilonDelta::approximate(
+                    Epsilon::new(self.epsilon.value() / 2.0)?,
+                    Delta::new(self.delta.value() / 2.0)?,
+                ),
                 "halves of disjoint batches: a record is in one answer of half the budget, where the paper adds up two",
             ),
             _ => (

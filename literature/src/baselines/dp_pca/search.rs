@@ -21,9 +21,9 @@
 use nalgebra::{DMatrix, DMatrixView};
 use rand::rand_core::CryptoRng;
 
-use super::budget::Calibration;
+use super::calibration::Calibration;
+use super::eigenvalue::private_eigenvalue;
 use super::mean::mean_in_box;
-use super::scale::private_eigenvalue;
 use super::{DpPca, Range, Run, Step};
 use crate::baselines::private_oja::permutation;
 use crate::baselines::{BaselineError, Shape};

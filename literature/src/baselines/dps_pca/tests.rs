@@ -134,7 +134,7 @@ fn the_printed_scale_proves_its_claim_for_the_unit_ball_and_nothing_like_it_for_
         method.guarantee(shape).unwrap().unwrap()
     };
     let ball = printed(Bound::Require(1.0));
-    assert_eq!(ball.claimed, Budget::approximate(epsilon(0.9), delta(0.3)));
+    assert_eq!(ball.claimed, EpsilonDelta::approximate(epsilon(0.9), delta(0.3)));
     assert!(ball.proved.unwrap().epsilon.value() < 0.9);
     let long = printed(Bound::Clip(8.0)).proved.unwrap();
     assert!(long.epsilon.value() > 10.0, "{long}");

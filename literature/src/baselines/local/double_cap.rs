@@ -14,7 +14,7 @@ use rand::rand_core::CryptoRng;
 
 use super::{Estimate, certified, check};
 use crate::baselines::{
-    Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::{DoubleCap, Estimator};
@@ -78,7 +78,7 @@ impl SubspaceEstimator for DoubleCapPca {
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         self.mechanism(shape.dimension)?;
-        let budget = Budget::pure(self.epsilon);
+        let budget = EpsilonDelta::pure(self.epsilon);
         Ok(Some(MethodGuarantee {
             claimed: budget,
             proved: Some(budget),

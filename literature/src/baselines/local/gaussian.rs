@@ -45,7 +45,7 @@ use rand_distr::StandardNormal;
 
 use super::{Estimate, MOST_STEPS, TOLERANCE, certified, check};
 use crate::baselines::{
-    Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
 use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
@@ -91,8 +91,8 @@ impl SubspaceEstimator for WangXuPca {
         // A delta of 1 is no promise; one that underflows is still not nothing.
         let proved = Delta::new(real.max(f64::MIN_POSITIVE)).ok();
         Ok(Some(MethodGuarantee {
-            claimed: Budget::approximate(self.epsilon, self.delta),
-            proved: proved.map(|delta| Budget::approximate(self.epsilon, delta)),
+            claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
+            proved: proved.map(|delta| EpsilonDelta::approximate(self.epsilon, delta)),
             adjacency: Adjacency::AnyTwoRecords,
             argument: "the exact delta of the printed scale (Balle & Wang 2018) at the sensitivity that x x^T has, \
                 sqrt(2)",
@@ -218,7 +218,7 @@ impl SubspaceEstimator for AnalyticGaussianPca {
     }
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
-        let budget = Budget::approximate(self.epsilon, self.delta);
+        let budget = EpsilonDelta::approximate(self.epsilon, self.delta);
         Ok(Some(MethodGuarantee {
             claimed: budget,
             proved: Some(budget),

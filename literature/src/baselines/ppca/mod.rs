@@ -34,7 +34,9 @@ pub use gibbs::Gibbs;
 use nalgebra::{DMatrix, DVector};
 use rand::rand_core::CryptoRng;
 
-use super::{Adjacency, BaselineError, Budget, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::{
+    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
+};
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{Rank, RecoveryError};
@@ -72,7 +74,7 @@ impl SubspaceEstimator for Ppca {
     }
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
-        let claimed = Budget::pure(self.epsilon);
+        let claimed = EpsilonDelta::pure(self.epsilon);
         // With k = d there is one subspace; with k = 1 the draw is exact.
         let exact = shape.rank.value() == 1 || shape.rank.value() == shape.dimension;
         Ok(Some(MethodGuarantee {

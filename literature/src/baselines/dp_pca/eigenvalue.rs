@@ -24,7 +24,7 @@ use nalgebra::{DMatrix, DMatrixView, DVector};
 use rand::rand_core::CryptoRng;
 
 use super::Accounting;
-use super::budget::Calibration;
+use super::calibration::Calibration;
 use super::histogram::heaviest_bin;
 use crate::baselines::BaselineError;
 use crate::baselines::orthonormal::uniform_start;

@@ -2,14 +2,14 @@
 
 /// A straight axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(super) struct LinearAxis {
     low: f64,
     high: f64,
     start: f64,
     end: f64,
 }
 
-impl Scale {
+impl LinearAxis {
     /// An axis from `start` to `end` on which all of `values` (finite ones) fit, with some space around them.
     pub(super) fn around(values: impl IntoIterator<Item = f64>, start: f64, end: f64) -> Self {
         let (low, high) = values
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn values_fit_and_ticks_are_round() {
-        let scale = Scale::around([0.0, 0.3], 100.0, 0.0);
+        let scale = LinearAxis::around([0.0, 0.3], 100.0, 0.0);
         assert!(scale.position(0.3) > 0.0 && scale.position(0.0) < 100.0);
         let labels: Vec<String> = scale.ticks().into_iter().map(label).collect();
         assert_eq!(labels, ["0", "0.05", "0.1", "0.15", "0.2", "0.25", "0.3"]);
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn one_value_none_and_extreme_ones_have_an_axis() {
         for values in [vec![], vec![0.0], vec![3.0, 3.0], vec![-1e-9, 1e-9], vec![-2e7, 5e12]] {
-            let scale = Scale::around(values.iter().copied(), 0.0, 1.0);
+            let scale = LinearAxis::around(values.iter().copied(), 0.0, 1.0);
             assert!(values.iter().all(|&value| (0.0..=1.0).contains(&scale.position(value))), "{values:?}");
             let count = scale.ticks().len();
             assert!((2..=10).contains(&count), "{values:?}: {count}");
