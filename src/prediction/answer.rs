@@ -1,4 +1,4 @@
-//! All answers about one collection at once: what `plan` says on the command line and in JavaScript.
+//! All answers about one collection at once: what `plan` says on the command line, in Python and in JavaScript.
 
 use serde::Serialize;
 

@@ -162,15 +162,19 @@ pub struct Baselines {
 pub struct Baseline {
     /// Variances along its components in the estimate itself.
     pub eigenvalues: Vec<f64>,
-    /// The names of the features that they live on.
+    /// The names of the features that they live on; none of a bare matrix.
     pub support: Vec<String>,
+    /// Their rows, ascending from 0.
+    #[serde(skip)]
+    pub rows: Vec<usize>,
     /// `||sin Theta||_F^2` between its components and the sparse ones.
     pub distance: f64,
     /// `||sin Theta||_F^2` against a reference: [`Answer::compare`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sin_theta_squared: Option<f64>,
+    /// What its components span.
     #[serde(skip)]
-    pub(super) subspace: Subspace,
+    pub subspace: Subspace,
 }
 
 /// What drawing the noise again says.
@@ -296,17 +300,18 @@ impl Answer {
         Self { method: Method::Fantope, sparse: Some(sparse), ..answer }
     }
 
-    /// What simpler methods make of the same estimate.
-    pub(super) fn add_baselines(&mut self, estimate: &DMatrix<f64>, penalty: Penalty) -> Result<(), AnswerError> {
-        let rank = Rank::new(self.rank)?;
+    /// Adds what simpler methods make of the estimate that sparse components are from. Plain ones have none.
+    ///
+    /// # Errors
+    /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for another matrix.
+    pub fn add_baselines(&mut self, estimate: &DMatrix<f64>) -> Result<(), AnswerError> {
         let found = Subspace::new(&self.vectors())?;
+        let Some(sparse) = &mut self.sparse else { return Ok(()) };
+        let (rank, penalty) = (Rank::new(self.rank)?, Penalty::new(sparse.penalty)?);
         let plain = principal_components(estimate, rank)?;
         let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?;
         let baseline = |components| Baseline::new(components, estimate, &found, &self.feature_names);
-        let baselines = Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(&plain)? };
-        if let Some(sparse) = &mut self.sparse {
-            sparse.baselines = Some(baselines);
-        }
+        sparse.baselines = Some(Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(&plain)? });
         self.spectrum = Some(plain.all_values.as_slice().to_vec());
         Ok(())
     }
@@ -355,11 +360,13 @@ impl Baseline {
         block.fill_lower_triangle_with_upper_triangle();
         let variances = symmetric_eigenvalues(&block).map_err(RecoveryError::from)?;
         // Rows that thresholding has cut off come out of the decomposition as rounding.
-        let support = components.vectors.row_iter().zip(names).filter(|(row, _)| row.norm() > 1e-10);
+        let rows: Vec<usize> =
+            (0..estimate.nrows()).filter(|&row| components.vectors.row(row).norm() > 1e-10).collect();
         let subspace = Subspace::new(&components.vectors)?;
         Ok(Self {
             eigenvalues: variances.as_slice().to_vec(),
-            support: support.map(|(_, name)| name.clone()).collect(),
+            support: rows.iter().filter_map(|&row| names.get(row).cloned()).collect(),
+            rows,
             distance: sin_theta_squared(&subspace, sparse)?,
             sin_theta_squared: None,
             subspace,

@@ -168,10 +168,10 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         return Ok(answer);
     }
     let penalty = answer.sparse.as_ref().map(|sparse| Penalty::new(sparse.penalty)).transpose()?;
-    if let Some(penalty) = penalty {
+    if penalty.is_some() {
         answer.path = question.path.map(|points| question.solve_path(points, source, watch)).transpose()?;
         if question.baselines.decompose(matrix.nrows()) {
-            answer.add_baselines(matrix, penalty)?;
+            answer.add_baselines(matrix)?;
         }
     }
     if let Source::Reports { covariance, task, .. } = source {
@@ -390,7 +390,9 @@ impl When {
 }
 
 impl<'a> Source<'a> {
-    fn matrix(self) -> &'a DMatrix<f64> {
+    /// The estimate.
+    #[must_use]
+    pub fn matrix(self) -> &'a DMatrix<f64> {
         match self {
             Self::Reports { covariance, .. } => covariance.matrix(),
             Self::Matrix(matrix) => matrix,
