@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from ._collecting import aggregate
     from ._covariance import Covariance, Mean, covariance
     from ._planning import Plan, plan, predict
-    from ._recovery import Confidence, Prediction, Recovery, SparseCertificate, recover
+    from ._recovery import Baseline, Confidence, Prediction, Recovery, SparseCertificate, recover
     from ._schema import infer_schema
     from .estimators import LocalPCA, LocalSparsePCA
 
 __all__ = [
     "Aggregate",
     "AggregateError",
+    "Baseline",
     "ClusterError",
     "Collection",
     "Confidence",
@@ -69,6 +70,7 @@ __all__ = [
 
 # What brings in NumPy or scikit-learn is imported when it is first used: importing this package takes no time.
 _LATER = {
+    "Baseline": "_recovery",
     "Confidence": "_recovery",
     "Covariance": "_covariance",
     "LocalPCA": "estimators",

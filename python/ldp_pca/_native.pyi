@@ -19,6 +19,7 @@ __all__ = [
     "_infer_schema",
     "_plan",
     "_recover",
+    "_sin_theta_squared",
 ]
 
 __version__: Final[str]
@@ -177,6 +178,9 @@ def _recover(
     tolerance: float | None,
     max_iterations: int | None,
     time_limit: float | None,
+    path: int | None,
+    baselines: bool,
     replicates: int | None,
     seed: int,
 ) -> dict[str, Any]: ...
+def _sin_theta_squared(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float: ...

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ._covariance import Mean, mean_of
-from ._native import Aggregate, _recover
+from ._native import Aggregate, _recover, _sin_theta_squared
 from .errors import RecoveryError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
+__all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,57 @@ class SparseCertificate:
     cross_validation: list[dict[str, Any]] | None
 
 
+class _Comparable:
+    components: Floats
+
+    def compare(self, components: npt.ArrayLike) -> float:
+        """Tell how far the components are from others: ``||sin Theta||_F^2`` between what the two span.
+
+        Parameters
+        ----------
+        components : array-like of shape (rank, d)
+            The others, one in each row: what is known without privacy, or was recovered from other reports.
+
+        Returns
+        -------
+        float
+            From 0, for the same subspace, to rank.
+
+        Raises
+        ------
+        RecoveryError
+            For components of another number or length, and for such as depend on each other.
+        """
+        others = np.array(components, dtype=np.float64, ndmin=2)
+        if others.ndim != 2:
+            raise RecoveryError(f"the components have {others.ndim} axes: give one in each row of a matrix")
+        return _sin_theta_squared(self.components, others)
+
+
 @dataclass(frozen=True, eq=False)
-class Recovery:
+class Baseline(_Comparable):
+    """What a simpler method makes of the estimate that sparse components are from.
+
+    Attributes
+    ----------
+    components : ndarray of shape (rank, d)
+        Orthonormal rows.
+    eigenvalues : ndarray of shape (rank,)
+        Variances along them in the estimate itself.
+    support : list of str
+        The names of the features that they live on.
+    distance : float
+        ``||sin Theta||_F^2`` between them and the sparse components.
+    """
+
+    components: Floats
+    eigenvalues: Floats
+    support: list[str]
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery(_Comparable):
     """Principal components of records that nobody saw.
 
     Attributes
@@ -139,7 +189,7 @@ class Recovery:
     leverages : ndarray of shape (d,)
         Of each feature the sum of its squared loadings, from 0 to 1.
     spectrum : ndarray of shape (d,) or None
-        All eigenvalues of the estimate, of plain components.
+        All eigenvalues of the estimate, of plain components and beside baselines.
     gap : float or None
         Between the last eigenvalue kept and the first one dropped, of plain components.
     feature_names : list of str
@@ -151,6 +201,12 @@ class Recovery:
         Of a task with centring.
     sparse : SparseCertificate or None
         Of sparse components.
+    baselines : dict of str to Baseline, or None
+        Where they were asked for: plain components of the estimate after ``soft_threshold`` by the penalty, and those
+        of the estimate, ``pca``.
+    path : list of dict or None
+        Where it was asked for, per penalty, largest first: ``penalty``, ``status``, ``support``, ``objective``,
+        ``relative_gap``, ``iterations``, ``eigenvalues``.
     predicted : Prediction or None
         The error to expect of plain components; None with centring and above 2,000 features.
     confidence : Confidence or None
@@ -173,6 +229,8 @@ class Recovery:
     noise_edge: float
     mean: Mean | None
     sparse: SparseCertificate | None
+    baselines: dict[str, Baseline] | None
+    path: list[dict[str, Any]] | None
     predicted: Prediction | None
     confidence: Confidence | None
 
@@ -207,6 +265,8 @@ def recover(
     tolerance: float | None = None,
     max_iterations: int | None = None,
     time_limit: float | None = None,
+    path: int | None = None,
+    baselines: bool = False,
     bootstrap: int | None = None,
     bootstrap_seed: int = 1,
 ) -> Recovery:
@@ -229,6 +289,10 @@ def recover(
         Most iterations of the sparse solver, 20,000 when not given.
     time_limit : float, optional
         Seconds after which the sparse solver stops with what it has, its gap certified.
+    path : int, optional
+        Solve the sparse program for so many penalties too (2 or more), from the largest that changes anything.
+    baselines : bool
+        Tell what simpler methods make of the same estimate. Takes whole eigendecompositions.
     bootstrap : int, optional
         Draw the known noise again so many times (200 or more) for intervals of the error.
     bootstrap_seed : int
@@ -245,7 +309,7 @@ def recover(
         bootstrap with centring.
     """
     given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
-    given.update(max_iterations=max_iterations, time_limit=time_limit)
+    given.update(max_iterations=max_iterations, time_limit=time_limit, path=path, baselines=baselines or None)
     unused = [name for name, value in given.items() if value is not None]
     if unused and not sparse:
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
@@ -256,6 +320,8 @@ def recover(
         tolerance,
         max_iterations,
         time_limit,
+        path,
+        baselines,
         bootstrap,
         bootstrap_seed,
     )
@@ -265,4 +331,6 @@ def recover(
     for name, kind in (("sparse", SparseCertificate), ("confidence", Confidence)):
         if found[name] is not None:
             found[name] = kind(**found[name])
+    if found["baselines"] is not None:
+        found["baselines"] = {name: Baseline(**baseline) for name, baseline in found["baselines"].items()}
     return Recovery(**found)

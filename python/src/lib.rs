@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::randomizer::Randomizer;
     #[pymodule_export]
-    use super::recovery::_recover;
+    use super::recovery::{_recover, _sin_theta_squared};
     #[pymodule_export]
     use super::reports::Reports;
     #[pymodule_export]

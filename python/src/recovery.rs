@@ -6,10 +6,12 @@ use std::time::Instant;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, ComponentInterval, Confidence, Penalty, PenaltyChoice, Question, Rank, ScoredPenalty, Solver, Source,
-    SparseAnswer, Step, Stop, answer,
+    Answer, Baselines, ComponentInterval, Confidence, PathPoint, Penalty, PenaltyChoice, Question, Rank, ScoredPenalty,
+    Solver, Source, SparseAnswer, Step, Stop, When, answer,
 };
-use numpy::{PyArray1, PyArray2};
+use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use nalgebra::DMatrix;
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -29,6 +31,8 @@ pub(crate) fn _recover<'py>(
     tolerance: Option<f64>,
     max_iterations: Option<usize>,
     time_limit: Option<f64>,
+    path: Option<usize>,
+    baselines: bool,
     replicates: Option<usize>,
     seed: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -40,6 +44,8 @@ pub(crate) fn _recover<'py>(
             max_iterations: max_iterations.unwrap_or(defaults.max_iterations),
             ..defaults
         },
+        path,
+        baselines: if baselines { When::Always } else { When::Never },
         predict: true,
         bootstrap: replicates,
         bootstrap_seed: seed,
@@ -76,6 +82,16 @@ pub(crate) fn _recover<'py>(
     Ok(result)
 }
 
+/// `||sin Theta||_F^2` between the spans of two lists of components, one in each row.
+#[pyfunction]
+pub(crate) fn _sin_theta_squared(ours: PyReadonlyArray2<'_, f64>, theirs: PyReadonlyArray2<'_, f64>) -> PyResult<f64> {
+    let span = |rows: &PyReadonlyArray2<'_, f64>| {
+        let rows = rows.as_array();
+        Subspace::new(&DMatrix::from_fn(rows.ncols(), rows.nrows(), |feature, component| rows[(component, feature)]))
+    };
+    span(&ours).and_then(|ours| sin_theta_squared(&ours, &span(&theirs)?)).map_err(raised)
+}
+
 /// `auto`, `cross-validated`, or a number.
 fn choice(penalty: &Bound<'_, PyAny>) -> PyResult<PenaltyChoice> {
     if let Ok(text) = penalty.cast::<PyString>() {
@@ -103,6 +119,10 @@ fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py,
     result.set_item("spectrum", answer.spectrum.as_deref().map(|spectrum| array(py, spectrum)))?;
     result.set_item("gap", answer.gap)?;
     result.set_item("sparse", answer.sparse.as_ref().map(|sparse| describe_sparse(py, sparse)).transpose()?)?;
+    let baselines = answer.sparse.as_ref().and_then(|sparse| sparse.baselines.as_ref());
+    result.set_item("baselines", baselines.map(|found| describe_baselines(py, found)).transpose()?)?;
+    let path = answer.path.as_ref().map(|path| path.iter().map(|point| describe_point(py, point)));
+    result.set_item("path", path.map(Iterator::collect::<PyResult<Vec<_>>>).transpose()?)?;
     result.set_item("predicted", answer.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
     result
         .set_item("confidence", answer.confidence.as_ref().map(|found| describe_confidence(py, found)).transpose()?)?;
@@ -141,6 +161,33 @@ fn describe_scores<'py>(
     result.set_item("mean_support", point.mean_support)?;
     result.set_item("scores", array(py, &point.scores))?;
     result.set_item("chosen", chosen)?;
+    Ok(result)
+}
+
+fn describe_baselines<'py>(py: Python<'py>, baselines: &Baselines) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for (name, baseline) in [("soft_threshold", &baselines.soft_threshold), ("pca", &baselines.pca)] {
+        let found = PyDict::new(py);
+        let components: Vec<Vec<f64>> =
+            baseline.subspace.basis().column_iter().map(|column| column.iter().copied().collect()).collect();
+        found.set_item("components", PyArray2::from_vec2(py, &components)?)?;
+        found.set_item("eigenvalues", array(py, &baseline.eigenvalues))?;
+        found.set_item("support", &baseline.support)?;
+        found.set_item("distance", baseline.distance)?;
+        result.set_item(name, found)?;
+    }
+    Ok(result)
+}
+
+fn describe_point<'py>(py: Python<'py>, point: &PathPoint) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("penalty", point.penalty.value())?;
+    result.set_item("status", point.status.name())?;
+    result.set_item("support", &point.support)?;
+    result.set_item("objective", point.objective)?;
+    result.set_item("relative_gap", point.relative_gap)?;
+    result.set_item("iterations", point.iterations)?;
+    result.set_item("eigenvalues", array(py, point.variances.as_slice()))?;
     Ok(result)
 }
 

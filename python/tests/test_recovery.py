@@ -80,6 +80,45 @@ def test_sparse_components_are_those_of_the_command_line(command, written, aggre
         assert {**point, "scores": point["scores"].tolist()} == other
 
 
+def test_path_and_simpler_methods_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
+    answer = command("recover", *written, "--rank", 2, "--sparse", "--path=5")
+    recovery = recover(aggregate, 2, sparse=True, path=5, baselines=True)
+    assert recovery.path is not None
+    assert len(recovery.path) == len(answer["path"]) == 5
+    for point, other in zip(recovery.path, answer["path"]):
+        support = point.pop("support")
+        assert {**point, "support_size": len(support), "eigenvalues": point["eigenvalues"].tolist()} == other
+    assert recovery.baselines is not None
+    assert recovery.spectrum is not None
+    for name, baseline in recovery.baselines.items():
+        theirs = answer["sparse"][name]
+        same(baseline.eigenvalues, theirs["eigenvalues"])
+        assert (baseline.support, baseline.distance) == (theirs["support"], theirs["distance"])
+        assert baseline.distance == pytest.approx(baseline.compare(recovery.components), abs=1e-12)
+    plain = recover(aggregate, 2)
+    assert (plain.path, plain.baselines) == (None, None)
+    assert recovery.baselines["pca"].compare(plain.components) < 1e-20
+
+
+def test_components_are_compared_with_others(records: np.ndarray, aggregate: Aggregate) -> None:
+    recovery = recover(aggregate, 2)
+    directions = records / np.linalg.norm(records, axis=1, keepdims=True)
+    reference = np.linalg.eigh(directions.T @ directions)[1][:, :-3:-1].T
+    error = 2 - np.linalg.norm(recovery.components @ reference.T) ** 2
+    assert recovery.compare(reference) == pytest.approx(error, abs=1e-12)
+    assert recovery.compare(3 * recovery.components[::-1]) < 1e-20
+    assert recovery.compare(np.eye(8)[6:].tolist()) > 1.9
+    for components, words in [
+        (reference[0], "1"),
+        (np.eye(9)[:2], "9"),
+        (np.ones((2, 8)), "column 1"),
+        (np.full((2, 8), np.nan), "finite"),
+        (np.ones((1, 2, 8)), "3 axes"),
+    ]:
+        with pytest.raises(RecoveryError, match=words):
+            recovery.compare(components)
+
+
 @pytest.mark.parametrize("denoising", ["none", "frobenius", "operator", "psd"])
 def test_the_covariance_is_that_of_the_command_line(
     command, written, aggregate, tmp_path: Path, denoising: str
@@ -151,6 +190,8 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
         (lambda: recover(aggregate, 1, sparse=True, time_limit=0.0), "0 is not a positive number of seconds"),
         (lambda: recover(aggregate, 1, bootstrap=3), "3 replicates"),
         (lambda: recover(aggregate, 1, penalty=0.1, time_limit=1.0), "penalty and time_limit of plain components"),
+        (lambda: recover(aggregate, 1, path=5, baselines=True), "path and baselines of plain components"),
+        (lambda: recover(aggregate, 1, sparse=True, path=1), "`count` is 1"),
         (lambda: recover(one_fold, 1, sparse=True, penalty="cross-validated"), "the task has 1"),
     ]
     for refused, words in cases:
