@@ -10,7 +10,7 @@ use crate::mechanism::HostilePull;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
-use crate::recovery::default_penalty;
+use crate::recovery::{Denoised, Denoising, Loss, default_penalty, denoise, project_psd};
 use crate::report::Report;
 use crate::schema::Schema;
 use crate::simulation::SpikedModel;
@@ -165,4 +165,27 @@ fn questions_are_kept_as_documents() {
     let text = serde_json::to_string(&question).unwrap();
     assert_eq!(serde_json::from_str::<Question>(&text).unwrap(), question);
     assert!(serde_json::from_str::<Question>(&text.replacen('{', r#"{"more": 1,"#, 1)).is_err());
+}
+
+#[test]
+fn a_covariance_is_denoised_as_asked_and_shrunk_by_a_law_alone() {
+    let covariance = Collected::new(None).covariance;
+    let (estimate, law) = (covariance.matrix(), covariance.noise_law().unwrap());
+    for (denoising, loss) in [(Denoising::Frobenius, Loss::Frobenius), (Denoising::Operator, Loss::Operator)] {
+        let (found, expected) = (denoising.apply(&covariance).unwrap(), denoise(estimate, &law, loss).unwrap());
+        assert_eq!((found.denoising, found.bulk), (denoising, Some(expected.bulk())));
+        assert_eq!(found.eigenvalues.as_deref(), Some(expected.variances().as_slice()));
+        assert_eq!(found.matrix, expected.matrix());
+    }
+    let centred = Collected::new(Some(Centring::new(0.25).unwrap())).covariance;
+    for covariance in [&covariance, &centred] {
+        let estimate = covariance.matrix();
+        for (denoising, matrix) in
+            [(Denoising::Psd, project_psd(estimate).unwrap()), (Denoising::None, estimate.clone())]
+        {
+            let expected = Denoised { denoising, eigenvalues: None, bulk: None, matrix };
+            assert_eq!(denoising.apply(covariance), Ok(expected));
+        }
+    }
+    assert_eq!(Denoising::Frobenius.apply(&centred), Err(RecoveryError::NoLaw));
 }
