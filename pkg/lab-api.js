@@ -371,13 +371,14 @@ function shuffledOf(shuffled) {
   return shuffled ? { delta } : undefined;
 }
 
-function recovery({ rank, penalty, tolerance, maxIterations, ...watched } = {}, run) {
+function recovery({ rank, penalty, tolerance, maxIterations, baselines, ...watched } = {}, run) {
   noOthers(watched, "onProgress", "signal");
   const asked = {
     rank: count("rank", rank, 1),
     penalty: penaltyOf(penalty),
     tolerance: tolerance === undefined ? undefined : number("tolerance", tolerance),
     maxIterations: maxIterations === undefined ? undefined : count("maxIterations", maxIterations),
+    baselines,
   };
   const found = call(() => run(asked, progressOf(watched)));
   const { sparse, estimate, ...facts } = found.facts();

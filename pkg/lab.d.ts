@@ -109,6 +109,8 @@ export interface RecoverOptions extends WatchOptions {
   readonly tolerance?: number;
   /** The most iterations, 20,000 by default. */
   readonly maxIterations?: number;
+  /** Whether simpler methods stand beside sparse components: takes whole eigendecompositions. */
+  readonly baselines?: boolean;
 }
 
 /** Components of a symmetric d × d matrix. */
@@ -151,6 +153,18 @@ export interface SparseFacts {
   readonly iterations: number;
   /** For each feature of the support the share of it that the components explain, 0 to 1. */
   readonly leverages: number[];
+  /** Where they were asked for: plain components of the matrix after soft-thresholding by the penalty, and those of it. */
+  readonly baselines?: { readonly softThreshold: Baseline; readonly pca: Baseline };
+}
+
+/** What a simpler method makes of the same matrix. */
+export interface Baseline {
+  /** The variances along its components in the matrix itself, descending. */
+  readonly eigenvalues: number[];
+  /** The features that they live on, ascending from 0. */
+  readonly support: number[];
+  /** `||sin Theta||_F^2` between them and the sparse components. */
+  readonly distance: number;
 }
 
 /** Components of an aggregate's estimate. */

@@ -11,8 +11,8 @@ use crate::aggregate::Aggregate;
 use crate::crossing::{Coded, matrix, object, read, thrown};
 use ldp_pca::prediction::{Prediction, predict_from_estimate};
 use ldp_pca::recovery::{
-    Answer, AnswerError, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyPath, Question, Rank, Solver,
-    SolverSettings, SolverStatus, Source, Step, Stop, components,
+    Answer, AnswerError, Baseline, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyPath, Question, Rank,
+    Solver, SolverSettings, SolverStatus, Source, Step, Stop, components,
 };
 use ldp_pca::simulation::SupportCounts;
 
@@ -34,6 +34,8 @@ struct Options {
     penalty: Option<PenaltyOption>,
     tolerance: Option<f64>,
     max_iterations: Option<usize>,
+    /// Whether simpler methods stand beside sparse components.
+    baselines: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -101,6 +103,22 @@ struct Sparse {
     relative_gap: f64,
     iterations: usize,
     leverages: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baselines: Option<BaselinesFacts>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BaselinesFacts {
+    soft_threshold: BaselineFacts,
+    pca: BaselineFacts,
+}
+
+#[derive(Serialize)]
+struct BaselineFacts {
+    eigenvalues: Vec<f64>,
+    support: Vec<usize>,
+    distance: f64,
 }
 
 /// What is known of an aggregate's estimate.
@@ -231,7 +249,10 @@ impl From<&Prediction> for PredictionFacts {
 fn recover(options: &Options, source: Source<'_>, mut watch: Watch<'_>) -> Result<Recovery, JsValue> {
     let found = components(&options.question(), source, &mut |step| watch.step(step));
     watch.finish()?;
-    let found = found.map_err(thrown)?;
+    let mut found = found.map_err(thrown)?;
+    if options.baselines == Some(true) && found.status() != SolverStatus::Cancelled {
+        found.add_baselines(source.matrix()).map_err(thrown)?;
+    }
     let estimate = matches!(source, Source::Reports { .. }).then(|| Estimate::of(&found));
     let facts = object(&Facts::of(&found, estimate))?;
     // Columns of the transpose are rows.
@@ -275,9 +296,19 @@ impl Facts {
                 relative_gap: sparse.relative_gap,
                 iterations: sparse.iterations,
                 leverages: sparse.leverages.clone(),
+                baselines: sparse.baselines.as_ref().map(|found| BaselinesFacts {
+                    soft_threshold: BaselineFacts::from(&found.soft_threshold),
+                    pca: BaselineFacts::from(&found.pca),
+                }),
             }),
             estimate,
         }
+    }
+}
+
+impl From<&Baseline> for BaselineFacts {
+    fn from(Baseline { eigenvalues, rows, distance, .. }: &Baseline) -> Self {
+        Self { eigenvalues: eigenvalues.clone(), support: rows.clone(), distance: *distance }
     }
 }
 

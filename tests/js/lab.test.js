@@ -239,7 +239,19 @@ describe("recovery", () => {
       );
       assert.deepEqual(sparse.support.map((row) => `x${row}`), expected.sparse.support);
       assert.ok(sparse.sparse.relativeGap <= 1e-6);
+      assert.equal(sparse.sparse.baselines, undefined);
     }
+    const { baselines } = recover(aggregate, { rank: 2, penalty: 0.02, baselines: true }).sparse;
+    const theirs = command(...inputs, "--sparse", "--penalty", "0.02").sparse;
+    for (const [found, expected] of [
+      [baselines.softThreshold, theirs.soft_threshold],
+      [baselines.pca, theirs.pca],
+    ]) {
+      near(found.eigenvalues, expected.eigenvalues, 1e-9);
+      near([found.distance], [expected.distance], 5e-3);
+      assert.deepEqual(found.support.map((row) => `x${row}`), expected.support);
+    }
+    assert.equal(recover(aggregate, { rank: 2, baselines: true }).sparse, null);
     const path = penaltyPath(aggregate, { rank: 2, points: 5 });
     const expected = command(...inputs, "--sparse", "--path=5").path;
     near(path.map(({ penalty }) => penalty), expected.map(({ penalty }) => penalty));
@@ -294,6 +306,7 @@ describe("recovery", () => {
       [{ rank: 1, penalty: { factor: -1 } }, "recovery", /./],
       [{ rank: 1, penalty: 0.1, tolerance: -1 }, "recovery", /tolerance/],
       [{ rank: 1, sparse: true }, "argument", /'sparse'/],
+      [{ rank: 1, baselines: 1 }, "argument", /boolean/],
     ];
     for (const [options, code, part] of cases) throws(() => recover(aggregate, options), code, part);
     throws(() => recover(TASK, { rank: 1 }), "argument", /an Aggregate/);
