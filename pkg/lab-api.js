@@ -357,18 +357,14 @@ function populationOf({ dimension, signals, bulk, mechanism, ...others }) {
 
 /** A mechanism as the module takes it; which types there are, the module says. */
 function mechanismOf(mechanism) {
-  const { type, epsilon, candidates, cap, delta, ...others } = Object(mechanism);
-  noOthers(others);
-  if (typeof type !== "string") {
-    throw failure("argument", `the mechanism's type is ${String(type)}: give a name, as "double-cap"`);
-  }
-  return { type, epsilon: number("epsilon", epsilon), candidates, cap, delta };
+  const named = Object(mechanism);
+  noOthers(named, "type", "epsilon", "candidates", "cap", "delta");
+  return named;
 }
 
 function shuffledOf(shuffled) {
-  const { delta, ...others } = shuffled ?? {};
-  noOthers(others);
-  return shuffled ? { delta } : undefined;
+  noOthers(Object(shuffled), "delta");
+  return shuffled ?? undefined;
 }
 
 function recovery({ rank, penalty, tolerance, maxIterations, baselines, ...watched } = {}, run) {

@@ -153,7 +153,7 @@ export interface SparseFacts {
   readonly iterations: number;
   /** For each feature of the support the share of it that the components explain, 0 to 1. */
   readonly leverages: number[];
-  /** Where they were asked for: plain components of the matrix after soft-thresholding by the penalty, and those of it. */
+  /** Where asked for: plain components of the matrix soft-thresholded by the penalty, and of the matrix itself. */
   readonly baselines?: { readonly softThreshold: Baseline; readonly pca: Baseline };
 }
 
