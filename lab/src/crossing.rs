@@ -11,7 +11,8 @@ use serde_wasm_bindgen::Serializer;
 use serde_wasm_bindgen::from_value;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// An error of one stage, with the code that it is thrown with.
+/// An error of one stage, with the code that it is thrown with. The client has the same of its own (`src/js/mod.rs`):
+/// the methods are built without it, and its exports would come along.
 pub(crate) trait Coded: Display {
     fn code(&self) -> &'static str;
 }
