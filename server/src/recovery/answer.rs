@@ -6,7 +6,6 @@ use std::time::Instant;
 use axum::body::Bytes;
 use serde::Serialize;
 
-use super::wanted::Wanted;
 use crate::store::TaskReports;
 use ldp_pca::covariance::{Covariance, Mean};
 use ldp_pca::recovery::{self, AnswerError, Decomposition, Method, Question, Rank, Source, Stop};
@@ -88,11 +87,10 @@ impl Answer {
         Self::new(&state.leading(rank, predicted).map_err(|error| error.to_string())?, task)
     }
 
-    /// What is wanted, sparse components as good as they are at the deadline.
-    pub(super) fn sparse(reports: &dyn TaskReports, wanted: &Wanted, deadline: Instant) -> Result<Self, String> {
-        let question = Question { penalty: wanted.penalty.clone(), ..Question::new(wanted.rank) };
+    /// What is asked, sparse components as good as they are at the deadline.
+    pub(super) fn sparse(reports: &dyn TaskReports, question: &Question, deadline: Instant) -> Result<Self, String> {
         let found = with_estimate(reports, |source| {
-            recovery::answer(&question, source, &mut |_| {
+            recovery::answer(question, source, &mut |_| {
                 if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(Stop::OutOfTime) }
             })
         })?;

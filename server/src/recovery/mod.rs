@@ -1,25 +1,25 @@
-//! Components of what was collected so far: computed once per state and wish, off the request threads, a few at a time.
+//! Components of what was collected so far, computed once per state and question: off the request threads, few at once.
 
 mod answer;
-mod wanted;
+mod query;
 
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::{Duration, Instant};
 
-use ldp_pca::recovery::Decomposition;
+use ldp_pca::recovery::{Decomposition, Question};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
 use self::answer::decompose;
-pub(super) use self::wanted::Wanted;
+pub(super) use self::query::read_question;
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
 use super::problem::{Kind, Problem};
 use super::store::TaskReports;
 
-/// Wishes per task whose answers are kept. Beyond them the one that was asked for longest ago is forgotten.
+/// Questions per task whose answers are kept. Beyond them the one that was asked for longest ago is forgotten.
 const KEPT: usize = 16;
 
 /// Components that one client without the collector's token may have computed, or wait for, at the same time.
@@ -76,12 +76,12 @@ impl Recoveries {
 #[derive(Default)]
 pub(super) struct RecoveryCache {
     /// What was asked for last stands last.
-    answers: Lock<Vec<(Wanted, Slot)>>,
+    answers: Lock<Vec<(Question, Slot)>>,
     /// Of the state whose components were asked for last.
     decomposition: Arc<Lock<Option<Arc<Decomposition>>>>,
 }
 
-/// The answer to one wish. While it is computed, others wait for it rather than compute it again.
+/// The answer to one question. While it is computed, others wait for it rather than compute it again.
 type Slot = Arc<Mutex<Option<Arc<Answer>>>>;
 
 impl RecoveryCache {
@@ -91,12 +91,12 @@ impl RecoveryCache {
         recoveries: &Recoveries,
         asker: Asker,
         reports: &Arc<dyn TaskReports>,
-        wanted: Wanted,
+        question: Question,
         records: u64,
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
         let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records() >= records);
-        let slot = self.slot(wanted.clone());
+        let slot = self.slot(question.clone());
         if let Some(answer) = fresh(&*slot.lock().await) {
             return Ok(answer);
         }
@@ -111,7 +111,7 @@ impl RecoveryCache {
         // Slot and permit go along: when the request is given up, the answer still serves the next one, and nothing
         // else is begun beside it.
         let computed = spawn_blocking(move || {
-            let answer = Arc::new(compute(&*reports, &wanted, records, &decomposition, deadline)?);
+            let answer = Arc::new(compute(&*reports, &question, records, &decomposition, deadline)?);
             *last = Some(Arc::clone(&answer));
             drop(permit);
             Ok::<_, String>(answer)
@@ -121,16 +121,16 @@ impl RecoveryCache {
         Ok(answer)
     }
 
-    fn slot(&self, wanted: Wanted) -> Slot {
+    fn slot(&self, question: Question) -> Slot {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = match answers.iter().position(|(kept, _)| *kept == wanted) {
+        let slot = match answers.iter().position(|(kept, _)| *kept == question) {
             Some(place) => answers.remove(place).1,
             None => Slot::default(),
         };
         if answers.len() == KEPT {
             answers.remove(0);
         }
-        answers.push((wanted, Arc::clone(&slot)));
+        answers.push((question, Arc::clone(&slot)));
         slot
     }
 
@@ -149,13 +149,13 @@ fn solving_time(request_timeout: Duration) -> Duration {
 
 fn compute(
     reports: &dyn TaskReports,
-    wanted: &Wanted,
+    question: &Question,
     records: u64,
     decomposition: &Lock<Option<Arc<Decomposition>>>,
     deadline: Instant,
 ) -> Result<Answer, String> {
-    match wanted.penalty {
-        Some(_) => Answer::sparse(reports, wanted, deadline),
+    match question.penalty {
+        Some(_) => Answer::sparse(reports, question, deadline),
         None => {
             // All ranks share the decomposition of a state.
             let mut last = decomposition.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +164,7 @@ fn compute(
                 _ => Arc::clone(last.insert(Arc::new(decompose(reports)?))),
             };
             drop(last);
-            Answer::leading(&state, reports.task(), wanted.rank)
+            Answer::leading(&state, reports.task(), question.rank)
         }
     }
 }

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use ldp_pca::recovery::Question;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -15,7 +16,7 @@ use super::recovery::{Asked, recover};
 use crate::app::{App, Collection};
 use crate::net::Portion;
 use crate::problem::{Kind, Problem};
-use crate::recovery::{Asker, Wanted};
+use crate::recovery::Asker;
 use crate::store::{Counts, TaskReports};
 
 /// How often a comment is sent where nothing happens, so that a connection that is gone is noticed.
@@ -27,14 +28,15 @@ const RETRY: Duration = Duration::from_secs(2);
 /// `GET /tasks/{id}/events`.
 pub(super) async fn listen(
     State(app): State<Arc<App>>,
-    Asked { client, reports, asker, wanted }: Asked,
+    Asked { client, reports, asker, question }: Asked,
 ) -> Result<Response, Problem> {
     // Everybody may hear of the status.
-    let (asker, wanted) = (asker.ok(), wanted?);
+    let (asker, question) = (asker.ok(), question?);
     let place = app.events.enter(client)?;
     let collection = app.collection(&reports);
     let states = collection.pulse.listen(&app.events, &*reports);
-    let listener = Listener { app, reports, wanted, asker, states, told: None, _collection: collection, _place: place };
+    let listener =
+        Listener { app, reports, question, asker, states, told: None, _collection: collection, _place: place };
     let events = stream::unfold(listener, |mut listener| async {
         let event = listener.next().await?;
         Some((Ok::<_, Infallible>(event), listener))
@@ -48,7 +50,7 @@ pub(super) async fn listen(
 struct Listener {
     app: Arc<App>,
     reports: Arc<dyn TaskReports>,
-    wanted: Wanted,
+    question: Question,
     /// Who is told components, if they are told at all.
     asker: Option<Asker>,
     states: watch::Receiver<Option<Counts>>,
@@ -100,14 +102,14 @@ impl Listener {
             return event("problem", &Problem::new(Kind::TokenMissing, detail).document());
         };
         // A newer state may have been computed for somebody else.
-        let (event, records) = match recover(&self.app, asker, &self.reports, self.wanted.clone(), counts.records).await
-        {
-            Ok(answer) => {
-                let json = String::from_utf8_lossy(answer.json());
-                (Event::default().event("recovery").data(json), answer.records().max(counts.records))
-            }
-            Err(problem) => (event("problem", &problem.document()), counts.records),
-        };
+        let (event, records) =
+            match recover(&self.app, asker, &self.reports, self.question.clone(), counts.records).await {
+                Ok(answer) => {
+                    let json = String::from_utf8_lossy(answer.json());
+                    (Event::default().event("recovery").data(json), answer.records().max(counts.records))
+                }
+                Err(problem) => (event("problem", &problem.document()), counts.records),
+            };
         self.told = Some((counts, Some(records)));
         event
     }

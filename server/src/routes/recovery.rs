@@ -6,21 +6,22 @@ use axum::extract::{Extension, FromRequestParts, Path as UrlPath, Query, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use ldp_pca::recovery::Question;
 use tokio::time::timeout;
 
 use crate::app::App;
 use crate::net::Client;
 use crate::problem::{Kind, Problem};
-use crate::recovery::{Answer, Asker, Wanted};
+use crate::recovery::{Answer, Asker, read_question};
 use crate::store::TaskReports;
 use crate::tokens::Role;
 
 /// `GET /tasks/{id}/recovery`.
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    Asked { reports, asker, wanted, .. }: Asked,
+    Asked { reports, asker, question, .. }: Asked,
 ) -> Result<Response, Problem> {
-    let answer = recover(&app, asker?, &reports, wanted?, reports.counts().records).await?;
+    let answer = recover(&app, asker?, &reports, question?, reports.counts().records).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json().clone()).into_response())
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Asked {
     pub(super) reports: Arc<dyn TaskReports>,
     /// As who the client may have components, or why it may not.
     pub(super) asker: Result<Asker, Problem>,
-    pub(super) wanted: Result<Wanted, Problem>,
+    pub(super) question: Result<Question, Problem>,
 }
 
 impl FromRequestParts<Arc<App>> for Asked {
@@ -49,8 +50,8 @@ impl FromRequestParts<Arc<App>> for Asked {
             // Refuses: there is no token.
             app.tokens.check(&parts.headers, Role::Collector).map(|_| Asker::Collector)
         };
-        let wanted = Wanted::read(Query::from_request_parts(parts, app).await, reports.task().dimension());
-        Ok(Self { client, reports, asker, wanted })
+        let question = read_question(Query::from_request_parts(parts, app).await, reports.task().dimension());
+        Ok(Self { client, reports, asker, question })
     }
 }
 
@@ -59,7 +60,7 @@ pub(super) async fn recover(
     app: &App,
     asker: Asker,
     reports: &Arc<dyn TaskReports>,
-    wanted: Wanted,
+    question: Question,
     records: u64,
 ) -> Result<Arc<Answer>, Problem> {
     let minimum = app.minimum_batch(&reports.settings());
@@ -67,7 +68,7 @@ pub(super) async fn recover(
         return Err(below_minimum_batch(records, minimum));
     }
     let collection = app.collection(reports);
-    let computed = collection.recovery.answer(&app.recoveries, asker, reports, wanted, records);
+    let computed = collection.recovery.answer(&app.recoveries, asker, reports, question, records);
     timeout(app.limits.request_timeout(), computed).await.unwrap_or_else(|_| {
         Err(Problem::new(Kind::RecoveryTimeout, "the components are still being computed: ask again later"))
     })

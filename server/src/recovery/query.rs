@@ -1,0 +1,57 @@
+//! What a request for components asks for.
+
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+
+use crate::problem::{Kind, Problem, excerpt};
+use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank};
+
+/// Reads the question out of a query: `rank` once, and `penalty` at most once.
+pub(crate) fn read_question(
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    dimension: usize,
+) -> Result<Question, Problem> {
+    let remedy = format!("ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones");
+    let bad = |what: &str| Problem::new(Kind::BadQuery, format!("{what}: {remedy}"));
+    let parameters = query.map_err(|error| bad(&error.to_string()))?.0;
+    let (mut rank, mut penalty) = (None, None);
+    for (name, value) in &parameters {
+        let twice = match name.as_str() {
+            "rank" => rank.replace(read_rank(value, dimension)?).is_some(),
+            "penalty" => penalty.replace(read_penalty(value)?).is_some(),
+            _ => return Err(bad(&format!("the query has '{}'", excerpt(name)))),
+        };
+        if twice {
+            return Err(bad(&format!("the query has '{name}' twice")));
+        }
+    }
+    let rank = rank.ok_or_else(|| bad("the query has no 'rank'"))?;
+    Ok(Question { penalty, ..Question::new(rank) })
+}
+
+fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
+    let rank = value.parse().ok().and_then(|rank| Rank::new(rank).ok()).filter(|rank| rank.check(dimension).is_ok());
+    rank.ok_or_else(|| {
+        let value = excerpt(value);
+        Problem::new(
+            Kind::BadRank,
+            format!("rank is '{value}': it must be a whole number from 1 to {dimension}, the number of features"),
+        )
+    })
+}
+
+fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {
+    if value == "auto" {
+        return Ok(PenaltyChoice::default());
+    }
+    let penalty = value.parse().ok().and_then(|value| Penalty::new(value).ok());
+    penalty.map(PenaltyChoice::Value).ok_or_else(|| {
+        let value = excerpt(value);
+        Problem::new(
+            Kind::BadPenalty,
+            format!(
+                "penalty is '{value}': it must be auto or a finite number from 0 on, in the units of the covariance"
+            ),
+        )
+    })
+}
