@@ -6,9 +6,12 @@ use std::time::Instant;
 use axum::body::Bytes;
 use serde::Serialize;
 
+use crate::problem::{Kind, Problem};
 use crate::store::TaskReports;
 use ldp_pca::covariance::{Covariance, Mean};
-use ldp_pca::recovery::{self, AnswerError, Decomposition, Method, Question, Rank, Source, Stop};
+use ldp_pca::recovery::{
+    self, AnswerError, Baselines, Decomposition, Method, PathPoint, PenaltyError, Question, Rank, Source, Stop,
+};
 use ldp_pca::task::Task;
 
 /// The most components whose error is predicted: the prediction takes longer than a decomposition for many.
@@ -44,6 +47,9 @@ struct Document<'a> {
     predicted: Option<Predicted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sparse: Option<Sparse<'a>>,
+    /// What every penalty of a sequence gives, largest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a [PathPoint]>,
 }
 
 /// The error to expect of the components as a whole.
@@ -63,6 +69,9 @@ struct Sparse<'a> {
     relative_gap: f64,
     /// The features that the components are made of.
     support: &'a [String],
+    /// Simpler methods on the same estimate.
+    #[serde(flatten)]
+    baselines: Option<&'a Baselines>,
 }
 
 impl Answer {
@@ -82,13 +91,13 @@ impl Answer {
     }
 
     /// The leading components of a state; `rank` is at most the dimension.
-    pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, String> {
+    pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
         let predicted = rank.value() <= PREDICTED && rank.value() < task.dimension();
-        Self::new(&state.leading(rank, predicted).map_err(|error| error.to_string())?, task)
+        Self::new(&state.leading(rank, predicted).map_err(problem)?, task)
     }
 
     /// What is asked, sparse components as good as they are at the deadline.
-    pub(super) fn sparse(reports: &dyn TaskReports, question: &Question, deadline: Instant) -> Result<Self, String> {
+    pub(super) fn sparse(reports: &dyn TaskReports, question: &Question, deadline: Instant) -> Result<Self, Problem> {
         let found = with_estimate(reports, |source| {
             recovery::answer(question, source, &mut |_| {
                 if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(Stop::OutOfTime) }
@@ -97,7 +106,7 @@ impl Answer {
         Self::new(&found, reports.task())
     }
 
-    fn new(found: &recovery::Answer, task: &Task) -> Result<Self, String> {
+    fn new(found: &recovery::Answer, task: &Task) -> Result<Self, Problem> {
         let predicted = found.predicted.as_ref();
         let document = Document {
             task: task.digest().to_string(),
@@ -120,28 +129,55 @@ impl Answer {
                 status: sparse.status.name(),
                 relative_gap: sparse.relative_gap,
                 support: &sparse.support,
+                baselines: sparse.baselines.as_ref(),
             }),
+            path: found.path.as_deref(),
         };
         Ok(Self {
             records: found.records,
             predicted_error: predicted.map(|found| (document.rank, found.sin_theta_squared / found.uninformed)),
-            json: serde_json::to_vec(&document).map_err(|error| error.to_string())?.into(),
+            json: serde_json::to_vec(&document).map_err(|error| Problem::internal(error.to_string()))?.into(),
         })
     }
 }
 
 /// All components of the present state, which has one report or more.
-pub(super) fn decompose(reports: &dyn TaskReports) -> Result<Decomposition, String> {
+pub(super) fn decompose(reports: &dyn TaskReports) -> Result<Decomposition, Problem> {
     with_estimate(reports, Decomposition::new)
 }
 
 fn with_estimate<T>(
     reports: &dyn TaskReports,
     work: impl FnOnce(Source<'_>) -> Result<T, AnswerError>,
-) -> Result<T, String> {
+) -> Result<T, Problem> {
     let task = reports.task();
-    let aggregate = reports.aggregate().map_err(|error| error.to_string())?;
-    let covariance = Covariance::estimate(&aggregate, task).map_err(|error| error.to_string())?;
+    let aggregate = reports.aggregate().map_err(|error| Problem::internal(error.to_string()))?;
+    let covariance = Covariance::estimate(&aggregate, task).map_err(|error| Problem::internal(error.to_string()))?;
     let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task };
-    work(source).map_err(|error| error.to_string())
+    work(source).map_err(problem)
+}
+
+fn problem(error: AnswerError) -> Problem {
+    match error {
+        AnswerError::Penalty(PenaltyError::Cancelled { solved, total }) => Problem::new(
+            Kind::RecoveryTimeout,
+            format!(
+                "{solved} of {total} penalties of the path were solved in time: ask for a shorter path, or for none"
+            ),
+        ),
+        error => Problem::internal(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_without_time_is_no_failure_of_the_server() {
+        let refused = problem(PenaltyError::Cancelled { solved: 3, total: 20 }.into());
+        assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
+        assert!(refused.detail().starts_with("3 of 20 penalties"), "{refused:?}");
+        assert_eq!(problem(AnswerError::NoLaw).document()["status"], 500);
+    }
 }

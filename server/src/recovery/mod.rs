@@ -114,9 +114,9 @@ impl RecoveryCache {
             let answer = Arc::new(compute(&*reports, &question, records, &decomposition, deadline)?);
             *last = Some(Arc::clone(&answer));
             drop(permit);
-            Ok::<_, String>(answer)
+            Ok::<_, Problem>(answer)
         });
-        let answer = computed.await.unwrap_or_else(|error| Err(error.to_string())).map_err(Problem::internal)?;
+        let answer = computed.await.unwrap_or_else(|error| Err(Problem::internal(error.to_string())))?;
         recoveries.computed.inc();
         Ok(answer)
     }
@@ -153,7 +153,7 @@ fn compute(
     records: u64,
     decomposition: &Lock<Option<Arc<Decomposition>>>,
     deadline: Instant,
-) -> Result<Answer, String> {
+) -> Result<Answer, Problem> {
     match question.penalty {
         Some(_) => Answer::sparse(reports, question, deadline),
         None => {

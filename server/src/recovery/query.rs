@@ -1,24 +1,34 @@
 //! What a request for components asks for.
 
+use std::ops::RangeInclusive;
+
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 
 use crate::problem::{Kind, Problem, excerpt};
-use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank};
+use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank, When};
 
-/// Reads the question out of a query: `rank` once, and `penalty` at most once.
+/// The penalties that a path may have, as on the command line.
+const POINTS: RangeInclusive<usize> = 2..=1000;
+
+/// Reads the question out of a query: `rank` once, `penalty` at most once, and with it `path` and `baselines`.
 pub(crate) fn read_question(
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
     dimension: usize,
 ) -> Result<Question, Problem> {
-    let remedy = format!("ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones");
+    let remedy = format!(
+        "ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones, which may have \
+         &path=20, so many penalties more, and &baselines=true, simpler methods beside them"
+    );
     let bad = |what: &str| Problem::new(Kind::BadQuery, format!("{what}: {remedy}"));
     let parameters = query.map_err(|error| bad(&error.to_string()))?.0;
-    let (mut rank, mut penalty) = (None, None);
+    let (mut rank, mut penalty, mut path, mut baselines) = (None, None, None, None);
     for (name, value) in &parameters {
         let twice = match name.as_str() {
             "rank" => rank.replace(read_rank(value, dimension)?).is_some(),
             "penalty" => penalty.replace(read_penalty(value)?).is_some(),
+            "path" => path.replace(read_path(value)?).is_some(),
+            "baselines" => baselines.replace(read_baselines(value)?).is_some(),
             _ => return Err(bad(&format!("the query has '{}'", excerpt(name)))),
         };
         if twice {
@@ -26,7 +36,13 @@ pub(crate) fn read_question(
         }
     }
     let rank = rank.ok_or_else(|| bad("the query has no 'rank'"))?;
-    Ok(Question { penalty, ..Question::new(rank) })
+    let baselines = baselines.unwrap_or_default();
+    if penalty.is_none() && (path.is_some() || baselines != When::Never) {
+        return Err(bad(
+            "the query has 'path' or 'baselines' and no 'penalty', without which components are not sparse",
+        ));
+    }
+    Ok(Question { penalty, path, baselines, ..Question::new(rank) })
 }
 
 fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
@@ -54,4 +70,23 @@ fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {
             ),
         )
     })
+}
+
+fn read_path(value: &str) -> Result<usize, Problem> {
+    value.parse().ok().filter(|points| POINTS.contains(points)).ok_or_else(|| {
+        let (value, least, most) = (excerpt(value), POINTS.start(), POINTS.end());
+        let detail = format!("path is '{value}': it must be a number of penalties from {least} to {most}");
+        Problem::new(Kind::BadQuery, detail)
+    })
+}
+
+fn read_baselines(value: &str) -> Result<When, Problem> {
+    match value {
+        "true" => Ok(When::Always),
+        "false" => Ok(When::Never),
+        _ => {
+            let value = excerpt(value);
+            Err(Problem::new(Kind::BadQuery, format!("baselines is '{value}': it must be true or false")))
+        }
+    }
 }

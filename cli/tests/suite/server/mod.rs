@@ -251,6 +251,14 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
         let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty={penalty}")));
         answer.assert_problem(400, "bad-penalty", &[&format!("'{penalty}'"), "auto"]);
     }
+    for points in ["1", "1001", "-1", "2.5", "all", ""] {
+        let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty=auto&path={points}")));
+        answer.assert_problem(400, "bad-query", &[&format!("'{points}'"), "from 2 to 1000"]);
+    }
+    for baselines in ["True", "1", "quick", ""] {
+        let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty=auto&baselines={baselines}")));
+        answer.assert_problem(400, "bad-query", &[&format!("'{baselines}'"), "true or false"]);
+    }
     for (query, value) in [
         ("", "no 'rank'"),
         ("?", "no 'rank'"),
@@ -258,6 +266,9 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
         ("?penalty=1", "no 'rank'"),
         ("?rank=1&penalty=1&penalty=auto", "'penalty' twice"),
         ("?rank=1&shape=2", "'shape'"),
+        ("?rank=1&path=20", "no 'penalty'"),
+        ("?rank=1&baselines=true", "no 'penalty'"),
+        ("?rank=1&penalty=1&path=20&path=20", "'path' twice"),
     ] {
         server.get(&path(&task(), &format!("/recovery{query}"))).assert_problem(400, "bad-query", &["?rank=k", value]);
     }

@@ -57,7 +57,8 @@ fn answers_have_the_members_of_the_document() {
     let status = server.administer("PUT", &format!("/tasks/{}", task.digest()), &put_body(&task, &settings)).json();
     server.send(&task, &super::harness::bytes_of(&super::harness::reports(&task, 1, 20)));
     let recovery = |query: &str| server.get(&super::harness::path(&task, &format!("/recovery?rank=1{query}"))).json();
-    for (name, answer) in [("Status", status), ("Recovery", recovery("")), ("Recovery", recovery("&penalty=auto"))] {
+    let sparse = "&penalty=auto&path=3&baselines=true";
+    for (name, answer) in [("Status", status), ("Recovery", recovery("")), ("Recovery", recovery(sparse))] {
         assert_members(&document, name, &answer);
     }
     // Settings are told as they are taken.

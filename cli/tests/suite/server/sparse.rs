@@ -1,9 +1,12 @@
 //! Sparse components over HTTP, and answers that are computed once.
 
+use std::ops::ControlFlow;
+
 use ldp_pca::covariance::Covariance;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, default_penalty,
+    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice, Question, Rank, SolverSettings,
+    Source, When, answer, default_penalty,
 };
 use tempfile::tempdir;
 
@@ -32,7 +35,7 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
     ] {
         let problem = FantopeProblem::new(covariance.matrix(), Rank::new(2).unwrap(), penalty).unwrap();
         let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
-        let solution = solver.solve(&problem, None, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
         let found = server.get(&path(&task(), &format!("/recovery?rank=2&penalty={query}"))).json();
         assert_eq!((&found["method"], &found["records"]), (&"fantope".into(), &400.into()));
         let sparse = &found["sparse"];
@@ -53,6 +56,36 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
     let share = expected.sin_theta_squared / expected.uninformed;
     let line = format!("ldp_pca_predicted_error{{task=\"{}\",rank=\"2\"}} {share}", task().digest());
     assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
+}
+
+#[test]
+fn a_path_and_simpler_methods_are_those_of_the_library_where_they_are_asked_for() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    let body = bytes_of(&reports(&task(), 1, 400));
+    server.send(&task(), &body);
+    let aggregate = aggregate_of(&task(), &body);
+    let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
+    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task() };
+    let question = Question {
+        penalty: Some(PenaltyChoice::default()),
+        path: Some(5),
+        baselines: When::Always,
+        ..Question::new(Rank::new(2).unwrap())
+    };
+    let expected = answer(&question, source, &mut |_| ControlFlow::Continue(())).unwrap();
+    let expected = serde_json::to_value(expected).unwrap();
+    let ask = |query: &str| server.get(&path(&task(), &format!("/recovery?rank=2&penalty=auto{query}"))).json();
+    let found = ask("&path=5&baselines=true");
+    assert_eq!(found["path"].as_array().map(Vec::len), Some(5));
+    assert_eq!(found["path"], expected["path"]);
+    for method in ["soft_threshold", "pca"] {
+        assert!(found["sparse"][method]["distance"].is_number());
+        assert_eq!(found["sparse"][method], expected["sparse"][method]);
+    }
+    let unasked = ask("&baselines=false");
+    assert_eq!((unasked.get("path"), unasked["sparse"].get("pca")), (None, None));
+    assert_eq!((&unasked, &unasked["components"]), (&ask(""), &found["components"]));
 }
 
 #[test]
