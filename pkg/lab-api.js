@@ -367,14 +367,18 @@ function shuffledOf(shuffled) {
   return shuffled ?? undefined;
 }
 
-function recovery({ rank, penalty, tolerance, maxIterations, baselines, ...watched } = {}, run) {
+function recovery({ rank, penalty, tolerance, maxIterations, baselines, reference, ...watched } = {}, run) {
   noOthers(watched, "onProgress", "signal");
+  if (reference !== undefined && !(reference instanceof Float64Array)) {
+    throw failure("argument", "give the reference as a Float64Array of d × k numbers");
+  }
   const asked = {
     rank: count("rank", rank, 1),
     penalty: penaltyOf(penalty),
     tolerance: tolerance === undefined ? undefined : number("tolerance", tolerance),
     maxIterations: maxIterations === undefined ? undefined : count("maxIterations", maxIterations),
     baselines,
+    reference,
   };
   const found = call(() => run(asked, progressOf(watched)));
   const { sparse, estimate, ...facts } = found.facts();

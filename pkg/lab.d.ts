@@ -111,6 +111,11 @@ export interface RecoverOptions extends WatchOptions {
   readonly maxIterations?: number;
   /** Whether simpler methods stand beside sparse components: takes whole eigendecompositions. */
   readonly baselines?: boolean;
+  /**
+   * Components to compare with, as {@link Recovery.components} has them: d × k numbers, such as those of records that
+   * somebody has seen.
+   */
+  readonly reference?: Float64Array;
 }
 
 /** Components of a symmetric d × d matrix. */
@@ -140,6 +145,8 @@ export interface Recovery {
   readonly eigenvalueGap: number | null;
   /** For sparse components; `null` for others. */
   readonly sparse: SparseFacts | null;
+  /** With a reference: `||sin Theta||_F^2` between the components and it, from 0 for the same subspace to k. */
+  readonly sinThetaSquared?: number;
 }
 
 /** What the sparse solver says of its solution, in the units of the matrix. */
@@ -165,6 +172,8 @@ export interface Baseline {
   readonly support: number[];
   /** `||sin Theta||_F^2` between them and the sparse components. */
   readonly distance: number;
+  /** With a reference: `||sin Theta||_F^2` between them and it. */
+  readonly sinThetaSquared?: number;
 }
 
 /** Components of an aggregate's estimate. */

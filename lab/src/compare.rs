@@ -173,7 +173,7 @@ impl Asked {
             return self.simulated(signal);
         }
         let sample = if self.count > 0 {
-            let moments = symmetric(&matrix(numbers, self.dimension)?);
+            let moments = symmetric(&matrix(numbers, self.dimension, self.dimension)?);
             Sample::from_second_moment(moments, self.count, self.largest_norm)
         } else {
             Sample::new(self.dimension, numbers.to_vec())

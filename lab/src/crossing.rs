@@ -44,13 +44,13 @@ pub(crate) fn read<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
     from_value(value).map_err(|error| failure("argument", &format!("the options are not usable: {}", message(error))))
 }
 
-/// A symmetric matrix as it comes from outside, `d × d` numbers.
-pub(crate) fn matrix(numbers: &[f64], dimension: usize) -> Result<DMatrix<f64>, JsValue> {
-    if dimension.checked_mul(dimension) != Some(numbers.len()) {
-        let message = format!("{} numbers are not a matrix of {dimension} × {dimension}", numbers.len());
+/// A matrix as it comes from outside, row-major.
+pub(crate) fn matrix(numbers: &[f64], rows: usize, columns: usize) -> Result<DMatrix<f64>, JsValue> {
+    if rows.checked_mul(columns) != Some(numbers.len()) {
+        let message = format!("{} numbers are not a matrix of {rows} × {columns}", numbers.len());
         return Err(failure("argument", &message));
     }
-    Ok(DMatrix::from_row_slice(dimension, dimension, numbers))
+    Ok(DMatrix::from_row_slice(rows, columns, numbers))
 }
 
 /// A result as an object, every number as it is.

@@ -36,6 +36,8 @@ struct Options {
     max_iterations: Option<usize>,
     /// Whether simpler methods stand beside sparse components.
     baselines: Option<bool>,
+    /// Components to compare with, as [`Recovery::components`] has them.
+    reference: Option<Vec<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +93,8 @@ struct Facts {
     /// Dense: between the last eigenvalue kept and the first dropped; none when all are kept.
     eigenvalue_gap: Option<f64>,
     sparse: Option<Sparse>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sin_theta_squared: Option<f64>,
     estimate: Option<Estimate>,
 }
 
@@ -115,10 +119,13 @@ struct BaselinesFacts {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct BaselineFacts {
     eigenvalues: Vec<f64>,
     support: Vec<usize>,
     distance: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sin_theta_squared: Option<f64>,
 }
 
 /// What is known of an aggregate's estimate.
@@ -220,7 +227,7 @@ pub(crate) fn solve_path(
 #[wasm_bindgen]
 pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
     let options: Options = read(options)?;
-    recover(&options, Source::Matrix(&matrix(numbers, dimension)?), Watch::new(progress))
+    recover(&options, Source::Matrix(&matrix(numbers, dimension, dimension)?), Watch::new(progress))
 }
 
 pub(crate) fn predicted(prediction: &Prediction) -> Result<JsValue, JsValue> {
@@ -247,6 +254,8 @@ impl From<&Prediction> for PredictionFacts {
 }
 
 fn recover(options: &Options, source: Source<'_>, mut watch: Watch<'_>) -> Result<Recovery, JsValue> {
+    let (dimension, rank) = (source.matrix().nrows(), options.rank.value());
+    let reference = options.reference.as_deref().map(|numbers| matrix(numbers, dimension, rank)).transpose()?;
     let found = components(&options.question(), source, &mut |step| watch.step(step));
     watch.finish()?;
     let mut found = found.map_err(thrown)?;
@@ -254,7 +263,8 @@ fn recover(options: &Options, source: Source<'_>, mut watch: Watch<'_>) -> Resul
         found.add_baselines(source.matrix()).map_err(thrown)?;
     }
     let estimate = matches!(source, Source::Reports { .. }).then(|| Estimate::of(&found));
-    let facts = object(&Facts::of(&found, estimate))?;
+    let error = reference.map(|reference| found.compare_components(&reference)).transpose().map_err(thrown)?;
+    let facts = object(&Facts::of(&found, error, estimate))?;
     // Columns of the transpose are rows.
     Ok(Recovery { facts, components: found.vectors().transpose().as_slice().to_vec() })
 }
@@ -277,7 +287,7 @@ impl Options {
 }
 
 impl Facts {
-    fn of(found: &Answer, estimate: Option<Estimate>) -> Self {
+    fn of(found: &Answer, sin_theta_squared: Option<f64>, estimate: Option<Estimate>) -> Self {
         let sparse = found.sparse.as_ref();
         Self {
             dimension: found.dimension,
@@ -301,14 +311,20 @@ impl Facts {
                     pca: BaselineFacts::from(&found.pca),
                 }),
             }),
+            sin_theta_squared,
             estimate,
         }
     }
 }
 
 impl From<&Baseline> for BaselineFacts {
-    fn from(Baseline { eigenvalues, rows, distance, .. }: &Baseline) -> Self {
-        Self { eigenvalues: eigenvalues.clone(), support: rows.clone(), distance: *distance }
+    fn from(Baseline { eigenvalues, rows, distance, sin_theta_squared, .. }: &Baseline) -> Self {
+        Self {
+            eigenvalues: eigenvalues.clone(),
+            support: rows.clone(),
+            distance: *distance,
+            sin_theta_squared: *sin_theta_squared,
+        }
     }
 }
 

@@ -46,17 +46,22 @@ function numeric(dimension, rest) {
   return { ...TASK, schema: { columns }, mechanism: MECHANISM, ...rest };
 }
 
-/** Reports of records along two directions of d features, two features each; the same in every run. */
+/** Along one of two directions of d features, two features each. */
+function recordOf(dimension, index) {
+  const record = Float64Array.from({ length: dimension }, (_, feature) => 0.1 * Math.sin(index * (feature + 3)));
+  const first = index % 3 ? 0 : 2;
+  if (first < dimension) record[first] = record[first + 1] = index % 2 ? 1 : -1;
+  return record;
+}
+
+/** Reports of such records; the same in every run. */
 function collection(task, count) {
   const randomizer = new Randomizer(task, LIMITS);
   const aggregate = new Aggregate(task);
   const seed = new Uint8Array(32);
   for (let index = 0; index < count; index += 1) {
     new DataView(seed.buffer).setUint32(0, index);
-    const record = Float64Array.from({ length: task.dimension }, (_, feature) => 0.1 * Math.sin(index * (feature + 3)));
-    const first = index % 3 ? 0 : 2;
-    if (first < task.dimension) record[first] = record[first + 1] = index % 2 ? 1 : -1;
-    aggregate.add(seededBy(seed)(() => randomizer.randomize(record)));
+    aggregate.add(seededBy(seed)(() => randomizer.randomize(recordOf(task.dimension, index))));
   }
   return aggregate;
 }
@@ -252,6 +257,25 @@ describe("recovery", () => {
       assert.deepEqual(found.support.map((row) => `x${row}`), expected.support);
     }
     assert.equal(recover(aggregate, { rank: 2, baselines: true }).sparse, null);
+    // The command line takes the records themselves.
+    const records = Array.from({ length: 3000 }, (_, index) => recordOf(12, index));
+    const file = join(folder, "records.csv");
+    writeFileSync(file, [document.schema.columns.map(({ name }) => name), ...records].join("\n"));
+    const task = Task.parse(document);
+    const moment = new Float64Array(12 * 12);
+    for (const record of records) {
+      encode(task, record).contribution.forEach((product, index) => (moment[index] += product / records.length));
+    }
+    const reference = solve(moment, 12, { rank: 2 }).components;
+    const compared = recover(aggregate, { rank: 2, reference });
+    near([compared.sinThetaSquared], [command(...inputs, "--reference", file).sin_theta_squared], 1e-9);
+    assert.equal(dense.sinThetaSquared, undefined);
+    const beside = recover(aggregate, { rank: 2, penalty: 0.02, baselines: true, reference });
+    const named = command(...inputs, "--sparse", "--penalty", "0.02", "--reference", file);
+    near([beside.sinThetaSquared], [named.sin_theta_squared], 5e-3);
+    const { softThreshold, pca } = beside.sparse.baselines;
+    near([pca.sinThetaSquared], [named.sparse.pca.sin_theta_squared], 1e-9);
+    near([softThreshold.sinThetaSquared], [named.sparse.soft_threshold.sin_theta_squared], 1e-9);
     const path = penaltyPath(aggregate, { rank: 2, points: 5 });
     const expected = command(...inputs, "--sparse", "--path=5").path;
     near(path.map(({ penalty }) => penalty), expected.map(({ penalty }) => penalty));
@@ -307,6 +331,9 @@ describe("recovery", () => {
       [{ rank: 1, penalty: 0.1, tolerance: -1 }, "recovery", /tolerance/],
       [{ rank: 1, sparse: true }, "argument", /'sparse'/],
       [{ rank: 1, baselines: 1 }, "argument", /boolean/],
+      [{ rank: 1, reference: [1, 0, 0] }, "argument", /Float64Array/],
+      [{ rank: 1, reference: Float64Array.of(1, 0) }, "argument", /2 numbers are not a matrix of 3 × 1/],
+      [{ rank: 1, reference: Float64Array.of(0, 0, 0) }, "recovery", /column 0/],
     ];
     for (const [options, code, part] of cases) throws(() => recover(aggregate, options), code, part);
     throws(() => recover(TASK, { rank: 1 }), "argument", /an Aggregate/);

@@ -54,19 +54,13 @@ impl Answer {
         if reference.records == 0 {
             return Err(AnswerError::EmptyReference);
         }
-        let ours = Subspace::new(&self.vectors())?;
         let best = principal_components(&reference.matrix, Rank::new(self.rank)?)?;
-        let theirs = Subspace::new(&best.vectors)?;
-        if let Some(baselines) = self.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
-            for baseline in [&mut baselines.soft_threshold, &mut baselines.pca] {
-                baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, &theirs)?);
-            }
-        }
+        let (ours, theirs) = (Subspace::new(&self.vectors())?, Subspace::new(&best.vectors)?);
         let share = |subspace: &Subspace| -> Result<f64, AnswerError> {
             Ok(captured_variance(subspace, &reference.matrix)? / reference.matrix.trace())
         };
         Ok(ReferenceComparison {
-            sin_theta_squared: sin_theta_squared(&ours, &theirs)?,
+            sin_theta_squared: self.compare_components(&best.vectors)?,
             reference: ReferenceAnswer {
                 records: reference.records,
                 skipped: reference.skipped,
@@ -75,5 +69,20 @@ impl Answer {
                 largest_captured_variance: share(&theirs)?,
             },
         })
+    }
+
+    /// `||sin Theta||_F^2` between the components and these, d × k. The [baselines](super::Baselines) are compared too.
+    ///
+    /// # Errors
+    /// [`AnswerError::Subspace`] for components of another number or length, or that depend on each other.
+    #[doc(hidden)]
+    pub fn compare_components(&mut self, reference: &DMatrix<f64>) -> Result<f64, AnswerError> {
+        let theirs = Subspace::new(reference)?;
+        if let Some(baselines) = self.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
+            for baseline in [&mut baselines.soft_threshold, &mut baselines.pca] {
+                baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, &theirs)?);
+            }
+        }
+        Ok(sin_theta_squared(&Subspace::new(&self.vectors())?, &theirs)?)
     }
 }

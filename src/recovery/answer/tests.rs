@@ -109,6 +109,7 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
     assert_eq!(found.spectrum.as_ref().map(Vec::len), Some(DIMENSION));
     let reference = Reference { matrix: covariance.matrix().clone(), records: 1, skipped: 0 };
     let compared = found.compare(&reference).unwrap();
+    assert!(matches!(found.compare_components(&DMatrix::identity(DIMENSION, 2)), Err(AnswerError::Subspace(_))));
     let solved = found.sparse.unwrap();
     let baselines = solved.baselines.unwrap();
     // The reference is the estimate, whose own components are one of the simpler methods.
