@@ -114,11 +114,11 @@ export function predict(what, options) {
   if (what instanceof Aggregate) {
     const { rank, ...others } = options ?? {};
     noOthers(others);
-    return call(() => sums(what).predict(count("rank", rank, 1)));
+    return camelCased(call(() => sums(what).predict(count("rank", rank, 1))));
   }
   const { rank, records, ...population } = Object(what);
   const asked = populationOf(population);
-  return call(() => wasm.predict(asked, count("rank", rank, 1), many("records", records)));
+  return camelCased(call(() => wasm.predict(asked, count("rank", rank, 1), many("records", records))));
 }
 
 export function plan(what, options) {
@@ -133,10 +133,10 @@ export function plan(what, options) {
   };
   if (what instanceof Aggregate) {
     noOthers(population);
-    return call(() => sums(what).plan(wanted));
+    return camelCased(call(() => sums(what).plan(wanted)));
   }
   const asked = populationOf(population);
-  return call(() => wasm.plan(asked, wanted));
+  return camelCased(call(() => wasm.plan(asked, wanted)));
 }
 
 export async function simulate(options, { signal, onProgress } = {}) {
@@ -342,6 +342,14 @@ function collectionOf(options) {
     seed: number("seed", seed),
     trial: count("trial", trial),
   };
+}
+
+/** What the library says, with its keys as they are written in JavaScript. */
+function camelCased(value) {
+  if (Array.isArray(value)) return value.map(camelCased);
+  if (Object(value) !== value) return value;
+  const named = (key) => key.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [named(key), camelCased(inner)]));
 }
 
 /** Who is asked, as the module takes it. */

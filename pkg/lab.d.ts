@@ -276,12 +276,10 @@ export interface Prediction {
   readonly uninformed: number;
   /** The true eigenvalue above which a component can be recovered at all. */
   readonly threshold: number;
-  readonly components: readonly {
-    readonly eigenvalue: number;
-    /** The part of the true component that the recovered subspace misses, 0 to 1. */
-    readonly sinSquared: number;
-    readonly recoverable: boolean;
-  }[];
+  /** Of each true component the part that the recovered subspace misses, 0 to 1. */
+  readonly perComponent: readonly number[];
+  /** Whether each can be recovered at all. */
+  readonly recoverable: readonly boolean[];
 }
 
 /**
@@ -312,25 +310,41 @@ export interface PlanOptions {
 
 /** What to expect of a collection, and what a target takes. A number is `null` where no finite one will do. */
 export interface Plan {
+  /** d. */
+  readonly dimension: number;
+  /** k. */
+  readonly rank: number;
+  /** The eigenvalues that stand out, descending. */
+  readonly signals: readonly number[];
+  /** Every other eigenvalue. */
+  readonly bulk: number;
+  /** What is planned for: of one report, or of a shuffled batch. */
+  readonly epsilon: number;
+  /** What one report at that epsilon promises. */
+  readonly guarantee: Guarantee;
   /** The number of reports below which nothing can be recovered: that of the strongest component. */
   readonly thresholdRecords: number | null;
   /** The same for each of the k components. */
-  readonly components: readonly { readonly eigenvalue: number; readonly thresholdRecords: number | null }[];
-  /** Every eigenvalue that does not stand out. */
-  readonly bulk: number;
+  readonly thresholdRecordsPerComponent: readonly (number | null)[];
   /** What a random subspace has: k (1 - k/d). */
   readonly uninformed: number;
+  /** As asked. */
+  readonly records?: number;
+  readonly target?: number;
   /** Of `records`, where they are given. */
-  readonly predicted?: Prediction;
+  readonly predicted?: Omit<Prediction, "uninformed">;
   /** The least number of reports that reaches `target`, where that is given. */
   readonly recordsForTarget?: number | null;
   /** The least epsilon (0.001 to 16) at which `records` reports reach `target`, where both are given. */
   readonly epsilonForTarget?: number | null;
   /** The same for shuffled reports, where that is asked for. */
   readonly shuffled?: {
+    /** Of the batch. */
+    readonly epsilon: number;
+    readonly delta: number;
     /** What every one of `records` reports may have as its own epsilon, and what they give. */
     readonly localEpsilon?: number | null;
-    readonly predicted?: Prediction;
+    readonly predicted?: Omit<Prediction, "uninformed">;
     /** The number of reports for `target` (within 1 % of the least), and the epsilon of every one of them. */
     readonly recordsForTarget?: number | null;
     readonly localEpsilonForTarget?: number | null;
@@ -354,7 +368,7 @@ export interface PublishedBound {
   readonly kind: "bound" | "rate";
   /** Who sees the records: a trusted curator, or nobody. */
   readonly model: "central" | "local";
-  readonly quantity: "records" | "correlation" | "sinThetaSquared";
+  readonly quantity: "records" | "correlation" | "sin_theta_squared";
   /**
    * `upper`: so many records suffice, or the error or correlation is at most this. `lower`: fewer do not, or it is at
    * least this for somebody.

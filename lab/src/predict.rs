@@ -1,17 +1,14 @@
 //! What to expect, before there is a report, and how many reports it takes.
 
-use std::iter::repeat;
-
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{object, read, thrown};
 use crate::mechanism::{build, family};
-use crate::recover::{PredictionFacts, predicted};
 use ldp_pca::mechanism::MechanismOptions;
 use ldp_pca::noise_law::NoiseLaw;
-use ldp_pca::prediction::{Plan, Planner, Published, Quantity, Question, ShuffledPlan, Spectrum, predict};
+use ldp_pca::prediction::{Planner, Question, Spectrum, predict};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -41,59 +38,6 @@ struct ShuffledOptions {
     delta: Delta,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PlanFacts {
-    threshold_records: Option<u64>,
-    components: Vec<ThresholdFacts>,
-    bulk: f64,
-    uninformed: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    predicted: Option<PredictionFacts>,
-    /// Not asked for, or no finite number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    records_for_target: Option<Option<u64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epsilon_for_target: Option<Option<Epsilon>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shuffled: Option<ShuffledFacts>,
-    bounds: Vec<BoundFacts>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ThresholdFacts {
-    eigenvalue: f64,
-    threshold_records: Option<u64>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShuffledFacts {
-    /// Of so many reports as were asked about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    local_epsilon: Option<Option<Epsilon>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    predicted: Option<PredictionFacts>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    records_for_target: Option<Option<u64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    local_epsilon_for_target: Option<Option<Epsilon>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epsilon_for_target: Option<Option<Epsilon>>,
-}
-
-#[derive(Serialize)]
-struct BoundFacts {
-    name: &'static str,
-    source: &'static str,
-    kind: &'static str,
-    model: &'static str,
-    quantity: &'static str,
-    direction: &'static str,
-    value: Option<f64>,
-}
-
 impl Population {
     fn spectrum(self) -> Result<Spectrum, JsValue> {
         match self.bulk {
@@ -111,7 +55,7 @@ pub fn predict_population(population: JsValue, rank: usize, records: f64) -> Res
     let mechanism = build(&population.mechanism, population.dimension)?;
     let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records as u64).map_err(thrown)?;
     let rank = Rank::new(rank).map_err(thrown)?;
-    predicted(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
+    object(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
 }
 
 /// Plans a collection of unit-norm records of this population: an object.
@@ -145,55 +89,5 @@ fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions)
         sparsity: wanted.sparsity,
         hostile: None,
     };
-    object(&PlanFacts::from(&planner.answer(epsilon, delta, &question).map_err(thrown)?))
-}
-
-impl From<&Plan> for PlanFacts {
-    fn from(plan: &Plan) -> Self {
-        let eigenvalues = plan.signals.iter().copied().chain(repeat(plan.bulk));
-        let components = eigenvalues.zip(&plan.threshold_records_per_component);
-        Self {
-            threshold_records: plan.threshold_records,
-            components: components
-                .map(|(eigenvalue, &threshold_records)| ThresholdFacts { eigenvalue, threshold_records })
-                .collect(),
-            bulk: plan.bulk,
-            uninformed: plan.uninformed,
-            predicted: plan.predicted.as_ref().map(Into::into),
-            records_for_target: plan.records_for_target,
-            epsilon_for_target: plan.epsilon_for_target,
-            shuffled: plan.shuffled.as_ref().map(Into::into),
-            bounds: plan.bounds.iter().map(Into::into).collect(),
-        }
-    }
-}
-
-impl From<&ShuffledPlan> for ShuffledFacts {
-    fn from(plan: &ShuffledPlan) -> Self {
-        Self {
-            local_epsilon: plan.local_epsilon,
-            predicted: plan.predicted.as_ref().map(Into::into),
-            records_for_target: plan.records_for_target,
-            local_epsilon_for_target: plan.local_epsilon_for_target,
-            epsilon_for_target: plan.epsilon_for_target,
-        }
-    }
-}
-
-impl From<&Published> for BoundFacts {
-    fn from(published: &Published) -> Self {
-        Self {
-            name: published.name,
-            source: published.source,
-            kind: published.kind(),
-            model: published.model.name(),
-            quantity: match published.quantity {
-                // As keys are written in JavaScript.
-                Quantity::SinThetaSquared => "sinThetaSquared",
-                other => other.name(),
-            },
-            direction: published.direction.name(),
-            value: published.value,
-        }
-    }
+    object(&planner.answer(epsilon, delta, &question).map_err(thrown)?)
 }

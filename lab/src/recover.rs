@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{Coded, matrix, object, read, thrown};
-use ldp_pca::prediction::{Prediction, predict_from_estimate};
+use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     Answer, AnswerError, Baseline, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyPath, Question, Rank,
     Solver, SolverSettings, SolverStatus, Source, Step, Stop, components,
@@ -153,23 +153,6 @@ pub(crate) struct PathPoint {
     pub(crate) counts: Option<SupportCounts>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PredictionFacts {
-    sin_theta_squared: f64,
-    uninformed: f64,
-    threshold: f64,
-    components: Vec<ComponentFacts>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ComponentFacts {
-    eigenvalue: f64,
-    sin_squared: f64,
-    recoverable: bool,
-}
-
 #[wasm_bindgen]
 impl Aggregate {
     /// Recovers components. `progress` is called with iterations done, iterations allowed and the relative gap, and
@@ -192,7 +175,7 @@ impl Aggregate {
     /// Predicts the error of the leading components, with the spectrum read out of the estimate: an object.
     pub fn predict(&self, rank: usize) -> Result<JsValue, JsValue> {
         let rank = Rank::new(rank).map_err(thrown)?;
-        predicted(&predict_from_estimate(&self.covariance()?, rank).map_err(thrown)?)
+        object(&predict_from_estimate(&self.covariance()?, rank).map_err(thrown)?)
     }
 }
 
@@ -228,29 +211,6 @@ pub(crate) fn solve_path(
 pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
     let options: Options = read(options)?;
     recover(&options, Source::Matrix(&matrix(numbers, dimension, dimension)?), Watch::new(progress))
-}
-
-pub(crate) fn predicted(prediction: &Prediction) -> Result<JsValue, JsValue> {
-    object(&PredictionFacts::from(prediction))
-}
-
-impl From<&Prediction> for PredictionFacts {
-    fn from(prediction: &Prediction) -> Self {
-        Self {
-            sin_theta_squared: prediction.sin_theta_squared,
-            uninformed: prediction.uninformed,
-            threshold: prediction.threshold,
-            components: prediction
-                .components
-                .iter()
-                .map(|component| ComponentFacts {
-                    eigenvalue: component.eigenvalue,
-                    sin_squared: component.sin_squared,
-                    recoverable: component.recoverable,
-                })
-                .collect(),
-        }
-    }
 }
 
 fn recover(options: &Options, source: Source<'_>, mut watch: Watch<'_>) -> Result<Recovery, JsValue> {

@@ -79,6 +79,12 @@ before(async () => {
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+/** All keys of a result, however they are written. */
+function keys(value) {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).map(([key, inner]) => [key.replaceAll("_", "").toLowerCase(), keys(inner)]);
+}
+
 function near(found, expected, tolerance = 1e-9) {
   assert.equal(found.length, expected.length);
   found.forEach((value, index) => assert.ok(Math.abs(value - expected[index]) <= tolerance, `${value} at ${index}`));
@@ -523,7 +529,7 @@ describe("what to expect", () => {
     // The example of the crate's documentation.
     const prediction = predict({ ...population, mechanism });
     assert.ok(prediction.sinThetaSquared > 0.04 && prediction.sinThetaSquared < 0.05, `${prediction.sinThetaSquared}`);
-    assert.ok(prediction.components.every(({ recoverable }) => recoverable));
+    assert.ok(prediction.recoverable.every(Boolean));
     assert.ok(predict({ ...population, mechanism, records: 400 }).threshold > 0.22);
     // The threshold stands above the bulk by tau sqrt(d - k). The paper's noise has sigma^2 = 2 ln(1.25/delta) /
     // epsilon^2 on every entry, ours half of 9.95 off the diagonal.
@@ -560,12 +566,13 @@ describe("what to expect", () => {
     const {
       recordsForTarget: records,
       thresholdRecords,
-      components,
+      thresholdRecordsPerComponent,
     } = plan({ ...population, mechanism, target: 0.05 });
     const at = (count) => predict({ ...population, mechanism, records: count }).sinThetaSquared;
     assert.ok(at(records) <= 0.05 && at(records - 1) > 0.05);
-    assert.equal(components[0].thresholdRecords, thresholdRecords);
-    for (const { eigenvalue, thresholdRecords: least } of components) {
+    assert.equal(thresholdRecordsPerComponent[0], thresholdRecords);
+    for (const [index, least] of thresholdRecordsPerComponent.entries()) {
+      const eigenvalue = population.signals[index];
       const { threshold } = predict({ ...population, mechanism, records: least });
       assert.ok(
         threshold < eigenvalue && predict({ ...population, mechanism, records: least - 1 }).threshold >= eigenvalue,
@@ -593,7 +600,14 @@ describe("what to expect", () => {
       shuffled: { delta: 1e-8 },
     };
     const mechanism = { type: "double-cap", epsilon: 1 };
-    const { recordsForTarget, shuffled } = plan({ ...population, mechanism });
+    const found = plan({ ...population, mechanism });
+    const asked =
+      "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 20000 --target 0.1 --shuffled 1e-8";
+    // Which asks what hostile reports can do, too.
+    const { pull, hostile, ...expected } = command(...asked.split(" "));
+    assert.ok(pull && hostile);
+    assert.deepEqual(keys(found), keys(expected));
+    const { recordsForTarget, shuffled } = found;
     assert.ok(shuffled.recordsForTarget < recordsForTarget && shuffled.localEpsilon > 1);
     const local = { type: "double-cap", epsilon: shuffled.localEpsilonForTarget };
     const reached = predict({
@@ -609,9 +623,9 @@ describe("what to expect", () => {
 
   test("of an aggregate is planned with the spectrum of its estimate", () => {
     const aggregate = collection(Task.parse(numeric(6)), 2000);
-    const { components, recordsForTarget, predicted } = plan(aggregate, { rank: 2, target: 0.02, records: 2000 });
-    assert.equal(predicted.sinThetaSquared, predict(aggregate, { rank: 2 }).sinThetaSquared);
-    assert.ok(components.length === 2 && recordsForTarget > 0);
+    const found = plan(aggregate, { rank: 2, target: 0.02, records: 2000 });
+    assert.equal(found.predicted.sinThetaSquared, predict(aggregate, { rank: 2 }).sinThetaSquared);
+    assert.ok(found.thresholdRecordsPerComponent.length === 2 && found.recordsForTarget > 0);
     throws(() => plan(aggregate, { rank: 2, dimension: 6 }), "argument", /'dimension'/);
   });
 

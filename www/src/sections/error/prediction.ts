@@ -67,6 +67,6 @@ export async function predictCurves(pool: Pool, settings: Settings, axis: Axis, 
 
 /** The first place of the curve at which a component can be recovered. */
 function firstRecoverable(points: readonly Point[], predictions: readonly Prediction[]): number {
-  const first = predictions.findIndex(({ components }) => components.some(({ recoverable }) => recoverable));
+  const first = predictions.findIndex(({ recoverable }) => recoverable.some(Boolean));
   return points[first]?.x ?? Infinity;
 }

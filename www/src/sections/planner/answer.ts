@@ -49,13 +49,14 @@ export const COMPONENT_HEADS = ["component", "share of variance", "recoverable f
 
 /** One row for each component. `at` is the plan for the number of users that the last column is about. */
 export function componentRows(plan: Plan, at: Plan | undefined): string[][] {
-  return plan.components.map(({ eigenvalue, thresholdRecords }, index) => {
-    const missed = at?.predicted?.components[index];
+  const { signals, bulk, thresholdRecordsPerComponent } = plan;
+  return thresholdRecordsPerComponent.map((least, index) => {
+    const missed = at?.predicted?.perComponent[index];
     return [
       String(index + 1),
-      number(eigenvalue),
-      thresholdRecords === null ? "no number of users" : users(thresholdRecords),
-      !missed ? "" : missed.recoverable ? percent(missed.sinSquared) : "all: below the threshold",
+      number(signals[index] ?? bulk),
+      least === null ? "no number of users" : users(least),
+      missed === undefined ? "" : at?.predicted?.recoverable[index] ? percent(missed) : "all: below the threshold",
     ];
   });
 }
