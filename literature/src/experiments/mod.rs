@@ -9,27 +9,21 @@
 //!
 //! ```
 //! use ldp_pca_literature::experiments::{
-//!     Cell, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here,
+//!     Cell, Description, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here,
 //! };
 //!
 //! /// A fair coin, thrown again.
 //! struct Coin;
 //!
 //! impl Experiment for Coin {
-//!     fn name(&self) -> &'static str {
-//!         "coin"
-//!     }
-//!     fn paper(&self) -> Paper {
-//!         Paper::WangXu
-//!     }
-//!     fn title(&self) -> &'static str {
-//!         "Heads"
-//!     }
-//!     fn paper_says(&self) -> &'static str {
-//!         "Half of all throws."
-//!     }
-//!     fn columns(&self) -> &'static [&'static str] {
-//!         &["throw", "heads"]
+//!     fn description(&self) -> Description {
+//!         Description {
+//!             name: "coin",
+//!             paper: Paper::WangXu,
+//!             title: "Heads",
+//!             paper_says: "Half of all throws.",
+//!             columns: &["throw", "heads"],
+//!         }
 //!     }
 //!     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
 //!         vec![("throws", scale.choose(100, 10).to_string())]
@@ -101,20 +95,8 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
 
 /// A table or a figure of a paper, to be run again.
 pub trait Experiment: Sync {
-    /// Its name on the command line and of its files, in lower case with hyphens.
-    fn name(&self) -> &'static str;
-
-    /// Where it stands.
-    fn paper(&self) -> Paper;
-
-    /// What it is about, in a line.
-    fn title(&self) -> &'static str;
-
-    /// What the paper says of it, numbers included. Paragraphs are separated by empty lines.
-    fn paper_says(&self) -> &'static str;
-
-    /// The names of the values of a row.
-    fn columns(&self) -> &'static [&'static str];
+    /// What it is.
+    fn description(&self) -> Description;
 
     /// Every parameter with its value, and what we chose where the paper does not say. A change of one of them makes
     /// what was run before worthless.
@@ -125,6 +107,46 @@ pub trait Experiment: Sync {
 
     /// What the rows show. A table may lack the cells whose data are not there, but is not empty.
     fn findings(&self, scale: Scale, table: &Table) -> Findings;
+
+    /// See [`Description::name`].
+    fn name(&self) -> &'static str {
+        self.description().name
+    }
+
+    /// See [`Description::paper`].
+    fn paper(&self) -> Paper {
+        self.description().paper
+    }
+
+    /// See [`Description::title`].
+    fn title(&self) -> &'static str {
+        self.description().title
+    }
+
+    /// See [`Description::paper_says`].
+    fn paper_says(&self) -> &'static str {
+        self.description().paper_says
+    }
+
+    /// See [`Description::columns`].
+    fn columns(&self) -> &'static [&'static str] {
+        self.description().columns
+    }
+}
+
+/// What an experiment is.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// Its name on the command line and of its files, in lower case with hyphens.
+    pub name: &'static str,
+    /// Where it stands.
+    pub paper: Paper,
+    /// What it is about, in a line.
+    pub title: &'static str,
+    /// What the paper says of it, numbers included. Paragraphs are separated by empty lines.
+    pub paper_says: &'static str,
+    /// The names of the values of a row.
+    pub columns: &'static [&'static str],
 }
 
 /// The papers.

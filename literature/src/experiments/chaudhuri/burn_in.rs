@@ -3,7 +3,7 @@
 use super::{REAL, data_set, decimals, eigenvalues, is, real_sample};
 use crate::baselines::ppca::Gibbs;
 use crate::experiments::{
-    Axis, Cell, Experiment, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value,
 };
 use nalgebra::DMatrix;
 
@@ -22,26 +22,16 @@ fn effort(scale: Scale) -> (u32, usize) {
 }
 
 impl Experiment for BurnIn {
-    fn name(&self) -> &'static str {
-        "chaudhuri-figure-2"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Chaudhuri
-    }
-
-    fn title(&self) -> &'static str {
-        "Burn-in of the sampler for PPCA (section 6.2, Figure 2)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k)) of five traces from uniform starts decreases rapidly after a few \
+    fn description(&self) -> Description {
+        Description {
+            name: "chaudhuri-figure-2",
+            paper: Paper::Chaudhuri,
+            title: "Burn-in of the sampler for PPCA (section 6.2, Figure 2)",
+            paper_says: "F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k)) of five traces from uniform starts decreases rapidly after a few \
          thousand iterations and is less than 0.01 after T = 20,000, on kddcup (k = 4) and insurance; so 20,000 steps \
-         were run everywhere."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["data", "trace", "sweep", "f", "q_f_share", "random_share"]
+         were run everywhere.",
+            columns: &["data", "trace", "sweep", "f", "q_f_share", "random_share"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

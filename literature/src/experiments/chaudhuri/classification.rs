@@ -10,7 +10,9 @@ use crate::baselines::reference::{Pca, RandomSubspace};
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::data::{Connections, Scaling};
 use crate::experiments::svm::{LinearSvm, SvmSettings, tuned_cost};
-use crate::experiments::{Cell, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value};
+use crate::experiments::{
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value,
+};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
@@ -105,28 +107,18 @@ fn accuracy(
 }
 
 impl Experiment for Classification {
-    fn name(&self) -> &'static str {
-        "chaudhuri-table-2"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Chaudhuri
-    }
-
-    fn title(&self) -> &'static str {
-        "Accuracy of a linear SVM on projected connections: normal against all (section 6.4, Table 2)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "kddcup99, k = 4: non-private PCA 98.97 ± 0.05, PPCA 98.95 ± 0.05, MOD-SULQ 98.18 ± 0.65, random projections \
+    fn description(&self) -> Description {
+        Description {
+            name: "chaudhuri-table-2",
+            paper: Paper::Chaudhuri,
+            title: "Accuracy of a linear SVM on projected connections: normal against all (section 6.4, Table 2)",
+            paper_says: "kddcup99, k = 4: non-private PCA 98.97 ± 0.05, PPCA 98.95 ± 0.05, MOD-SULQ 98.18 ± 0.65, random projections \
          98.23 ± 0.49. localization, k = 10, falling against all: 100 ± 0, 100 ± 0, 97.06 ± 2.17, 96.28 ± 2.34. PPCA \
          performs almost as well as PCA; MOD-SULQ and random projections are a little worse, and vary more. Half of \
          the data for the projection, a tenth of the rest for training and tuning; 5 projections on each of 5 \
-         permutations."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["data", "permutation", "method", "projection", "accuracy", "cost", "majority"]
+         permutations.",
+            columns: &["data", "permutation", "method", "projection", "accuracy", "cost", "majority"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

@@ -7,7 +7,8 @@ use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::{Sample, SubspaceEstimator as _};
 use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
+    Table, Value,
 };
 use ldp_pca::prediction::{Spectrum, published};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -52,26 +53,16 @@ fn measured(
 }
 
 impl Experiment for Correlation {
-    fn name(&self) -> &'static str {
-        "chaudhuri-figure-1"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Chaudhuri
-    }
-
-    fn title(&self) -> &'static str {
-        "The bound of Theorem 15 on MOD-SULQ's correlation (Figure 1)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "On some data the expected correlation of MOD-SULQ's top direction with the true one is at most (21). In high \
+    fn description(&self) -> Description {
+        Description {
+            name: "chaudhuri-figure-1",
+            paper: Paper::Chaudhuri,
+            title: "The bound of Theorem 15 on MOD-SULQ's correlation (Figure 1)",
+            paper_says: "On some data the expected correlation of MOD-SULQ's top direction with the true one is at most (21). In high \
          dimension it is poor when there are few data points; in lower dimensions and data-rich regimes the \
-         performance may be more favorable. Four panels, d = 50 to 1000, epsilon from 0.01 to 2, delta = 0.01."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["d", "epsilon", "n", "bound", "mod_sulq", "double_cap"]
+         performance may be more favorable. Four panels, d = 50 to 1000, epsilon from 0.01 to 2, delta = 0.01.",
+            columns: &["d", "epsilon", "n", "bound", "mod_sulq", "double_cap"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

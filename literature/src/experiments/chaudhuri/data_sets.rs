@@ -4,7 +4,9 @@ use super::{REAL, data_set, decimals, is, real_sample};
 use crate::baselines::reference::Pca;
 use crate::baselines::{Sample, SubspaceEstimator as _};
 use crate::experiments::data::Scaling;
-use crate::experiments::{Cell, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value};
+use crate::experiments::{
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value,
+};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::captured_variance;
 
@@ -33,26 +35,16 @@ fn row(name: &str, scaling: &str, sample: &Sample, k: usize, run: &mut Run<'_>) 
 }
 
 impl Experiment for DataSets {
-    fn name(&self) -> &'static str {
-        "chaudhuri-table-1"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Chaudhuri
-    }
-
-    fn title(&self) -> &'static str {
-        "The data sets, and what their leading components capture (Table 1)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "kddcup: 494,021 records, d = 116, q_F(V_4) = 0.6587, q_F / |A|_F = 0.96. census: 199,523, 513, q_F(V_8) = \
+    fn description(&self) -> Description {
+        Description {
+            name: "chaudhuri-table-1",
+            paper: Paper::Chaudhuri,
+            title: "The data sets, and what their leading components capture (Table 1)",
+            paper_says: "kddcup: 494,021 records, d = 116, q_F(V_4) = 0.6587, q_F / |A|_F = 0.96. census: 199,523, 513, q_F(V_8) = \
          0.7321, 0.81. localization: 164,860, 44, q_F(V_10) = 0.5672, 0.81. insurance: 9,822, 150, q_F(V_11) = 0.5118, \
-         0.81."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["data", "scaling", "n", "d", "k", "q_f", "frobenius", "trace"]
+         0.81.",
+            columns: &["data", "scaling", "n", "d", "k", "q_f", "frobenius", "trace"],
+        }
     }
 
     fn parameters(&self, _: Scale) -> Vec<(&'static str, String)> {

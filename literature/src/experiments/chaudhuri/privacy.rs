@@ -5,8 +5,8 @@ use rand_distr::{Distribution, StandardNormal};
 use super::{Methods, decimals, eigenvalues, expected, is};
 use crate::baselines::Sample;
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series, Style, Summary,
-    Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
+    Style, Summary, Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -38,26 +38,26 @@ fn sizes(scale: Scale) -> (u32, usize) {
 }
 
 impl Experiment for PrivacyRequirement {
-    fn name(&self) -> &'static str {
-        "chaudhuri-figure-5"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Chaudhuri
-    }
-
-    fn title(&self) -> &'static str {
-        "Captured variance against epsilon: n = 5,000, d = 10, k = 2 (section 6.5, Figure 5)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "Both MOD-SULQ and PPCA approach PCA without privacy as epsilon grows. For moderate epsilon PPCA still \
+    fn description(&self) -> Description {
+        Description {
+            name: "chaudhuri-figure-5",
+            paper: Paper::Chaudhuri,
+            title: "Captured variance against epsilon: n = 5,000, d = 10, k = 2 (section 6.5, Figure 5)",
+            paper_says: "Both MOD-SULQ and PPCA approach PCA without privacy as epsilon grows. For moderate epsilon PPCA still \
          captures most of the utility, whereas the gap between MOD-SULQ and PPCA becomes quite large. 100 draws of \
-         each method; the figure's values are not in the text."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["data_set", "epsilon", "method", "draw", "q_f", "share", "eigenvalue", "threshold", "predicted_error"]
+         each method; the figure's values are not in the text.",
+            columns: &[
+                "data_set",
+                "epsilon",
+                "method",
+                "draw",
+                "q_f",
+                "share",
+                "eigenvalue",
+                "threshold",
+                "predicted_error",
+            ],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

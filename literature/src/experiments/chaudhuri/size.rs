@@ -7,7 +7,7 @@ use super::{
 };
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -36,27 +36,17 @@ fn effort(scale: Scale) -> Effort {
 }
 
 impl Experiment for DataSize {
-    fn name(&self) -> &'static str {
-        "chaudhuri-figures-3-4"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Chaudhuri
-    }
-
-    fn title(&self) -> &'static str {
-        "Captured variance of real data against n, at epsilon 0.1 (Figures 3 and 4)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "PCA reaches its q_F for nearly all sizes. As n increases, PPCA approaches it. PPCA is significantly better \
+    fn description(&self) -> Description {
+        Description {
+            name: "chaudhuri-figures-3-4",
+            paper: Paper::Chaudhuri,
+            title: "Captured variance of real data against n, at epsilon 0.1 (Figures 3 and 4)",
+            paper_says: "PCA reaches its q_F for nearly all sizes. As n increases, PPCA approaches it. PPCA is significantly better \
          than MOD-SULQ, which is on par with a randomly chosen subspace except on localization, whose d is much lower. \
          5 subsets of each size, 10 restarts of PPCA, 100 draws of MOD-SULQ and of random projections; the figures' \
-         values are not in the text."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["data", "n", "subset", "method", "draw", "q_f", "eigenvalue", "threshold"]
+         values are not in the text.",
+            columns: &["data", "n", "subset", "method", "draw", "q_f", "eigenvalue", "threshold"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

@@ -9,7 +9,8 @@ use crate::baselines::reference::{Pca, RandomSubspace};
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
+    Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -114,27 +115,17 @@ fn rows(
 }
 
 impl Experiment for Accuracy {
-    fn name(&self) -> &'static str {
-        "ge-figure-4"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Ge
-    }
-
-    fn title(&self) -> &'static str {
-        "DPS-PCA beside MOD-SULQ and PPCA: (a) d = 1,000 against epsilon, (b) against d (Figure 4)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "(a) At d = 1,000 MOD-SULQ cannot produce a meaningful estimate; for PPCA, after 1,000 iterations, it is hard \
+    fn description(&self) -> Description {
+        Description {
+            name: "ge-figure-4",
+            paper: Paper::Ge,
+            title: "DPS-PCA beside MOD-SULQ and PPCA: (a) d = 1,000 against epsilon, (b) against d (Figure 4)",
+            paper_says: "(a) At d = 1,000 MOD-SULQ cannot produce a meaningful estimate; for PPCA, after 1,000 iterations, it is hard \
          to say whether the sampler has settled. DPS-PCA outperforms both. (b) For d from 40 to 160, epsilon = 1, \
          delta = 0.1, k = 3, MOD-SULQ and PPCA do reasonably well in low dimensions, and MOD-SULQ deteriorates quickly \
-         as d grows. The values are not in the text."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["panel", "d", "epsilon", "trial", "method", "error", "eigenvalue", "threshold"]
+         as d grows. The values are not in the text.",
+            columns: &["panel", "d", "epsilon", "trial", "method", "error", "eigenvalue", "threshold"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

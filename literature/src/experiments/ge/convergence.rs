@@ -6,8 +6,8 @@ use crate::baselines::SubspaceEstimator as _;
 use crate::baselines::reference::Pca;
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Point, Run, Scale, Series, Style,
-    Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Point, Run, Scale,
+    Series, Style, Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -37,26 +37,26 @@ fn trials(scale: Scale) -> u32 {
 }
 
 impl Experiment for Convergence {
-    fn name(&self) -> &'static str {
-        "ge-figure-3"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Ge
-    }
-
-    fn title(&self) -> &'static str {
-        "DPS-PCA round by round: d = 1,000, n = 100,000, k = 5, s = 10 (Figure 3)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "More stringent privacy constraints cause slower convergence and larger error of Q(T), in panel (a) for \
+    fn description(&self) -> Description {
+        Description {
+            name: "ge-figure-3",
+            paper: Paper::Ge,
+            title: "DPS-PCA round by round: d = 1,000, n = 100,000, k = 5, s = 10 (Figure 3)",
+            paper_says: "More stringent privacy constraints cause slower convergence and larger error of Q(T), in panel (a) for \
          smaller epsilon at delta = 0.3, in (b) for smaller delta at epsilon = 1 (the caption says 2). The curves' \
-         values are not in the text."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["variant", "epsilon", "delta", "trial", "round", "error", "double_cap", "threshold", "eigenvalue"]
+         values are not in the text.",
+            columns: &[
+                "variant",
+                "epsilon",
+                "delta",
+                "trial",
+                "round",
+                "error",
+                "double_cap",
+                "threshold",
+                "eigenvalue",
+            ],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

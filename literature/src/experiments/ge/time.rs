@@ -9,7 +9,8 @@ use crate::baselines::ppca::Ppca;
 use crate::baselines::reference::Pca;
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
+    Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -34,25 +35,15 @@ fn repetitions(scale: Scale) -> u32 {
 }
 
 impl Experiment for CpuTime {
-    fn name(&self) -> &'static str {
-        "ge-table-1"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Ge
-    }
-
-    fn title(&self) -> &'static str {
-        "Time of DPS-PCA, MOD-SULQ and PPCA at d = 200, 400, 800 (Table 1)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "On a Xeon at 3.4 GHz, in R. DPS-PCA (T = 10): below 1 ms at each d. MOD-SULQ: 8, 21, 97 ms. PPCA (100 Gibbs \
-         iterations): 9.82, 37.46, 173.78 s. DPS-PCA takes O(d^2) per iteration, PPCA O(d^3)."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["d", "method", "repetition", "seconds"]
+    fn description(&self) -> Description {
+        Description {
+            name: "ge-table-1",
+            paper: Paper::Ge,
+            title: "Time of DPS-PCA, MOD-SULQ and PPCA at d = 200, 400, 800 (Table 1)",
+            paper_says: "On a Xeon at 3.4 GHz, in R. DPS-PCA (T = 10): below 1 ms at each d. MOD-SULQ: 8, 21, 97 ms. PPCA (100 Gibbs \
+         iterations): 9.82, 37.46, 173.78 s. DPS-PCA takes O(d^2) per iteration, PPCA O(d^3).",
+            columns: &["d", "method", "repetition", "seconds"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

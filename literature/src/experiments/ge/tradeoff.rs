@@ -3,7 +3,8 @@
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, is, model};
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
+    Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_dps::scale;
@@ -33,26 +34,16 @@ fn privacy_error(sigma: f64, top: f64, next: f64) -> (f64, f64) {
 }
 
 impl Experiment for Tradeoff {
-    fn name(&self) -> &'static str {
-        "ge-figure-2"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Ge
-    }
-
-    fn title(&self) -> &'static str {
-        "The privacy error of Theorem 4.3 against epsilon (Figure 2)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "delta = 0.01, epsilon from 0.2 to 2: with smaller epsilon, more privacy is preserved at the cost of less \
+    fn description(&self) -> Description {
+        Description {
+            name: "ge-figure-2",
+            paper: Paper::Ge,
+            title: "The privacy error of Theorem 4.3 against epsilon (Figure 2)",
+            paper_says: "delta = 0.01, epsilon from 0.2 to 2: with smaller epsilon, more privacy is preserved at the cost of less \
          estimation accuracy. When alpha is small and d large, the privacy error is dominated by the statistical one: \
-         privacy for free."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["units", "epsilon", "sigma", "alpha", "privacy_error"]
+         privacy for free.",
+            columns: &["units", "epsilon", "sigma", "alpha", "privacy_error"],
+        }
     }
 
     fn parameters(&self, _: Scale) -> Vec<(&'static str, String)> {

@@ -9,8 +9,8 @@ use crate::baselines::{Sample, Shape};
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series, Style, Table,
-    Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
+    Style, Table, Value,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -78,27 +78,17 @@ fn draw(records: u64, variance: f64, run: &mut Run<'_>) -> Vec<f64> {
 }
 
 impl Experiment for Example {
-    fn name(&self) -> &'static str {
-        "liu-example-4-1"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Liu
-    }
-
-    fn title(&self) -> &'static str {
-        "Signal and noise apart: the error as the noise vanishes (Example 4.1)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "x = s v + N(0, sigma^2 I) with a random sign s. Private Oja achieves sin^2 = O(sigma^2 d / n + d^2 \
+    fn description(&self) -> Description {
+        Description {
+            name: "liu-example-4-1",
+            paper: Paper::Liu,
+            title: "Signal and noise apart: the error as the noise vanishes (Example 4.1)",
+            paper_says: "x = s v + N(0, sigma^2 I) with a random sign s. Private Oja achieves sin^2 = O(sigma^2 d / n + d^2 \
          log(1/delta) / (epsilon n)^2), which does not vanish with sigma; DP-PCA achieves sin = O(sigma sqrt(d / n) + \
          sigma d sqrt(log(1/delta)) / (epsilon n)), which does, and for any epsilon = O(1), where Private Oja is held \
-         to epsilon = O(sqrt(log(n/delta) / n))."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["variance", "trial", "method", "sine", "refused", "eigenvalue", "threshold", "largest_epsilon"]
+         to epsilon = O(sqrt(log(n/delta) / n)).",
+            columns: &["variance", "trial", "method", "sine", "refused", "eigenvalue", "threshold", "largest_epsilon"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

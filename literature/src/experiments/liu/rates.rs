@@ -5,7 +5,7 @@ use crate::baselines::Sample;
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Experiment, Figure, Findings, Grid, Level, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Level, Paper, Run, Scale, Series, Style, Table, Value,
 };
 
 pub(super) struct Rates;
@@ -58,25 +58,15 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
 }
 
 impl Experiment for Rates {
-    fn name(&self) -> &'static str {
-        "liu-corollary-5-2"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::Liu
-    }
-
-    fn title(&self) -> &'static str {
-        "The rates of DP-PCA on Gaussian records (Corollary 5.2)"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "sin(w, v_1) = O(kappa (sqrt(d / n) + d sqrt(log(1/delta)) / (epsilon n))) up to logarithms: the price of \
-         privacy falls as 1 / n and grows as d, where that of earlier methods grows as d^(3/2)."
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["sweep", "n", "d", "trial", "method", "sine", "price", "refused", "eigenvalue", "threshold"]
+    fn description(&self) -> Description {
+        Description {
+            name: "liu-corollary-5-2",
+            paper: Paper::Liu,
+            title: "The rates of DP-PCA on Gaussian records (Corollary 5.2)",
+            paper_says: "sin(w, v_1) = O(kappa (sqrt(d / n) + d sqrt(log(1/delta)) / (epsilon n))) up to logarithms: the price of \
+         privacy falls as 1 / n and grows as d, where that of earlier methods grows as d^(3/2).",
+            columns: &["sweep", "n", "d", "trial", "method", "sine", "price", "refused", "eigenvalue", "threshold"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

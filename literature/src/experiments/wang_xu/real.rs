@@ -6,7 +6,9 @@ use rand::seq::index;
 
 use super::super::data::{Connections, DataSet, Scaling};
 use super::super::text::{grouped, listed};
-use super::super::{Axis, Cell, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value};
+use super::super::{
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value,
+};
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
 use super::{Contender, RANDOM, dense_contenders, figure, random_level, series, two};
@@ -77,27 +79,17 @@ impl Records {
 }
 
 impl Experiment for RealData {
-    fn name(&self) -> &'static str {
-        "wang-xu-figures-1-2"
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::WangXu
-    }
-
-    fn title(&self) -> &'static str {
-        "Low dimension, real records: error against n and epsilon"
-    }
-
-    fn paper_says(&self) -> &'static str {
-        "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has the sample size \
+    fn description(&self) -> Description {
+        Description {
+            name: "wang-xu-figures-1-2",
+            paper: Paper::WangXu,
+            title: "Low dimension, real records: error against n and epsilon",
+            paper_says: "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has the sample size \
             on its \
          axis, Figure 2 ε; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. No numbers are printed, nor k.\n\n\
-         “The error decreases as the sample size increases or ε increases.”"
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["data", "panel", "n", "p", "k", "epsilon", "first", "last", "next", "trial", "method", "error"]
+         “The error decreases as the sample size increases or ε increases.”",
+            columns: &["data", "panel", "n", "p", "k", "epsilon", "first", "last", "next", "trial", "method", "error"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

@@ -2,7 +2,8 @@
 
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Summary, Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Summary,
+    Table, Value,
 };
 use super::population::{DOUBLE_CAP, Population, printed_noise};
 use super::{Contender, DELTA, RANDOM, dense_contenders, figure, random_level, series, sparse_contenders, two};
@@ -350,24 +351,14 @@ impl Synthetic {
 }
 
 impl Experiment for Synthetic {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::WangXu
-    }
-
-    fn title(&self) -> &'static str {
-        self.title
-    }
-
-    fn paper_says(&self) -> &'static str {
-        self.says
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["panel", "n", "p", "k", "s", "epsilon", "trial", "method", "error"]
+    fn description(&self) -> Description {
+        Description {
+            name: self.name,
+            paper: Paper::WangXu,
+            title: self.title,
+            paper_says: self.says,
+            columns: &["panel", "n", "p", "k", "s", "epsilon", "trial", "method", "error"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {

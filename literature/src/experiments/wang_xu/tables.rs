@@ -5,7 +5,9 @@ use rand::SeedableRng;
 
 use super::super::data::DataSet;
 use super::super::text::grouped;
-use super::super::{Cell, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Run, Scale, Table, Value};
+use super::super::{
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Run, Scale, Table, Value,
+};
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::reference::sparse_components;
 use super::{DELTA, LEMMA_15_FACTOR, random_level, two};
@@ -172,24 +174,14 @@ impl Tables {
 }
 
 impl Experiment for Tables {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn paper(&self) -> Paper {
-        Paper::WangXu
-    }
-
-    fn title(&self) -> &'static str {
-        self.title
-    }
-
-    fn paper_says(&self) -> &'static str {
-        self.says
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &["data", "n", "p", "s", "epsilon", "eigenvalue", "eigenvalue_k", "trial", "method", "error"]
+    fn description(&self) -> Description {
+        Description {
+            name: self.name,
+            paper: Paper::WangXu,
+            title: self.title,
+            paper_says: self.says,
+            columns: &["data", "n", "p", "s", "epsilon", "eigenvalue", "eigenvalue_k", "trial", "method", "error"],
+        }
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
