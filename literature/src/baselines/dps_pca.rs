@@ -201,8 +201,7 @@ impl SubspaceEstimator for DpsPca {
             proved,
             adjacency: Adjacency::ReplaceOne,
             argument: "every provider's messages are T Gaussian mechanisms of sensitivity sqrt(2) R^2 (R^2 for k = 1) \
-                on \
-                       its records of norm at most R, composed adaptively; the server and all others see nothing else",
+                on its records of norm at most R, composed adaptively; the server and all others see nothing else",
         }))
     }
 

@@ -48,8 +48,7 @@ pub enum BaselineError {
     /// The method is for records inside a ball whose radius is one of its parameters.
     #[error(
         "{method} was told that no record has a norm above {bound}, and the longest has {norm}: raise the bound, or \
-            let \
-             longer records be scaled to it"
+         let longer records be scaled to it"
     )]
     LongRecord {
         /// The method.

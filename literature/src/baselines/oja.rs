@@ -141,8 +141,7 @@ impl Oja {
                         "the number of records",
                         sample.records() as f64,
                         "there must be more than xi = 20 max(kappa M alpha, kappa^2 (V + 1) alpha^2 / log(1 + \
-                            zeta/100)): \
-                         use StepSizes::Known",
+                         zeta/100)): use StepSizes::Known",
                     ));
                 }
                 Ok(Schedule { numerator: alpha / law.gap, offset })

@@ -61,8 +61,7 @@ const NAME: &str = "Private Oja";
 
 /// The theorem that the range of epsilon comes from.
 const THEOREM: &str = "Lemma 3.1 of Liu, Kong, Jain & Oh (2022; amplification by shuffling, Feldman, McMillan & Talwar \
-    2021, \
-                       Theorem III.1, at a local epsilon of at most 1)";
+    2021, Theorem III.1, at a local epsilon of at most 1)";
 
 /// The random permutation, and whether it counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,8 +166,7 @@ impl PrivateOja {
                         "the number of records",
                         shape.records as f64,
                         "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private Oja, \
-                            not \
-                         shuffled",
+                         not shuffled",
                     ));
                 }
                 Some(largest) if self.epsilon > largest => {
@@ -256,16 +254,14 @@ impl SubspaceEstimator for PrivateOja {
             (Amplification::Shuffling, Multiplier::Proved) => (
                 Some(claimed),
                 "n clipped Gaussian steps over a random permutation, amplified by shuffling (Feldman, McMillan & \
-                    Talwar \
-                 2021, Theorem III.1); the noise is the smallest that this proves",
+                 Talwar 2021, Theorem III.1); the noise is the smallest that this proves",
             ),
             (Amplification::Shuffling, Multiplier::Printed(_)) => (
                 amplify(loss(alpha)?, self.part(shape), self.delta)
                     .ok()
                     .map(|batch| EpsilonDelta::approximate(batch.epsilon, batch.delta)),
                 "the paper leaves the constant of its noise open; what this one proves by amplification by shuffling \
-                    is \
-                 computed",
+                 is computed",
             ),
         };
         Ok(Some(MethodGuarantee { claimed, proved, adjacency: Adjacency::ReplaceOne, argument }))

@@ -173,9 +173,8 @@ impl SubspaceEstimator for SpectralProjector {
             Release::Tested => (
                 Some(claimed),
                 "the gap is a Gaussian answer of sensitivity 2/n; given a lower bound of it, the projector of records \
-                    in \
-                 the unit ball has a bounded sensitivity (Davis & Kahan), and a bound that is missed costs a part of \
-                 delta",
+                 in the unit ball has a bounded sensitivity (Davis & Kahan), and a bound that is missed costs a part \
+                 of delta",
             ),
         };
         Ok(Some(MethodGuarantee { claimed, proved, adjacency: Adjacency::ReplaceOne, argument }))

@@ -64,7 +64,9 @@ mod wang_xu;
 
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
 pub use table::{Row, Summary, Table, Value};
+use table::{is, row};
 pub use text::grouped;
+use text::texts;
 
 use core::fmt;
 use core::time::Duration;

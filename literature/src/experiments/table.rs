@@ -59,6 +59,17 @@ impl fmt::Display for Value {
     }
 }
 
+/// A row, each value from a number or a word.
+macro_rules! row {
+    ($($value:expr),* $(,)?) => { vec![$($crate::experiments::Value::from($value)),*] };
+}
+pub(super) use row;
+
+/// A condition on a column.
+pub(super) fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
+    (column, value.into())
+}
+
 /// The rows of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {

@@ -19,6 +19,11 @@ pub(super) fn listed<T: ToString>(values: &[T]) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Texts that somebody owns.
+pub(super) fn texts<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.map(str::to_owned).into()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

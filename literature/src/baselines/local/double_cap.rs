@@ -84,8 +84,7 @@ impl SubspaceEstimator for DoubleCapPca {
             proved: Some(budget),
             adjacency: Adjacency::AnyTwoRecords,
             argument: "the number of likelier candidates is the same for every record, so the probability of any \
-                report \
-                       changes by at most e^epsilon",
+                report changes by at most e^epsilon",
         }))
     }
 

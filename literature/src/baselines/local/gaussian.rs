@@ -224,8 +224,7 @@ impl SubspaceEstimator for AnalyticGaussianPca {
             proved: Some(budget),
             adjacency: Adjacency::AnyTwoRecords,
             argument: "the analytic Gaussian mechanism (Balle & Wang 2018) at sensitivity sqrt(2), isotropic in \
-                Frobenius' \
-                       geometry",
+                Frobenius' geometry",
         }))
     }
 

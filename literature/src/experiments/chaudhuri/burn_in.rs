@@ -3,7 +3,8 @@
 use super::{REAL, data_set, decimals, eigenvalues, is, real_sample};
 use crate::baselines::ppca::Gibbs;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value, row,
+    texts,
 };
 use nalgebra::DMatrix;
 
@@ -27,9 +28,9 @@ impl Experiment for BurnIn {
             name: "chaudhuri-figure-2",
             paper: Paper::Chaudhuri,
             title: "Burn-in of the sampler for PPCA (section 6.2, Figure 2)",
-            paper_says: "F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k)) of five traces from uniform starts decreases rapidly after a few \
-         thousand iterations and is less than 0.01 after T = 20,000, on kddcup (k = 4) and insurance; so 20,000 steps \
-         were run everywhere.",
+            paper_says: "F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k)) of five traces from uniform starts decreases \
+                rapidly after a few thousand iterations and is less than 0.01 after T = 20,000, on kddcup (k = 4) and \
+                insurance; so 20,000 steps were run everywhere.",
             columns: &["data", "trace", "sweep", "f", "q_f_share", "random_share"],
         }
     }
@@ -64,14 +65,7 @@ impl Experiment for BurnIn {
                         sum += chain.columns();
                         if sweep == next || sweep == sweeps {
                             let f = sum.norm() / (sweep as f64 * (k as f64).sqrt());
-                            rows.push(vec![
-                                name.into(),
-                                trace.into(),
-                                sweep.into(),
-                                f.into(),
-                                (chain.exponent() / best).into(),
-                                random.into(),
-                            ]);
+                            rows.push(row![name, trace, sweep, f, chain.exponent() / best, random]);
                             next = (sweep * 5).div_ceil(4);
                         }
                     }
@@ -152,15 +146,13 @@ impl Experiment for BurnIn {
                 decimals(settled, 4),
             ));
         }
-        findings.differences = vec![
+        findings.differences = texts([
             "F_k measures how many states were averaged, not whether the chain has settled: the law does not change \
              under V -> -V, so independent draws have F_k = 1 / sqrt(T) as well. That is 0.0071 at T = 20,000, which \
-             is the paper's \"less than 0.01\"."
-                .into(),
+             is the paper's \"less than 0.01\".",
             "A sweep here draws each column exactly given the others and rotates the columns among themselves. Hoff's \
-             step scans the coordinates of a column one by one, so that his chain moves less in a step."
-                .into(),
-        ];
+             step scans the coordinates of a column one by one, so that his chain moves less in a step.",
+        ]);
         findings
     }
 }

@@ -11,7 +11,7 @@ use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::data::{Connections, Scaling};
 use crate::experiments::svm::{LinearSvm, SvmSettings, tuned_cost};
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -112,11 +112,11 @@ impl Experiment for Classification {
             name: "chaudhuri-table-2",
             paper: Paper::Chaudhuri,
             title: "Accuracy of a linear SVM on projected connections: normal against all (section 6.4, Table 2)",
-            paper_says: "kddcup99, k = 4: non-private PCA 98.97 ± 0.05, PPCA 98.95 ± 0.05, MOD-SULQ 98.18 ± 0.65, random projections \
-         98.23 ± 0.49. localization, k = 10, falling against all: 100 ± 0, 100 ± 0, 97.06 ± 2.17, 96.28 ± 2.34. PPCA \
-         performs almost as well as PCA; MOD-SULQ and random projections are a little worse, and vary more. Half of \
-         the data for the projection, a tenth of the rest for training and tuning; 5 projections on each of 5 \
-         permutations.",
+            paper_says: "kddcup99, k = 4: non-private PCA 98.97 ± 0.05, PPCA 98.95 ± 0.05, MOD-SULQ 98.18 ± 0.65, \
+                random projections 98.23 ± 0.49. localization, k = 10, falling against all: 100 ± 0, 100 ± 0, 97.06 ± \
+                2.17, 96.28 ± 2.34. PPCA performs almost as well as PCA; MOD-SULQ and random projections are a little \
+                worse, and vary more. Half of the data for the projection, a tenth of the rest for training and \
+                tuning; 5 projections on each of 5 permutations.",
             columns: &["data", "permutation", "method", "projection", "accuracy", "cost", "majority"],
         }
     }
@@ -166,15 +166,7 @@ impl Experiment for Classification {
                     for projection in 0..projections {
                         let subspace = method.estimate(sample, rank, &mut run.rng)?.subspace;
                         let (accuracy, cost) = accuracy(&connections, training, test, &subspace, run);
-                        rows.push(vec![
-                            name.into(),
-                            permutation.into(),
-                            method.name().into(),
-                            projection.into(),
-                            accuracy.into(),
-                            cost.into(),
-                            majority.into(),
-                        ]);
+                        rows.push(row![name, permutation, method.name(), projection, accuracy, cost, majority]);
                     }
                 }
                 Ok::<Vec<Vec<Value>>, ExperimentError>(rows)
@@ -207,7 +199,7 @@ impl Experiment for Classification {
             figures: vec![],
             grids: vec![Grid {
                 title: "kddcup99, k = 4: percent of test records in their class, mean and standard deviation".into(),
-                heads: ["method", "ours", "printed"].map(str::to_owned).into(),
+                heads: texts(["method", "ours", "printed"]),
                 rows,
             }],
             measured: vec![
@@ -226,15 +218,13 @@ impl Experiment for Classification {
                     decimals(apart.into_iter().fold(0.0, f64::max), 2),
                 ),
             ],
-            differences: vec![
+            differences: texts([
                 "The paper tunes an SVM of libSVM in a way that the text does not give. Ours regularizes the intercept \
-                 and chooses C among four."
-                    .into(),
-                "Neither epsilon nor delta of this table is in the text.".into(),
+                 and chooses C among four.",
+                "Neither epsilon nor delta of this table is in the text.",
                 "localization is left out where its file is not in the folder, and its labels are not part of the \
-                 matrix that is asked for: its row is not reproduced."
-                    .into(),
-            ],
+                 matrix that is asked for: its row is not reproduced.",
+            ]),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::baselines::{Sample, SubspaceEstimator as _};
 use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
-    Table, Value,
+    Table, Value, row,
 };
 use ldp_pca::prediction::{Spectrum, published};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -58,9 +58,10 @@ impl Experiment for Correlation {
             name: "chaudhuri-figure-1",
             paper: Paper::Chaudhuri,
             title: "The bound of Theorem 15 on MOD-SULQ's correlation (Figure 1)",
-            paper_says: "On some data the expected correlation of MOD-SULQ's top direction with the true one is at most (21). In high \
-         dimension it is poor when there are few data points; in lower dimensions and data-rich regimes the \
-         performance may be more favorable. Four panels, d = 50 to 1000, epsilon from 0.01 to 2, delta = 0.01.",
+            paper_says: "On some data the expected correlation of MOD-SULQ's top direction with the true one is at \
+                most (21). In high dimension it is poor when there are few data points; in lower dimensions and \
+                data-rich regimes the performance may be more favorable. Four panels, d = 50 to 1000, epsilon from \
+                0.01 to 2, delta = 0.01.",
             columns: &["d", "epsilon", "n", "bound", "mod_sulq", "double_cap"],
         }
     }
@@ -92,13 +93,13 @@ impl Experiment for Correlation {
                         f64::NAN
                     };
                     let local = double_cap_prediction(&spectrum, rank, records, epsilon)?;
-                    Ok(vec![
-                        dimension.into(),
-                        value.into(),
-                        records.into(),
-                        bound.unwrap_or(f64::NAN).into(),
-                        mod_sulq.into(),
-                        (1.0 - local.sin_theta_squared).max(0.0).sqrt().into(),
+                    Ok(row![
+                        dimension,
+                        value,
+                        records,
+                        bound.unwrap_or(f64::NAN),
+                        mod_sulq,
+                        (1.0 - local.sin_theta_squared).max(0.0).sqrt()
                     ])
                 };
                 exponents().map(row).collect()

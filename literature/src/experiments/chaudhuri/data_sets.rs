@@ -5,7 +5,7 @@ use crate::baselines::reference::Pca;
 use crate::baselines::{Sample, SubspaceEstimator as _};
 use crate::experiments::data::Scaling;
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, row, texts,
 };
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::captured_variance;
@@ -22,16 +22,7 @@ fn row(name: &str, scaling: &str, sample: &Sample, k: usize, run: &mut Run<'_>) 
     let moments = sample.second_moment();
     let components = Pca.estimate(sample, Rank::new(k)?, &mut run.rng)?.subspace;
     let captured = captured_variance(&components, moments)?;
-    Ok(vec![
-        name.into(),
-        scaling.into(),
-        sample.records().into(),
-        sample.dimension().into(),
-        k.into(),
-        captured.into(),
-        moments.norm().into(),
-        moments.trace().into(),
-    ])
+    Ok(row![name, scaling, sample.records(), sample.dimension(), k, captured, moments.norm(), moments.trace()])
 }
 
 impl Experiment for DataSets {
@@ -40,9 +31,9 @@ impl Experiment for DataSets {
             name: "chaudhuri-table-1",
             paper: Paper::Chaudhuri,
             title: "The data sets, and what their leading components capture (Table 1)",
-            paper_says: "kddcup: 494,021 records, d = 116, q_F(V_4) = 0.6587, q_F / |A|_F = 0.96. census: 199,523, 513, q_F(V_8) = \
-         0.7321, 0.81. localization: 164,860, 44, q_F(V_10) = 0.5672, 0.81. insurance: 9,822, 150, q_F(V_11) = 0.5118, \
-         0.81.",
+            paper_says: "kddcup: 494,021 records, d = 116, q_F(V_4) = 0.6587, q_F / |A|_F = 0.96. census: 199,523, \
+                513, q_F(V_8) = 0.7321, 0.81. localization: 164,860, 44, q_F(V_10) = 0.5672, 0.81. insurance: 9,822, \
+                150, q_F(V_11) = 0.5118, 0.81.",
             columns: &["data", "scaling", "n", "d", "k", "q_f", "frobenius", "trace"],
         }
     }
@@ -79,9 +70,7 @@ impl Experiment for DataSets {
     fn findings(&self, _: Scale, table: &Table) -> Findings {
         let mut grid = Grid {
             title: "Table 1, ours beside the printed values".into(),
-            heads: ["data", "n", "d", "k", "q_F", "printed", "q_F / |A|_F", "q_F / tr A", "printed"]
-                .map(str::to_owned)
-                .into(),
+            heads: texts(["data", "n", "d", "k", "q_F", "printed", "q_F / |A|_F", "q_F / tr A", "printed"]),
             rows: vec![],
         };
         let mut measured = vec![];
@@ -128,17 +117,15 @@ impl Experiment for DataSets {
             figures: vec![],
             grids: vec![grid],
             measured,
-            differences: vec![
+            differences: texts([
                 "q_F can exceed |A|_F, and does for kddcup99: what Table 1 prints as q_F / |A|_F is the share of the \
-                 trace."
-                    .into(),
+                 trace.",
                 "kddcup99 has the paper's n and d, and every step of section 6.1 was followed; the paper's value is \
-                 not reached exactly, and it does not say which details (the categorical columns, the file) would tell."
-                    .into(),
+                 not reached exactly, and it does not say which details (the categorical columns, the file) would \
+                 tell.",
                 "Data sets that are not in the folder are left out, never replaced: the list of what is missing names \
-                 their publishers."
-                    .into(),
-            ],
+                 their publishers.",
+            ]),
         }
     }
 }

@@ -12,7 +12,7 @@ mod size;
 
 use super::data::{DataSet, Scaling, scaled_as_chaudhuri};
 use super::local::double_cap_prediction;
-use super::{Experiment, ExperimentError, Run, Value};
+use super::{Experiment, ExperimentError, Run, is};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
@@ -144,11 +144,6 @@ fn real_sample(
 /// `0.6655`, or nothing for what is no number.
 fn decimals(number: f64, digits: usize) -> String {
     if number.is_finite() { format!("{number:.digits$}") } else { String::new() }
-}
-
-/// A condition on a column.
-fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
-    (column, value.into())
 }
 
 #[cfg(test)]

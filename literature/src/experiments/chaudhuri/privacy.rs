@@ -6,7 +6,7 @@ use super::{Methods, decimals, eigenvalues, expected, is};
 use crate::baselines::Sample;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
-    Style, Summary, Table, Value,
+    Style, Summary, Table, Value, row,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -43,9 +43,9 @@ impl Experiment for PrivacyRequirement {
             name: "chaudhuri-figure-5",
             paper: Paper::Chaudhuri,
             title: "Captured variance against epsilon: n = 5,000, d = 10, k = 2 (section 6.5, Figure 5)",
-            paper_says: "Both MOD-SULQ and PPCA approach PCA without privacy as epsilon grows. For moderate epsilon PPCA still \
-         captures most of the utility, whereas the gap between MOD-SULQ and PPCA becomes quite large. 100 draws of \
-         each method; the figure's values are not in the text.",
+            paper_says: "Both MOD-SULQ and PPCA approach PCA without privacy as epsilon grows. For moderate epsilon \
+                PPCA still captures most of the utility, whereas the gap between MOD-SULQ and PPCA becomes quite \
+                large. 100 draws of each method; the figure's values are not in the text.",
             columns: &[
                 "data_set",
                 "epsilon",
@@ -88,16 +88,16 @@ impl Experiment for PrivacyRequirement {
                     let found = methods.captured(&sample, &sample, rank, run)?;
                     let best = found[0].2;
                     rows.extend(found.into_iter().map(|(method, draw, captured)| -> Vec<Value> {
-                        vec![
-                            set.into(),
-                            value.into(),
-                            method.into(),
-                            draw.into(),
-                            captured.into(),
-                            (captured / best).into(),
-                            eigenvalues[RANK - 1].into(),
-                            prediction.threshold.into(),
-                            prediction.sin_theta_squared.into(),
+                        row![
+                            set,
+                            value,
+                            method,
+                            draw,
+                            captured,
+                            captured / best,
+                            eigenvalues[RANK - 1],
+                            prediction.threshold,
+                            prediction.sin_theta_squared
                         ]
                     }));
                 }

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value,
+    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value, row,
+    texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -41,10 +42,10 @@ impl Experiment for DataSize {
             name: "chaudhuri-figures-3-4",
             paper: Paper::Chaudhuri,
             title: "Captured variance of real data against n, at epsilon 0.1 (Figures 3 and 4)",
-            paper_says: "PCA reaches its q_F for nearly all sizes. As n increases, PPCA approaches it. PPCA is significantly better \
-         than MOD-SULQ, which is on par with a randomly chosen subspace except on localization, whose d is much lower. \
-         5 subsets of each size, 10 restarts of PPCA, 100 draws of MOD-SULQ and of random projections; the figures' \
-         values are not in the text.",
+            paper_says: "PCA reaches its q_F for nearly all sizes. As n increases, PPCA approaches it. PPCA is \
+                significantly better than MOD-SULQ, which is on par with a randomly chosen subspace except on \
+                localization, whose d is much lower. 5 subsets of each size, 10 restarts of PPCA, 100 draws of \
+                MOD-SULQ and of random projections; the figures' values are not in the text.",
             columns: &["data", "n", "subset", "method", "draw", "q_f", "eigenvalue", "threshold"],
         }
     }
@@ -85,16 +86,7 @@ impl Experiment for DataSize {
                         let methods = Methods::new(epsilon, Delta::new(DELTA)?, (effort.sweeps, ppca), others, local);
                         let found = methods.captured(&moments, &records, rank, run)?;
                         let row = |(method, draw, captured): (&'static str, usize, f64)| -> Vec<Value> {
-                            vec![
-                                name.into(),
-                                size.into(),
-                                subset.into(),
-                                method.into(),
-                                draw.into(),
-                                captured.into(),
-                                spectrum[0].into(),
-                                prediction.threshold.into(),
-                            ]
+                            row![name, size, subset, method, draw, captured, spectrum[0], prediction.threshold]
                         };
                         Ok(found.into_iter().map(row).collect())
                     };
@@ -172,17 +164,14 @@ impl Experiment for DataSize {
                 side(eigenvalue, threshold),
             ));
         }
-        findings.differences = vec![
+        findings.differences = texts([
             "Where MOD-SULQ leaves the line of random subspaces, the paper's axis may have ended: its sizes are not in \
-             the text."
-                .into(),
+             the text.",
             "PPCA's columns are drawn exactly given the others here, so that a chain settles within a few sweeps \
-             (Figure 2)."
-                .into(),
+             (Figure 2).",
             "q_F is that of the subset's own second moments, whose scale (feature maxima, largest norm) is that of all \
-             records."
-                .into(),
-        ];
+             records.",
+        ]);
         findings
     }
 }

@@ -10,7 +10,7 @@ use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, Value,
+    Table, Value, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -100,15 +100,15 @@ fn rows(
 ) -> Result<Vec<Vec<Value>>, ExperimentError> {
     let local = expected(model, setting.epsilon)?;
     let row = |(method, error): (&'static str, f64)| -> Vec<Value> {
-        vec![
-            setting.panel.into(),
-            setting.dimension.into(),
-            setting.epsilon.into(),
-            trial.into(),
-            method.into(),
-            error.into(),
-            (model::TOP / model.radius().powi(2)).into(),
-            local.threshold.into(),
+        row![
+            setting.panel,
+            setting.dimension,
+            setting.epsilon,
+            trial,
+            method,
+            error,
+            model::TOP / model.radius().powi(2),
+            local.threshold
         ]
     };
     Ok(found.into_iter().map(row).collect())
@@ -120,10 +120,10 @@ impl Experiment for Accuracy {
             name: "ge-figure-4",
             paper: Paper::Ge,
             title: "DPS-PCA beside MOD-SULQ and PPCA: (a) d = 1,000 against epsilon, (b) against d (Figure 4)",
-            paper_says: "(a) At d = 1,000 MOD-SULQ cannot produce a meaningful estimate; for PPCA, after 1,000 iterations, it is hard \
-         to say whether the sampler has settled. DPS-PCA outperforms both. (b) For d from 40 to 160, epsilon = 1, \
-         delta = 0.1, k = 3, MOD-SULQ and PPCA do reasonably well in low dimensions, and MOD-SULQ deteriorates quickly \
-         as d grows. The values are not in the text.",
+            paper_says: "(a) At d = 1,000 MOD-SULQ cannot produce a meaningful estimate; for PPCA, after 1,000 \
+                iterations, it is hard to say whether the sampler has settled. DPS-PCA outperforms both. (b) For d \
+                from 40 to 160, epsilon = 1, delta = 0.1, k = 3, MOD-SULQ and PPCA do reasonably well in low \
+                dimensions, and MOD-SULQ deteriorates quickly as d grows. The values are not in the text.",
             columns: &["panel", "d", "epsilon", "trial", "method", "error", "eigenvalue", "threshold"],
         }
     }
@@ -223,15 +223,13 @@ impl Experiment for Accuracy {
                 ));
             }
         }
-        findings.differences = vec![
+        findings.differences = texts([
             "The paper's records are not bounded, while every noise here is that of records in the unit ball. \"As \
              drawn\" adds the printed noise to records some 74 times as long, as the paper's text has it; all other \
-             lines have records divided by a norm that none exceeds, with the promise that the method makes."
-                .into(),
+             lines have records divided by a norm that none exceeds, with the promise that the method makes.",
             "MOD-SULQ, PPCA, double-cap and PCA do not know that components are sparse; DPS-PCA is told how many rows \
-             to keep."
-                .into(),
-        ];
+             to keep.",
+        ]);
         findings
     }
 }

@@ -7,7 +7,7 @@ use crate::baselines::reference::Pca;
 use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Point, Run, Scale,
-    Series, Style, Table, Value,
+    Series, Style, Table, Value, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -42,9 +42,9 @@ impl Experiment for Convergence {
             name: "ge-figure-3",
             paper: Paper::Ge,
             title: "DPS-PCA round by round: d = 1,000, n = 100,000, k = 5, s = 10 (Figure 3)",
-            paper_says: "More stringent privacy constraints cause slower convergence and larger error of Q(T), in panel (a) for \
-         smaller epsilon at delta = 0.3, in (b) for smaller delta at epsilon = 1 (the caption says 2). The curves' \
-         values are not in the text.",
+            paper_says: "More stringent privacy constraints cause slower convergence and larger error of Q(T), in \
+                panel (a) for smaller epsilon at delta = 0.3, in (b) for smaller delta at epsilon = 1 (the caption \
+                says 2). The curves' values are not in the text.",
             columns: &[
                 "variant",
                 "epsilon",
@@ -84,16 +84,16 @@ impl Experiment for Convergence {
                 for (epsilon, delta) in PANEL_A.into_iter().chain(PANEL_B) {
                     let local = expected(&model, epsilon)?;
                     let mut push = |variant: &str, round: usize, error: f64| {
-                        rows.push(vec![
-                            variant.into(),
-                            epsilon.into(),
-                            delta.into(),
-                            trial.into(),
-                            round.into(),
-                            error.into(),
-                            local.sin_theta_squared.sqrt().into(),
-                            local.threshold.into(),
-                            local.components[0].eigenvalue.into(),
+                        rows.push(row![
+                            variant,
+                            epsilon,
+                            delta,
+                            trial,
+                            round,
+                            error,
+                            local.sin_theta_squared.sqrt(),
+                            local.threshold,
+                            local.components[0].eigenvalue
                         ]);
                     };
                     push(PCA, ROUNDS as usize, pca);
@@ -207,14 +207,12 @@ impl Experiment for Convergence {
                 side(eigenvalue, threshold),
             ));
         }
-        findings.differences = vec![
+        findings.differences = texts([
             "The paper's Q(0) is an assumption of its appendix. Ours is random and public, and keeps all rows in the \
-             first round; the variants show what other starts do."
-                .into(),
+             first round; the variants show what other starts do.",
             "Gaussian records have no bound. In the unit ball means divided by a norm that no record of all exceeds \
-             but with probability 1/1000 (Laurent & Massart 2000)."
-                .into(),
-        ];
+             but with probability 1/1000 (Laurent & Massart 2000).",
+        ]);
         findings
     }
 }

@@ -11,7 +11,7 @@ use nalgebra::DMatrix;
 
 use self::model::Model;
 use super::local::double_cap_prediction;
-use super::{Experiment, ExperimentError, Run, Value};
+use super::{Experiment, ExperimentError, Run, is};
 use crate::baselines::Sample;
 use ldp_pca::prediction::{Prediction, Spectrum};
 use ldp_pca::privacy::Epsilon;
@@ -87,11 +87,6 @@ fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> 
     let signals = vec![model::TOP / square; model.rank().value()];
     let spectrum = Spectrum::new(model.dimension(), signals, model::BULK_MEAN / square)?;
     double_cap_prediction(&spectrum, model.rank(), RECORDS, Epsilon::new(epsilon)?)
-}
-
-/// A condition on a column.
-fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
-    (column, value.into())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::baselines::reference::Pca;
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, Value,
+    Table, Value, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -40,8 +40,8 @@ impl Experiment for CpuTime {
             name: "ge-table-1",
             paper: Paper::Ge,
             title: "Time of DPS-PCA, MOD-SULQ and PPCA at d = 200, 400, 800 (Table 1)",
-            paper_says: "On a Xeon at 3.4 GHz, in R. DPS-PCA (T = 10): below 1 ms at each d. MOD-SULQ: 8, 21, 97 ms. PPCA (100 Gibbs \
-         iterations): 9.82, 37.46, 173.78 s. DPS-PCA takes O(d^2) per iteration, PPCA O(d^3).",
+            paper_says: "On a Xeon at 3.4 GHz, in R. DPS-PCA (T = 10): below 1 ms at each d. MOD-SULQ: 8, 21, 97 ms. \
+                PPCA (100 Gibbs iterations): 9.82, 37.46, 173.78 s. DPS-PCA takes O(d^2) per iteration, PPCA O(d^3).",
             columns: &["d", "method", "repetition", "seconds"],
         }
     }
@@ -84,7 +84,7 @@ impl Experiment for CpuTime {
                     for (method, sample) in methods {
                         let (found, seconds) = run.timed(|run| method.estimate(sample, rank, &mut run.rng));
                         found?;
-                        rows.push(vec![dimension.into(), method.name().into(), repetition.into(), seconds.into()]);
+                        rows.push(row![dimension, method.name(), repetition, seconds]);
                     }
                 }
                 Ok::<_, ExperimentError>(rows)
@@ -112,9 +112,7 @@ impl Experiment for CpuTime {
         let growth = |at: &dyn Fn(usize) -> f64| (at(800) / at(200)).log2() / 2.0;
         let mut grid = Grid {
             title: "Seconds, ours beside the printed ones, and the exponent of their growth from d = 200 to 800".into(),
-            heads: ["method", "200", "printed", "400", "printed", "800", "printed", "exponent", "printed"]
-                .map(str::to_owned)
-                .into(),
+            heads: texts(["method", "200", "printed", "400", "printed", "800", "printed", "exponent", "printed"]),
             rows: vec![],
         };
         let mut measured = vec![];

@@ -4,7 +4,7 @@ use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, is, model};
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
-    Table, Value,
+    Table, Value, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_dps::scale;
@@ -39,9 +39,9 @@ impl Experiment for Tradeoff {
             name: "ge-figure-2",
             paper: Paper::Ge,
             title: "The privacy error of Theorem 4.3 against epsilon (Figure 2)",
-            paper_says: "delta = 0.01, epsilon from 0.2 to 2: with smaller epsilon, more privacy is preserved at the cost of less \
-         estimation accuracy. When alpha is small and d large, the privacy error is dominated by the statistical one: \
-         privacy for free.",
+            paper_says: "delta = 0.01, epsilon from 0.2 to 2: with smaller epsilon, more privacy is preserved at the \
+                cost of less estimation accuracy. When alpha is small and d large, the privacy error is dominated by \
+                the statistical one: privacy for free.",
             columns: &["units", "epsilon", "sigma", "alpha", "privacy_error"],
         }
     }
@@ -72,7 +72,7 @@ impl Experiment for Tradeoff {
                     let value = 0.2 + 0.05 * f64::from(step);
                     let sigma = scale::formula(Epsilon::new(value)?, Delta::new(DELTA)?, ROUNDS);
                     let (alpha, error) = privacy_error(sigma, model::TOP / divisor, model::BULK_LARGEST / divisor);
-                    rows.push(vec![units.into(), value.into(), sigma.into(), alpha.into(), error.into()]);
+                    rows.push(row![units, value, sigma, alpha, error]);
                 }
             }
             Ok::<Vec<Vec<Value>>, ExperimentError>(rows)
@@ -115,15 +115,13 @@ impl Experiment for Tradeoff {
                      {least:.1} at best. The theorem needs alpha below 1: it says nothing at any epsilon of the figure."
                 ),
             ],
-            differences: vec![
+            differences: texts([
                 "The figure's parameters other than delta are not in the text; those of section 5.1 are taken. The \
-                 statistical error has an unknown constant and is left out."
-                    .into(),
+                 statistical error has an unknown constant and is left out.",
                 "The noise of Algorithm 1 is for records of norm 1. Records with eigenvalues of 100 in 1,000 \
                  dimensions are longer, about 74: for them the promise does not hold, and \"for free\" is the price of \
-                 nothing."
-                    .into(),
-            ],
+                 nothing.",
+            ]),
         }
     }
 }

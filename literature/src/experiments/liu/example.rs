@@ -10,7 +10,7 @@ use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
-    Style, Table, Value,
+    Style, Table, Value, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -83,10 +83,10 @@ impl Experiment for Example {
             name: "liu-example-4-1",
             paper: Paper::Liu,
             title: "Signal and noise apart: the error as the noise vanishes (Example 4.1)",
-            paper_says: "x = s v + N(0, sigma^2 I) with a random sign s. Private Oja achieves sin^2 = O(sigma^2 d / n + d^2 \
-         log(1/delta) / (epsilon n)^2), which does not vanish with sigma; DP-PCA achieves sin = O(sigma sqrt(d / n) + \
-         sigma d sqrt(log(1/delta)) / (epsilon n)), which does, and for any epsilon = O(1), where Private Oja is held \
-         to epsilon = O(sqrt(log(n/delta) / n)).",
+            paper_says: "x = s v + N(0, sigma^2 I) with a random sign s. Private Oja achieves sin^2 = O(sigma^2 d / n \
+                + d^2 log(1/delta) / (epsilon n)^2), which does not vanish with sigma; DP-PCA achieves sin = O(sigma \
+                sqrt(d / n) + sigma d sqrt(log(1/delta)) / (epsilon n)), which does, and for any epsilon = O(1), where \
+                Private Oja is held to epsilon = O(sqrt(log(n/delta) / n)).",
             columns: &["variance", "trial", "method", "sine", "refused", "eigenvalue", "threshold", "largest_epsilon"],
         }
     }
@@ -101,8 +101,7 @@ impl Experiment for Example {
             ("sigma^2", format!("{VARIANCES:?} (ours)")),
             (
                 "Private Oja",
-                "without amplification (for every epsilon); shuffled, as printed, at epsilon and at the \
-                largest allowed"
+                "without amplification (for every epsilon); shuffled, as printed, at epsilon and at the largest allowed"
                     .into(),
             ),
             ("least beta", "the squared norm that no record exceeds: nothing is clipped".into()),
@@ -126,15 +125,15 @@ impl Experiment for Example {
                         PrivateOja::largest_epsilon(records, Delta::new(DELTA)?).map_or(f64::NAN, Epsilon::value);
                     let row = |contender: &Contender| -> Result<Vec<Value>, ExperimentError> {
                         let (sine, refused) = contender.sine(&plain, &scaled, run)?;
-                        Ok(vec![
-                            variance.into(),
-                            trial.into(),
-                            contender.name.into(),
-                            sine.into(),
-                            refused.into(),
-                            local.components[0].eigenvalue.into(),
-                            local.threshold.into(),
-                            largest.into(),
+                        Ok(row![
+                            variance,
+                            trial,
+                            contender.name,
+                            sine,
+                            refused,
+                            local.components[0].eigenvalue,
+                            local.threshold,
+                            largest
                         ])
                     };
                     contenders(variance, bound, records)?.iter().map(row).collect()
@@ -230,13 +229,12 @@ impl Experiment for Example {
                 rows: rows.collect(),
             }],
             measured,
-            differences: vec![
+            differences: texts([
                 "The paper states rates without constants. Both methods have the smallest noise here that is proved to \
-                 be private, since neither C nor C' of Algorithm 2 is in the paper."
-                    .into(),
+                 be private, since neither C nor C' of Algorithm 2 is in the paper.",
                 "A local method cannot adapt its noise to gradients: as Private Oja's, its error does not vanish with \
-                 sigma.".into(),
-            ],
+                 sigma.",
+            ]),
         }
     }
 }

@@ -7,7 +7,7 @@ mod rates;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::local::double_cap_prediction;
-use super::{Experiment, ExperimentError, Run, Value};
+use super::{Experiment, ExperimentError, Run, is};
 use crate::baselines::dp_pca::DpPca;
 use crate::baselines::{BaselineError, DoubleCapPca, Pca, RandomSubspace, Sample, Shape, SubspaceEstimator};
 use ldp_pca::prediction::{Prediction, Spectrum};
@@ -94,11 +94,6 @@ fn expected(
 
 fn normal(run: &mut Run<'_>) -> f64 {
     StandardNormal.sample(&mut run.rng)
-}
-
-/// A condition on a column.
-fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
-    (column, value.into())
 }
 
 #[cfg(test)]

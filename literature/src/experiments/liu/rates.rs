@@ -6,6 +6,7 @@ use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, Figure, Findings, Grid, Level, Paper, Run, Scale, Series, Style, Table, Value,
+    row, texts,
 };
 
 pub(super) struct Rates;
@@ -63,8 +64,8 @@ impl Experiment for Rates {
             name: "liu-corollary-5-2",
             paper: Paper::Liu,
             title: "The rates of DP-PCA on Gaussian records (Corollary 5.2)",
-            paper_says: "sin(w, v_1) = O(kappa (sqrt(d / n) + d sqrt(log(1/delta)) / (epsilon n))) up to logarithms: the price of \
-         privacy falls as 1 / n and grows as d, where that of earlier methods grows as d^(3/2).",
+            paper_says: "sin(w, v_1) = O(kappa (sqrt(d / n) + d sqrt(log(1/delta)) / (epsilon n))) up to logarithms: \
+                the price of privacy falls as 1 / n and grows as d, where that of earlier methods grows as d^(3/2).",
             columns: &["sweep", "n", "d", "trial", "method", "sine", "price", "refused", "eigenvalue", "threshold"],
         }
     }
@@ -105,17 +106,17 @@ impl Experiment for Rates {
                             best = sine;
                         }
                         let price = if sine.is_nan() { sine } else { (sine * sine - best * best).max(0.0).sqrt() };
-                        rows.push(vec![
-                            sweep.into(),
-                            records.into(),
-                            dimension.into(),
-                            trial.into(),
-                            contender.name.into(),
-                            sine.into(),
-                            price.into(),
-                            refused.into(),
-                            local.components[0].eigenvalue.into(),
-                            local.threshold.into(),
+                        rows.push(row![
+                            sweep,
+                            records,
+                            dimension,
+                            trial,
+                            contender.name,
+                            sine,
+                            price,
+                            refused,
+                            local.components[0].eigenvalue,
+                            local.threshold
                         ]);
                     }
                     Ok(rows)
@@ -150,7 +151,7 @@ impl Experiment for Rates {
             title:
                 "Exponents fitted to the medians (Corollary 5.2: -1/2 and 1/2 without privacy, -1 and 1 of its price)"
                     .into(),
-            heads: ["method", "sine in n", "sine in d", "price in n", "price in d"].map(str::to_owned).into(),
+            heads: texts(["method", "sine in n", "sine in d", "price in n", "price in d"]),
             rows: rows.collect(),
         };
         let figure = |(sweep, label): (&'static str, String)| {
@@ -202,15 +203,13 @@ impl Experiment for Rates {
                 .into(),
             grids: vec![grid],
             measured,
-            differences: vec![
+            differences: texts([
                 "The corollary hides logarithms of n and d, and the number of batches is ours: ceil(log d) + 3, not \
-                 O(log^2 n), of which each has noise of its own."
-                    .into(),
+                 O(log^2 n), of which each has noise of its own.",
                 "DP-PCA starts at random and has few steps, so that a start nearly orthogonal to what is sought costs \
-                 more than noise does: exponents are those of medians, and the mean lies above where that happened."
-                    .into(),
-                "At a sine near 1 every curve is flat, which pulls fitted exponents towards 0.".into(),
-            ],
+                 more than noise does: exponents are those of medians, and the mean lies above where that happened.",
+                "At a sine near 1 every curve is flat, which pulls fitted exponents towards 0.",
+            ]),
         }
     }
 }

@@ -7,7 +7,7 @@ use rand::seq::index;
 use super::super::data::{Connections, DataSet, Scaling};
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value, row, texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
@@ -84,10 +84,10 @@ impl Experiment for RealData {
             name: "wang-xu-figures-1-2",
             paper: Paper::WangXu,
             title: "Low dimension, real records: error against n and epsilon",
-            paper_says: "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has the sample size \
-            on its \
-         axis, Figure 2 ε; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. No numbers are printed, nor k.\n\n\
-         “The error decreases as the sample size increases or ε increases.”",
+            paper_says: "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has \
+                the sample size on its axis, Figure 2 ε; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. No numbers are \
+                printed, nor k.\n\n\
+                “The error decreases as the sample size increases or ε increases.”",
             columns: &["data", "panel", "n", "p", "k", "epsilon", "first", "last", "next", "trial", "method", "error"],
         }
     }
@@ -129,11 +129,10 @@ impl Experiment for RealData {
             }
             findings.measured.extend(Self::sentence(table, &set, p));
         }
-        findings.differences = vec![
+        findings.differences = texts([
             "A component is found once its variance is above the threshold. Those of real records differ by orders of \
-             magnitude, so the error falls in steps as n or ε lets one after the other out of the noise."
-                .into(),
-        ];
+             magnitude, so the error falls in steps as n or ε lets one after the other out of the noise.",
+        ]);
         findings
     }
 }
@@ -164,9 +163,8 @@ impl RealData {
         let variances = [row.number("first"), row.number("last"), row.number("next")];
         let needed = thresholds(dimension, variances, largest as u64).ok()?;
         Some(format!(
-            "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {}. Components 1, {RANK} and {} \
-             have variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} \
-             with \
+            "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {}. Components 1, {RANK} and {} have \
+             variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} with \
              double-cap.",
             grouped(largest as u64),
             parts.join(", "),
@@ -217,19 +215,19 @@ fn cell_rows(
             &part
         };
         for (method, error) in Contender::errors(&contenders, sample, &truth, &mut run.rng)? {
-            rows.push(vec![
-                set.name.into(),
-                panel.into(),
-                count.into(),
-                sample.dimension().into(),
-                RANK.into(),
-                epsilon.into(),
-                variances[0].into(),
-                variances[RANK - 1].into(),
-                variances[RANK].into(),
-                trial.into(),
-                method.into(),
-                error.into(),
+            rows.push(row![
+                set.name,
+                panel,
+                count,
+                sample.dimension(),
+                RANK,
+                epsilon,
+                variances[0],
+                variances[RANK - 1],
+                variances[RANK],
+                trial,
+                method,
+                error
             ]);
         }
     }

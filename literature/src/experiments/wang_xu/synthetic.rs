@@ -3,7 +3,7 @@
 use super::super::text::{grouped, listed};
 use super::super::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Summary,
-    Table, Value,
+    Table, Value, row, texts,
 };
 use super::population::{DOUBLE_CAP, Population, printed_noise};
 use super::{Contender, DELTA, RANDOM, dense_contenders, figure, random_level, series, sparse_contenders, two};
@@ -55,13 +55,10 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
     name: "wang-xu-figure-3",
     title: "Low dimension, synthetic records: error against n, p and epsilon",
     says: "Records from N(0, Σ), Σ = λ/(5p(λ+1)) VVᵀ + 1/(5p(λ+1)) I with λ = 1; n = 10⁵, p = 40, k = 5, 10, 15, 20, ε \
-        = 0.5, \
-           δ = 10⁻⁴; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. The left panel has n on its axis (ε = 0.5, p = \
-           40), the \
-           middle one p (n = 10⁵, ε = 0.5), the right one ε (n = 10⁵, p = 40).\n\n\
-           “The error decreases as the sample size increases or ε increases; the error increases as the dimensionality \
-           p \
-           increases or the dimensionality k of the target subspace increases.” No numbers are printed.",
+        = 0.5, δ = 10⁻⁴; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. The left panel has n on its axis (ε = 0.5, p = \
+        40), the middle one p (n = 10⁵, ε = 0.5), the right one ε (n = 10⁵, p = 40).\n\n\
+        “The error decreases as the sample size increases or ε increases; the error increases as the dimensionality p \
+        increases or the dimensionality k of the target subspace increases.” No numbers are printed.",
     group: "k",
     groups: &[5, 10, 15, 20],
     base: Base { records: 100_000, dimension: 40, rank: 5, epsilon: 0.5, signal: 1.0, sparse: false, unit_norm: false },
@@ -76,12 +73,9 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
     ],
     differences: &[
         "The paper's records are short: eigenvalues of 1/(5p) put a whole record's energy at about a tenth of the unit \
-            ball \
-         that the noise has to cover. Nothing depends on the data then, and the trends that the paper reports cannot \
-         be \
-         those of the mechanism it prints at the parameters it prints; the error grows with k and p all the same, \
-         since \
-         that of a random subspace does.",
+         ball that the noise has to cover. Nothing depends on the data then, and the trends that the paper reports \
+         cannot be those of the mechanism it prints at the parameters it prints; the error grows with k and p all the \
+         same, since that of a random subspace does.",
     ],
 };
 
@@ -90,8 +84,7 @@ pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
     name: "wang-xu-figure-3-above-threshold",
     title: "Low dimension, synthetic records of unit norm: where there is something to recover",
     says: "Theorem 2: the squared error is at most of the order of λ₁² k p log(1/δ) / ((λ_k − λ_{k+1})² n ε²). The \
-        paper's \
-           figure is meant to show it; its own setting lies below the threshold of recovery.",
+        paper's figure is meant to show it; its own setting lies below the threshold of recovery.",
     group: "k",
     groups: &[5, 10, 15, 20],
     base: Base { records: 100_000, dimension: 40, rank: 5, epsilon: 2.0, signal: 20.0, sparse: false, unit_norm: true },
@@ -114,14 +107,11 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
     name: "wang-xu-figure-4",
     title: "High dimension, sparse synthetic subspaces: error against n, p and epsilon",
     says: "The distributions of Figure 3 with V orthonormal on s random rows; k = 10, n = 2000, p = 400, s = 15, 20, \
-        40, 80, \
-           ε = 1. The left panel has n on its axis (ε = 1, p = 400), the middle one p (n = 2000, ε = 1), the right one \
-           ε \
-           (n = 2000, p = 400).\n\n\
-           “As the term k/n increases, the error increases; the error slightly increases when p increases, since the \
-           bound \
-           of Theorem 4 depends only logarithmically on p; the error decreases when ε increases.” No numbers are \
-           printed.",
+        40, 80, ε = 1. The left panel has n on its axis (ε = 1, p = 400), the middle one p (n = 2000, ε = 1), the \
+        right one ε (n = 2000, p = 400).\n\n\
+        “As the term k/n increases, the error increases; the error slightly increases when p increases, since the \
+        bound of Theorem 4 depends only logarithmically on p; the error decreases when ε increases.” No numbers are \
+        printed.",
     group: "s",
     groups: &[15, 20, 40, 80],
     base: Base { records: 2000, dimension: 400, rank: 10, epsilon: 1.0, signal: 1.0, sparse: true, unit_norm: false },
@@ -138,8 +128,7 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
     ],
     differences: &[
         "Below the threshold even for somebody who is told which rows matter, no penalty and no solver finds them: \
-            Theorem 4's \
-         bound is far above the largest error there is, √(2k).",
+         Theorem 4's bound is far above the largest error there is, √(2k).",
     ],
 };
 
@@ -234,7 +223,7 @@ impl Synthetic {
         let known = if sparse { ", for somebody who is told the rows that matter" } else { "" };
         Ok(Grid {
             title: format!("What can be recovered (computed from the law of the noise){known}"),
-            heads: [
+            heads: texts([
                 "n",
                 "p",
                 "k",
@@ -245,9 +234,7 @@ impl Synthetic {
                 "records needed, as printed",
                 "gap needed, double-cap",
                 "records needed, double-cap",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            ]),
             rows,
         })
     }
@@ -298,10 +285,8 @@ impl Synthetic {
             (signal - bulk, if signal - bulk > needed { "would show" } else { "would not show either" });
         Ok(format!(
             "Had noise of the printed scale been added once to the mean (deviation σ/n, which is the central model) \
-                instead of to \
-             every report (σ/√n), a gap of {needed:.5} would be needed and the one of {gap:.5} {verdict}. What was run \
-             is \
-             not published."
+             instead of to every report (σ/√n), a gap of {needed:.5} would be needed and the one of {gap:.5} \
+             {verdict}. What was run is not published."
         ))
     }
 
@@ -341,8 +326,7 @@ impl Synthetic {
             });
             sentences.push(format!(
                 "That is {side} the threshold of recovery with {name}{known}: the gap is {gap:.5} and {needed:.5} is \
-                    needed; \
-                 {records}."
+                 needed; {records}."
             ));
         }
         sentences.extend(self.trends(table)?);
@@ -393,17 +377,7 @@ impl Experiment for Synthetic {
                 for trial in 0..trials {
                     let (sample, truth) = population.draw(records, &mut run.rng)?;
                     for (method, error) in Contender::errors(&contenders, &sample, &truth, &mut run.rng)? {
-                        found.push(vec![
-                            panel.into(),
-                            records.into(),
-                            dimension.into(),
-                            rank.into(),
-                            rows.into(),
-                            epsilon.into(),
-                            trial.into(),
-                            method.into(),
-                            error.into(),
-                        ]);
+                        found.push(row![panel, records, dimension, rank, rows, epsilon, trial, method, error]);
                     }
                 }
                 Ok(found)

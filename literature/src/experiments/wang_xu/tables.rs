@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use super::super::data::DataSet;
 use super::super::text::grouped;
 use super::super::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Run, Scale, Table, Value,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Run, Scale, Table, Value, row, texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::reference::sparse_components;
@@ -38,8 +38,7 @@ pub(in crate::experiments) const TABLE_1: Tables = Tables {
     name: "wang-xu-table-1",
     title: "High dimension, real records: error against the sparsity",
     says: "Records are divided by their norms; the truth is what the method of Wang, Lu & Liu (2014) finds with the \
-        largest \
-           variance in 50 runs. k = 10, ε = 2, s = 10, 20, 40; ||VVᵀ − WWᵀ||_F, at most √20 = 4.472.",
+        largest variance in 50 runs. k = 10, ε = 2, s = 10, 20, 40; ||VVᵀ − WWᵀ||_F, at most √20 = 4.472.",
     settings: [(10, 2.0), (20, 2.0), (40, 2.0)],
     printed: [
         ("isolet5", [1.441, 2.023, 2.508]),
@@ -112,7 +111,7 @@ impl Tables {
     }
 
     fn grid(&self, table: &Table) -> Grid {
-        let mut heads: Vec<String> = ["records", "n × p", "s", "ε", "the paper"].map(str::to_owned).to_vec();
+        let mut heads = texts(["records", "n × p", "s", "ε", "the paper"]);
         let methods = table.distinct("method", &[]);
         heads.extend(methods.iter().map(Value::to_string));
         heads.push("largest possible".into());
@@ -222,18 +221,13 @@ impl Experiment for Tables {
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
         let largest = (2.0 * RANK as f64).sqrt();
-        let mut differences = vec![
+        let mut differences = texts([
             "With 62 or 72 records of 2,000 or 7,129 features no local mechanism can recover anything: one report is \
-                mostly \
-             noise whatever the mechanism, and 72 of them do not average it out. The paper's numbers for these sets \
-             are \
-             therefore not those of the algorithm that it prints."
-                .to_owned(),
+             mostly noise whatever the mechanism, and 72 of them do not average it out. The paper's numbers for these \
+             sets are therefore not those of the algorithm that it prints.",
             "An error of exactly √10 = 3.162 or √6 = 2.449 at s = k = 10 is that of two sets of ten features that \
-                share five or \
-             seven. Ten features picked at random from 7,128 share none."
-                .to_owned(),
-        ];
+             share five or seven. Ten features picked at random from 7,128 share none.",
+        ]);
         let impossible: Vec<String> = (self.printed.iter())
             .flat_map(|(name, values)| values.iter().map(move |value| (name, value)))
             .filter(|(_, value)| **value > largest + 5e-4)
@@ -264,17 +258,17 @@ fn cell_rows(
     let basis = truth.basis();
     let variances = basis.tr_mul(&(sample.second_moment() * basis)).symmetric_eigenvalues();
     let row = |trial: u32, method: &str, found: &Subspace| -> Result<Vec<Value>, ExperimentError> {
-        Ok(vec![
-            set.name.into(),
-            sample.records().into(),
-            sample.dimension().into(),
-            sparsity.into(),
-            epsilon.into(),
-            variances.max().into(),
-            variances.min().into(),
-            trial.into(),
-            method.into(),
-            projection_distance(found, &truth)?.into(),
+        Ok(row![
+            set.name,
+            sample.records(),
+            sample.dimension(),
+            sparsity,
+            epsilon,
+            variances.max(),
+            variances.min(),
+            trial,
+            method,
+            projection_distance(found, &truth)?
         ])
     };
     let mut rows = vec![];
