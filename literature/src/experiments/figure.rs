@@ -1,6 +1,6 @@
 //! What pictures and printed tables show, apart from how they are drawn.
 
-use super::{Table, Value};
+use super::{Table, Value, is};
 
 /// A picture: series over two axes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,6 +112,20 @@ impl Series {
         }
         points.sort_by(|left, right| left.x.total_cmp(&right.x));
         Self { name: name.into(), style, points }
+    }
+
+    /// [`means`](Self::means) of each of these values of the column `method`, but for those without any.
+    #[must_use]
+    pub fn of_methods(
+        methods: &[(&'static str, Style)],
+        table: &Table,
+        axes: (&'static str, &'static str),
+        conditions: &[(&'static str, Value)],
+    ) -> Vec<Self> {
+        let line = |&(method, style): &(&'static str, Style)| {
+            Self::means(method, style, table, axes, &[conditions, &[is("method", method)]].concat())
+        };
+        methods.iter().map(line).filter(|series| !series.points.is_empty()).collect()
     }
 }
 

@@ -66,7 +66,7 @@ pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
 pub use table::{Row, Summary, Table, Value};
 use table::{is, row};
 pub use text::grouped;
-use text::texts;
+use text::{labelled, texts};
 
 use core::fmt;
 use core::time::Duration;

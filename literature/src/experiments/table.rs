@@ -133,6 +133,12 @@ impl Table {
         Summary::of(self.numbers(column, conditions))
     }
 
+    /// The mean of [`numbers`](Self::numbers); NaN where there is none.
+    #[must_use]
+    pub fn mean(&self, column: &'static str, conditions: &[(&'static str, Value)]) -> f64 {
+        self.summary(column, conditions).map_or(f64::NAN, |summary| summary.mean)
+    }
+
     /// The different values of a column in the rows with these values in others, in the order in which they first stand
     /// there.
     #[must_use]

@@ -19,6 +19,13 @@ pub(super) fn listed<T: ToString>(values: &[T]) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// A row of a printed table: its name, and what stands beside it.
+pub(super) fn labelled(name: &(impl ToString + ?Sized), cells: impl IntoIterator<Item = impl ToString>) -> Vec<String> {
+    let mut row = vec![name.to_string()];
+    row.extend(cells.into_iter().map(|cell| cell.to_string()));
+    row
+}
+
 /// Texts that somebody owns.
 pub(super) fn texts<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).into()

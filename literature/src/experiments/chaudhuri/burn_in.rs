@@ -1,10 +1,10 @@
 //! Section 6.2 and Figure 2: how long a chain for PPCA takes to forget where it started.
 
-use super::{REAL, data_set, decimals, eigenvalues, is, real_sample};
+use super::{REAL, data_set, decimals, eigenvalues, real_sample};
 use crate::baselines::ppca::Gibbs;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value, row,
-    texts,
+    Axis, Cell, Description, Experiment, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value, is,
+    row, texts,
 };
 use nalgebra::DMatrix;
 
@@ -114,10 +114,7 @@ impl Experiment for BurnIn {
                 series: lines("q_f_share"),
                 levels: vec![
                     Level { name: "PCA".into(), y: 1.0 },
-                    Level {
-                        name: "random subspace".into(),
-                        y: table.summary("random_share", &here).map_or(f64::NAN, |summary| summary.mean),
-                    },
+                    Level { name: "random subspace".into(), y: table.mean("random_share", &here) },
                 ],
             });
             let at_end = table.summary("f", &[is("data", name), is("sweep", last)]);
@@ -129,8 +126,7 @@ impl Experiment for BurnIn {
                     decimals(1.0 / last.sqrt(), 4),
                 ));
             }
-            let settled =
-                table.summary("q_f_share", &[is("data", name), is("sweep", last)]).map_or(f64::NAN, |s| s.mean);
+            let settled = table.mean("q_f_share", &[is("data", name), is("sweep", last)]);
             let within = table
                 .distinct("sweep", &here)
                 .into_iter()

@@ -2,7 +2,7 @@
 
 use rand::seq::SliceRandom;
 
-use super::{REAL, SWEEPS, data_set, decimals, is, sweeps_beside_the_papers};
+use super::{REAL, SWEEPS, data_set, decimals, mean_and_deviation, sweeps_beside_the_papers};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
@@ -11,7 +11,8 @@ use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::data::{Connections, Scaling};
 use crate::experiments::svm::{LinearSvm, SvmSettings, tuned_cost};
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, row, texts,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, is, labelled, row,
+    texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -33,6 +34,9 @@ const EPOCHS: usize = 300;
 /// As printed, kddcup99: non-private PCA, PPCA, MOD-SULQ, random projections.
 const PRINTED: [(&str, f64, f64); 4] =
     [("PCA", 98.97, 0.05), ("PPCA", 98.95, 0.05), ("MOD-SULQ", 98.18, 0.65), ("random subspace", 98.23, 0.49)];
+
+/// The method that trusts nobody.
+const LOCAL: &str = "double-cap + PCA";
 
 /// Permutations, projections by each method, sweeps of PPCA.
 fn effort(scale: Scale) -> (u32, usize, usize) {
@@ -152,14 +156,12 @@ impl Experiment for Classification {
                 let attacks = test.iter().filter(|&&index| !connections.is_normal(index)).count();
                 let majority = 100.0 * attacks.max(test.len() - attacks) as f64 / test.len() as f64;
                 let (rank, epsilon) = (Rank::new(k)?, Epsilon::new(EPSILON)?);
-                let (ppca, mod_sulq) = (Ppca { epsilon, sweeps }, ModSulq::new(epsilon, Delta::new(DELTA)?));
-                let local = DoubleCapPca::new(epsilon);
                 let methods: [(&dyn SubspaceEstimator, &Sample); 5] = [
                     (&Pca, &moments),
-                    (&ppca, &moments),
-                    (&mod_sulq, &moments),
+                    (&Ppca { epsilon, sweeps }, &moments),
+                    (&ModSulq::new(epsilon, Delta::new(DELTA)?), &moments),
                     (&RandomSubspace, &moments),
-                    (&local, &records),
+                    (&DoubleCapPca::new(epsilon), &records),
                 ];
                 let mut rows = vec![];
                 for (method, sample) in methods {
@@ -177,24 +179,22 @@ impl Experiment for Classification {
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
-        let of = |method: &str| table.summary("accuracy", &[is("method", method)]);
+        let of = |method| [is("method", method)];
+        let ours = |method| mean_and_deviation(table, "accuracy", &of(method), 2);
         let mut rows = vec![];
         let mut apart = vec![];
         for (method, printed, deviation) in PRINTED {
-            let Some(ours) = of(method) else { continue };
-            rows.push(vec![
-                method.to_owned(),
-                format!("{} ± {}", decimals(ours.mean, 2), decimals(ours.deviation, 2)),
-                format!("{printed} ± {deviation}"),
-            ]);
-            apart.push((ours.mean - printed).abs());
+            let mean = table.mean("accuracy", &of(method));
+            if !mean.is_nan() {
+                rows.push(labelled(method, [ours(method), format!("{printed} ± {deviation}")]));
+                apart.push((mean - printed).abs());
+            }
         }
-        if let Some(ours) = of("double-cap + PCA") {
-            let own = format!("{} ± {}", decimals(ours.mean, 2), decimals(ours.deviation, 2));
-            rows.push(vec!["double-cap + PCA (local)".into(), own, String::new()]);
+        if table.matching(&of(LOCAL)).next().is_some() {
+            rows.push(labelled("double-cap + PCA (local)", [ours(LOCAL), String::new()]));
         }
-        let majority = table.summary("majority", &[]).map_or(f64::NAN, |summary| summary.mean);
-        let mean = |method: &str| decimals(of(method).map_or(f64::NAN, |summary| summary.mean), 2);
+        let majority = table.mean("majority", &[]);
+        let mean = |method| decimals(table.mean("accuracy", &of(method)), 2);
         Findings {
             figures: vec![],
             grids: vec![Grid {
@@ -210,7 +210,7 @@ impl Experiment for Classification {
                     mean("PPCA"),
                     mean("MOD-SULQ"),
                     mean("random subspace"),
-                    mean("double-cap + PCA"),
+                    mean(LOCAL),
                     decimals(majority, 2),
                 ),
                 format!(

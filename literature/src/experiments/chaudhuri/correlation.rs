@@ -2,13 +2,13 @@
 
 use nalgebra::DMatrix;
 
-use super::{decimals, is};
+use super::decimals;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::{Sample, SubspaceEstimator as _};
 use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
-    Table, Value, row,
+    Table, Value, is, row,
 };
 use ldp_pca::prediction::{Spectrum, published};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -87,20 +87,15 @@ impl Experiment for Correlation {
                     let records = 10f64.powf(exponent).round() as u64;
                     let all = published(&spectrum, rank, epsilon, delta, Some(records), None, None);
                     let bound = all.iter().find(|statement| statement.name == "mod-sulq").and_then(|found| found.value);
+                    let bound = bound.unwrap_or(f64::NAN);
                     let mod_sulq = if (2.0 * exponent).fract() == 0.0 && dimension <= largest {
                         measured(dimension, records, epsilon, draws, run)?
                     } else {
                         f64::NAN
                     };
                     let local = double_cap_prediction(&spectrum, rank, records, epsilon)?;
-                    Ok(row![
-                        dimension,
-                        value,
-                        records,
-                        bound.unwrap_or(f64::NAN),
-                        mod_sulq,
-                        (1.0 - local.sin_theta_squared).max(0.0).sqrt()
-                    ])
+                    let double_cap = (1.0 - local.sin_theta_squared).max(0.0).sqrt();
+                    Ok(row![dimension, value, records, bound, mod_sulq, double_cap])
                 };
                 exponents().map(row).collect()
             })

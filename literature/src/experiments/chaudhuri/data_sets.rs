@@ -1,11 +1,11 @@
 //! Table 1: the real data sets after preprocessing, and what their leading components capture.
 
-use super::{REAL, data_set, decimals, is, real_sample};
+use super::{REAL, data_set, decimals, real_sample};
 use crate::baselines::reference::Pca;
 use crate::baselines::{Sample, SubspaceEstimator as _};
 use crate::experiments::data::Scaling;
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, row, texts,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, is, row, texts,
 };
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::captured_variance;

@@ -12,7 +12,7 @@ mod size;
 
 use super::data::{DataSet, Scaling, scaled_as_chaudhuri};
 use super::local::double_cap_prediction;
-use super::{Experiment, ExperimentError, Run, is};
+use super::{Experiment, ExperimentError, Run, Table, Value};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
@@ -139,6 +139,17 @@ fn real_sample(
     let rows: Vec<&[f64]> = scaled.rows(set.name)?.collect();
     let sample = Sample::new(matrix.columns, indices.iter().flat_map(|&index| rows[index].iter().copied()).collect())?;
     Ok((sample.clone(), sample))
+}
+
+/// The mean of a column in the rows with these values in others, and the deviation: `0.6655 ± 0.0012`.
+fn mean_and_deviation(
+    table: &Table,
+    column: &'static str,
+    conditions: &[(&'static str, Value)],
+    digits: usize,
+) -> String {
+    let deviation = table.summary(column, conditions).map_or(f64::NAN, |summary| summary.deviation);
+    format!("{} ± {}", decimals(table.mean(column, conditions), digits), decimals(deviation, digits))
 }
 
 /// `0.6655`, or nothing for what is no number.

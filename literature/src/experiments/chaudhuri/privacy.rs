@@ -2,11 +2,11 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Methods, decimals, eigenvalues, expected, is};
+use super::{Methods, decimals, eigenvalues, expected, mean_and_deviation};
 use crate::baselines::Sample;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
-    Style, Summary, Table, Value, row,
+    Style, Table, is, labelled, row,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -32,10 +32,18 @@ pub(super) fn draw(run: &mut Run<'_>) -> Result<Sample, ExperimentError> {
     Ok(Sample::new(EIGENVALUES.len(), values.into_iter().map(|value| value / longest).collect())?)
 }
 
+/// Lines of the picture and columns of the table.
+const METHODS: [(&str, Style); 3] =
+    [("PPCA", Style::Method), ("MOD-SULQ", Style::Method), ("double-cap + PCA", Style::Ours)];
+
 /// Data sets, draws of each method on each.
 fn sizes(scale: Scale) -> (u32, usize) {
     scale.choose((10, 10), (3, 10))
 }
+
+/// What each row of it has.
+const COLUMNS: &[&str] =
+    &["data_set", "epsilon", "method", "draw", "q_f", "share", "eigenvalue", "threshold", "predicted_error"];
 
 impl Experiment for PrivacyRequirement {
     fn description(&self) -> Description {
@@ -46,17 +54,7 @@ impl Experiment for PrivacyRequirement {
             paper_says: "Both MOD-SULQ and PPCA approach PCA without privacy as epsilon grows. For moderate epsilon \
                 PPCA still captures most of the utility, whereas the gap between MOD-SULQ and PPCA becomes quite \
                 large. 100 draws of each method; the figure's values are not in the text.",
-            columns: &[
-                "data_set",
-                "epsilon",
-                "method",
-                "draw",
-                "q_f",
-                "share",
-                "eigenvalue",
-                "threshold",
-                "predicted_error",
-            ],
+            columns: COLUMNS,
         }
     }
 
@@ -87,18 +85,10 @@ impl Experiment for PrivacyRequirement {
                     let prediction = expected(&eigenvalues, rank, sample.records(), epsilon)?;
                     let found = methods.captured(&sample, &sample, rank, run)?;
                     let best = found[0].2;
-                    rows.extend(found.into_iter().map(|(method, draw, captured)| -> Vec<Value> {
-                        row![
-                            set,
-                            value,
-                            method,
-                            draw,
-                            captured,
-                            captured / best,
-                            eigenvalues[RANK - 1],
-                            prediction.threshold,
-                            prediction.sin_theta_squared
-                        ]
+                    let (eigenvalue, threshold) = (eigenvalues[RANK - 1], prediction.threshold);
+                    let error = prediction.sin_theta_squared;
+                    rows.extend(found.into_iter().map(|(method, draw, captured)| {
+                        row![set, value, method, draw, captured, captured / best, eigenvalue, threshold, error]
                     }));
                 }
                 Ok(rows)
@@ -108,67 +98,52 @@ impl Experiment for PrivacyRequirement {
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
-        let share = |method: &str, epsilon: f64| {
-            table.summary("share", &[is("method", method), is("epsilon", epsilon)]).unwrap_or_else(nothing)
-        };
-        let random = table.summary("share", &[is("method", "random subspace")]).unwrap_or_else(nothing).mean;
-        let line = |method: &'static str, style| {
-            Series::means(method, style, table, ("epsilon", "share"), &[is("method", method)])
-        };
+        let share = |method: &str, epsilon: f64| table.mean("share", &[is("method", method), is("epsilon", epsilon)]);
+        let random = table.mean("share", &[is("method", "random subspace")]);
         let figure = Figure {
             title: "q_F of the private subspace as a share of PCA's".into(),
             x: Axis::logarithmic("epsilon"),
             y: Axis::linear("q_F / q_F(PCA)"),
-            series: vec![
-                line("PPCA", Style::Method),
-                line("MOD-SULQ", Style::Method),
-                line("double-cap + PCA", Style::Ours),
-            ],
+            series: Series::of_methods(&METHODS, table, ("epsilon", "share"), &[]),
             levels: vec![Level { name: "PCA".into(), y: 1.0 }, Level { name: "random subspace".into(), y: random }],
         };
-        let methods = ["PPCA", "MOD-SULQ", "double-cap + PCA"];
         let rows = EPSILONS.map(|epsilon| {
-            let cells = methods.map(|method| {
-                let summary = share(method, epsilon);
-                format!("{} ± {}", decimals(summary.mean, 3), decimals(summary.deviation, 3))
-            });
-            std::iter::once(epsilon.to_string()).chain(cells).collect()
+            let cell =
+                |(method, _)| mean_and_deviation(table, "share", &[is("method", method), is("epsilon", epsilon)], 3);
+            labelled(&epsilon, METHODS.map(cell))
         });
-        let ordered = |epsilon: &&f64| {
-            share("PPCA", **epsilon).mean <= 1.0 && share("PPCA", **epsilon).mean > share("MOD-SULQ", **epsilon).mean
-        };
-        let kept: Vec<&f64> = EPSILONS.iter().filter(ordered).collect();
-        let gap = |epsilon: &f64| share("PPCA", *epsilon).mean - share("MOD-SULQ", *epsilon).mean;
+        let ordered =
+            |epsilon: &&f64| share("PPCA", **epsilon) <= 1.0 && share("PPCA", **epsilon) > share("MOD-SULQ", **epsilon);
+        let gap = |epsilon: &f64| share("PPCA", *epsilon) - share("MOD-SULQ", *epsilon);
         let widest = EPSILONS.iter().copied().max_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap_or(EPSILONS[0]);
-        let q_f = table.summary("q_f", &[is("method", "PCA")]).unwrap_or_else(nothing).mean;
+        let q_f = table.mean("q_f", &[is("method", "PCA")]);
         let last = EPSILONS[EPSILONS.len() - 1];
-        let thresholds =
-            |epsilon: f64| table.summary("threshold", &[is("epsilon", epsilon)]).unwrap_or_else(nothing).mean;
-        let eigenvalue = table.summary("eigenvalue", &[]).unwrap_or_else(nothing).mean;
+        let thresholds = |epsilon: f64| table.mean("threshold", &[is("epsilon", epsilon)]);
+        let eigenvalue = table.mean("eigenvalue", &[]);
         let recoverable = EPSILONS.iter().find(|epsilon| thresholds(**epsilon) < eigenvalue);
         Findings {
             figures: vec![figure],
             grids: vec![Grid {
                 title: "Share of PCA's captured variance, mean and standard deviation over draws".into(),
-                heads: std::iter::once("epsilon").chain(methods).map(str::to_owned).collect(),
+                heads: labelled("epsilon", METHODS.map(|(method, _)| method)),
                 rows: rows.into(),
             }],
             measured: vec![
                 format!(
                     "PCA ≥ PPCA > MOD-SULQ at {} of {} values of epsilon. The gap between the two is widest at epsilon \
                      = {widest}: PPCA captures {} of what PCA does, MOD-SULQ {}, a random subspace {}.",
-                    kept.len(),
+                    EPSILONS.iter().filter(ordered).count(),
                     EPSILONS.len(),
-                    percent(share("PPCA", widest).mean),
-                    percent(share("MOD-SULQ", widest).mean),
+                    percent(share("PPCA", widest)),
+                    percent(share("MOD-SULQ", widest)),
                     percent(random),
                 ),
                 format!(
                     "At epsilon = {last} PPCA is at {} of PCA, MOD-SULQ at {}, and double-cap, without a curator, at \
                      {}.",
-                    percent(share("PPCA", last).mean),
-                    percent(share("MOD-SULQ", last).mean),
-                    percent(share("double-cap + PCA", last).mean),
+                    percent(share("PPCA", last)),
+                    percent(share("MOD-SULQ", last)),
+                    percent(share("double-cap + PCA", last)),
                 ),
                 match recoverable {
                     Some(epsilon) => format!(
@@ -199,9 +174,4 @@ impl Experiment for PrivacyRequirement {
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
-}
-
-/// Where there are no rows.
-fn nothing() -> Summary {
-    Summary { count: 0, mean: f64::NAN, deviation: f64::NAN, low: f64::NAN, median: f64::NAN, high: f64::NAN }
 }

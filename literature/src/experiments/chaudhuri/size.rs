@@ -3,12 +3,13 @@
 use rand::seq::index;
 
 use super::{
-    Methods, REAL, SWEEPS, data_set, decimals, eigenvalues, expected, is, real_sample, sweeps_beside_the_papers,
+    Methods, REAL, SWEEPS, data_set, decimals, eigenvalues, expected, mean_and_deviation, real_sample,
+    sweeps_beside_the_papers,
 };
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value, row,
-    texts,
+    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value, is,
+    labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -19,6 +20,15 @@ const EPSILON: f64 = 0.1;
 const DELTA: f64 = 0.01;
 /// Parts of all records that a subset takes; the axes of the figures are not in the text.
 const SHARES: [f64; 6] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
+
+/// Lines of the pictures and columns of the tables.
+const METHODS: [(&str, Style); 5] = [
+    ("PCA", Style::NonPrivate),
+    ("PPCA", Style::Method),
+    ("MOD-SULQ", Style::Method),
+    ("double-cap + PCA", Style::Ours),
+    ("random subspace", Style::Theory),
+];
 
 /// How often everything is run.
 struct Effort {
@@ -99,43 +109,30 @@ impl Experiment for DataSize {
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
         let mut findings = Findings::default();
-        let methods = ["PCA", "PPCA", "MOD-SULQ", "double-cap + PCA", "random subspace"];
-        let styles = [Style::NonPrivate, Style::Method, Style::Method, Style::Ours, Style::Theory];
         for (name, k) in REAL {
             let sizes = table.distinct("n", &[is("data", name)]);
             if sizes.is_empty() {
                 continue;
             }
-            let series = methods.iter().zip(styles).map(|(method, style)| {
-                Series::means(*method, style, table, ("n", "q_f"), &[is("data", name), is("method", *method)])
-            });
             findings.figures.push(Figure {
                 title: format!("{name}, k = {k}: q_F of the subset"),
                 x: Axis::logarithmic("n"),
                 y: Axis::linear("q_F"),
-                series: series.collect(),
+                series: Series::of_methods(&METHODS, table, ("n", "q_f"), &[is("data", name)]),
                 levels: vec![],
             });
-            let mean = |method: &str, size: &Value| {
-                let conditions = [is("data", name), is("method", method), ("n", size.clone())];
-                table
-                    .summary("q_f", &conditions)
-                    .map_or((f64::NAN, f64::NAN), |summary| (summary.mean, summary.deviation))
+            let of = |method, size: &Value| [is("data", name), is("method", method), ("n", size.clone())];
+            let mean = |method, size| table.mean("q_f", &of(method, size));
+            let row = |size| {
+                labelled(size, METHODS.map(|(method, _)| mean_and_deviation(table, "q_f", &of(method, size), 4)))
             };
-            let rows = sizes.iter().map(|size| {
-                let cells = methods.iter().map(|method| {
-                    let (mean, deviation) = mean(method, size);
-                    format!("{} ± {}", decimals(mean, 4), decimals(deviation, 4))
-                });
-                std::iter::once(size.to_string()).chain(cells).collect()
-            });
             findings.grids.push(Grid {
                 title: format!("{name}: q_F, mean and standard deviation"),
-                heads: std::iter::once("n").chain(methods).map(str::to_owned).collect(),
-                rows: rows.collect(),
+                heads: labelled("n", METHODS.map(|(method, _)| method)),
+                rows: sizes.iter().map(row).collect(),
             });
             let largest = &sizes[sizes.len() - 1];
-            let at = |method: &str| decimals(mean(method, largest).0, 4);
+            let at = |method| decimals(mean(method, largest), 4);
             findings.measured.push(format!(
                 "{name}, n = {largest}: PCA {}, PPCA {}, MOD-SULQ {}, double-cap {}, a random subspace {}.",
                 at("PCA"),
@@ -146,7 +143,7 @@ impl Experiment for DataSize {
             ));
             let apart: Vec<String> = sizes
                 .iter()
-                .filter(|size| mean("MOD-SULQ", size).0 > 2.0 * mean("random subspace", size).0)
+                .filter(|size| mean("MOD-SULQ", size) > 2.0 * mean("random subspace", size))
                 .map(ToString::to_string)
                 .collect();
             findings.measured.push(format!(
@@ -154,8 +151,7 @@ impl Experiment for DataSize {
                 if apart.is_empty() { "none of these".to_owned() } else { apart.join(", ") },
             ));
             let here = [is("data", name), ("n", largest.clone())];
-            let threshold = table.summary("threshold", &here).map_or(f64::NAN, |summary| summary.mean);
-            let eigenvalue = table.summary("eigenvalue", &here).map_or(f64::NAN, |summary| summary.mean);
+            let (threshold, eigenvalue) = (table.mean("threshold", &here), table.mean("eigenvalue", &here));
             findings.measured.push(format!(
                 "{name}, local: at n = {largest} an eigenvalue has to exceed {} to be recovered at epsilon {EPSILON}; \
                  the largest is {}, {} it.",

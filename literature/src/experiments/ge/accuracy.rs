@@ -1,7 +1,7 @@
 //! Figure 4: DPS-PCA beside MOD-SULQ and PPCA, in many dimensions and in few.
 
 use super::model::{self, Model};
-use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, is, trajectory};
+use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, trajectory};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
 use crate::baselines::ppca::Ppca;
@@ -10,7 +10,7 @@ use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, Value, row, texts,
+    Table, Value, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -50,66 +50,46 @@ fn effort(scale: Scale) -> (u32, usize, usize) {
 #[derive(Clone, Copy)]
 struct Setting {
     panel: &'static str,
-    dimension: usize,
-    rank: usize,
     epsilon: f64,
     delta: f64,
     sweeps: usize,
 }
 
 /// The errors of all methods on records drawn once.
-fn errors(
+fn rows(
     setting: Setting,
+    trial: u32,
     model: &Model,
-    drawn: &Sample,
-    records: Option<&Sample>,
+    (drawn, records): (&Sample, Option<&Sample>),
     run: &mut Run<'_>,
-) -> Result<Vec<(&'static str, f64)>, ExperimentError> {
-    let rank = Rank::new(setting.rank)?;
+) -> Result<Vec<Vec<Value>>, ExperimentError> {
+    let (dimension, rank) = (model.dimension(), model.rank());
     let scaled = Sample::from_second_moment(drawn.second_moment() / model.radius().powi(2), drawn.records(), 1.0)?;
     let (epsilon, delta) = (Epsilon::new(setting.epsilon)?, Delta::new(setting.delta)?);
-    let messages = Messages { dimension: setting.dimension, rank, rounds: ROUNDS };
+    let messages = Messages { dimension, rank, rounds: ROUNDS };
     let (printed, least) = (scale::formula(epsilon, delta, ROUNDS), scale::corrected(epsilon, delta, messages, 1.0)?);
     let mut found = vec![];
     let runs = [(METHODS[1].0, drawn, printed), (METHODS[2].0, &scaled, printed), (METHODS[3].0, &scaled, least)];
     for (name, sample, sigma) in runs {
-        let path = trajectory(model, sample, Some(sigma), Start::Dense, run)?;
+        let path = trajectory(model, sample, sigma, Start::Dense, run)?;
         found.push((name, path[path.len() - 1]));
     }
     let (mod_sulq, ppca) = (ModSulq::new(epsilon, delta), Ppca { epsilon, sweeps: setting.sweeps });
-    let local = DoubleCapPca::new(epsilon);
+    let (local, predicted) = (DoubleCapPca::new(epsilon), expected(model, setting.epsilon)?);
     let mut methods: Vec<(&dyn SubspaceEstimator, &Sample)> =
         vec![(&Pca, &scaled), (&RandomSubspace, &scaled), (&mod_sulq, &scaled), (&ppca, &scaled)];
     if let Some(records) = records {
         methods.push((&local, records));
     } else {
-        found.push((local.name(), expected(model, setting.epsilon)?.sin_theta_squared.sqrt()));
+        found.push((local.name(), predicted.sin_theta_squared.sqrt()));
     }
     for (method, sample) in methods {
         let subspace = method.estimate(sample, rank, &mut run.rng)?.subspace;
         found.push((method.name(), sin_theta_squared(&subspace, model.truth())?.sqrt()));
     }
-    Ok(found)
-}
-
-fn rows(
-    setting: Setting,
-    trial: u32,
-    model: &Model,
-    found: Vec<(&'static str, f64)>,
-) -> Result<Vec<Vec<Value>>, ExperimentError> {
-    let local = expected(model, setting.epsilon)?;
-    let row = |(method, error): (&'static str, f64)| -> Vec<Value> {
-        row![
-            setting.panel,
-            setting.dimension,
-            setting.epsilon,
-            trial,
-            method,
-            error,
-            model::TOP / model.radius().powi(2),
-            local.threshold
-        ]
+    let (eigenvalue, threshold) = (model::TOP / model.radius().powi(2), predicted.threshold);
+    let row = |(method, error): (&str, f64)| {
+        row![setting.panel, dimension, setting.epsilon, trial, method, error, eigenvalue, threshold]
     };
     Ok(found.into_iter().map(row).collect())
 }
@@ -152,9 +132,8 @@ impl Experiment for Accuracy {
                 let drawn = model.moments(RECORDS, false, &mut run.rng)?;
                 let mut all = vec![];
                 for epsilon in EPSILONS {
-                    let (panel, dimension, rank, delta, sweeps) = ("a", LARGE, RANK, DELTA_A, sweeps_a);
-                    let setting = Setting { panel, dimension, rank, epsilon, delta, sweeps };
-                    all.extend(rows(setting, trial, &model, errors(setting, &model, &drawn, None, run)?)?);
+                    let setting = Setting { panel: "a", epsilon, delta: DELTA_A, sweeps: sweeps_a };
+                    all.extend(rows(setting, trial, &model, (&drawn, None), run)?);
                 }
                 Ok(all)
             };
@@ -163,14 +142,10 @@ impl Experiment for Accuracy {
                 let small = move |run: &mut Run<'_>| {
                     let model = Model::draw(dimension, Rank::new(RANK_B)?, SPARSITY, RECORDS, &mut run.rng)?;
                     let records = model.records(RECORDS, &mut run.rng)?;
-                    let drawn = Sample::from_second_moment(
-                        records.second_moment() * model.radius().powi(2),
-                        RECORDS,
-                        model.radius(),
-                    )?;
-                    let (panel, rank, epsilon, delta, sweeps) = ("b", RANK_B, EPSILON_B, DELTA_B, sweeps_b);
-                    let setting = Setting { panel, dimension, rank, epsilon, delta, sweeps };
-                    rows(setting, trial, &model, errors(setting, &model, &drawn, Some(&records), run)?)
+                    let (moments, radius) = (records.second_moment() * model.radius().powi(2), model.radius());
+                    let drawn = Sample::from_second_moment(moments, RECORDS, radius)?;
+                    let setting = Setting { panel: "b", epsilon: EPSILON_B, delta: DELTA_B, sweeps: sweeps_b };
+                    rows(setting, trial, &model, (&drawn, Some(&records)), run)
                 };
                 cells.push(Cell::new(format!("b-{dimension}-{trial}"), small));
             }
@@ -182,31 +157,22 @@ impl Experiment for Accuracy {
         let mut findings = Findings::default();
         let panels = [("a", "epsilon", "(a) d = 1,000"), ("b", "d", "(b) epsilon = 1, delta = 0.1")];
         for (panel, x, title) in panels {
-            let line = |(method, style)| {
-                Series::means(method, style, table, (x, "error"), &[is("panel", panel), is("method", method)])
-            };
             findings.figures.push(Figure {
                 title: title.into(),
                 x: Axis::linear(x),
                 y: Axis::logarithmic("|sin Theta|_F"),
-                series: METHODS.map(line).into(),
+                series: Series::of_methods(&METHODS, table, (x, "error"), &[is("panel", panel)]),
                 levels: vec![],
             });
             let points = table.distinct(x, &[is("panel", panel)]);
             let mean = |method: &str, at: &Value| {
-                let here = [is("panel", panel), is("method", method), (x, at.clone())];
-                table.summary("error", &here).map_or(f64::NAN, |summary| summary.mean)
+                table.mean("error", &[is("panel", panel), is("method", method), (x, at.clone())])
             };
+            let row = |(method, _)| labelled(method, points.iter().map(|at| format!("{:.3}", mean(method, at))));
             findings.grids.push(Grid {
                 title: format!("{title}: |sin Theta|_F by {x}"),
-                heads: std::iter::once("method".to_owned()).chain(points.iter().map(ToString::to_string)).collect(),
-                rows: METHODS
-                    .iter()
-                    .map(|(method, _)| {
-                        let cells = points.iter().map(|at| format!("{:.3}", mean(method, at)));
-                        std::iter::once((*method).to_owned()).chain(cells).collect()
-                    })
-                    .collect(),
+                heads: labelled("method", &points),
+                rows: METHODS.map(row).into(),
             });
             let (Some(first), Some(last)) = (points.first(), points.last()) else { continue };
             for at in [first, last] {

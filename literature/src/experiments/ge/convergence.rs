@@ -1,13 +1,12 @@
 //! Figure 3: the distance from the truth round by round.
 
 use super::model::Model;
-use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, is, trajectory};
-use crate::baselines::SubspaceEstimator as _;
-use crate::baselines::reference::Pca;
+use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, trajectory};
+use crate::baselines::{Pca, Sample, SubspaceEstimator as _};
 use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Point, Run, Scale,
-    Series, Style, Table, Value, row, texts,
+    Series, Style, Table, Value, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -36,6 +35,10 @@ fn trials(scale: Scale) -> u32 {
     scale.choose(10, 2)
 }
 
+/// What each row of it has.
+const COLUMNS: &[&str] =
+    &["variant", "epsilon", "delta", "trial", "round", "error", "double_cap", "threshold", "eigenvalue"];
+
 impl Experiment for Convergence {
     fn description(&self) -> Description {
         Description {
@@ -45,17 +48,7 @@ impl Experiment for Convergence {
             paper_says: "More stringent privacy constraints cause slower convergence and larger error of Q(T), in \
                 panel (a) for smaller epsilon at delta = 0.3, in (b) for smaller delta at epsilon = 1 (the caption \
                 says 2). The curves' values are not in the text.",
-            columns: &[
-                "variant",
-                "epsilon",
-                "delta",
-                "trial",
-                "round",
-                "error",
-                "double_cap",
-                "threshold",
-                "eigenvalue",
-            ],
+            columns: COLUMNS,
         }
     }
 
@@ -77,24 +70,16 @@ impl Experiment for Convergence {
                 let model = Model::draw(DIMENSION, rank, SPARSITY, RECORDS, &mut run.rng)?;
                 let drawn = model.moments(RECORDS, false, &mut run.rng)?;
                 let square = model.radius().powi(2);
-                let scaled =
-                    crate::baselines::Sample::from_second_moment(drawn.second_moment() / square, RECORDS, 1.0)?;
+                let scaled = Sample::from_second_moment(drawn.second_moment() / square, RECORDS, 1.0)?;
                 let pca = sin_theta_squared(&Pca.estimate(&drawn, rank, &mut run.rng)?.subspace, model.truth())?.sqrt();
                 let mut rows: Vec<Vec<Value>> = vec![];
                 for (epsilon, delta) in PANEL_A.into_iter().chain(PANEL_B) {
                     let local = expected(&model, epsilon)?;
-                    let mut push = |variant: &str, round: usize, error: f64| {
-                        rows.push(row![
-                            variant,
-                            epsilon,
-                            delta,
-                            trial,
-                            round,
-                            error,
-                            local.sin_theta_squared.sqrt(),
-                            local.threshold,
-                            local.components[0].eigenvalue
-                        ]);
+                    let (predicted, threshold) = (local.sin_theta_squared.sqrt(), local.threshold);
+                    let eigenvalue = local.components[0].eigenvalue;
+                    let mut push = |variant, round: usize, error| {
+                        let row = row![variant, epsilon, delta, trial, round, error, predicted, threshold, eigenvalue];
+                        rows.push(row);
                     };
                     push(PCA, ROUNDS as usize, pca);
                     let (e, d) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
@@ -103,11 +88,8 @@ impl Experiment for Convergence {
                     for (name, unit_ball, as_printed, start) in VARIANTS {
                         let sample = if unit_ball { &scaled } else { &drawn };
                         let sigma = if as_printed { printed } else { least };
-                        for (round, error) in
-                            trajectory(&model, sample, Some(sigma), start, run)?.into_iter().enumerate()
-                        {
-                            push(name, round, error);
-                        }
+                        let path = trajectory(&model, sample, sigma, start, run)?;
+                        path.into_iter().enumerate().for_each(|(round, error)| push(name, round, error));
                     }
                 }
                 Ok::<_, ExperimentError>(rows)
@@ -119,10 +101,10 @@ impl Experiment for Convergence {
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
         let random = (RANK as f64 * (1.0 - RANK as f64 / DIMENSION as f64)).sqrt();
-        let pca = table.summary("error", &[is("variant", PCA)]).map_or(f64::NAN, |summary| summary.mean);
+        let pca = table.mean("error", &[is("variant", PCA)]);
         let at_end = |variant: &str, (epsilon, delta): (f64, f64)| {
             let here = [is("variant", variant), is("epsilon", epsilon), is("delta", delta), is("round", ROUNDS)];
-            table.summary("error", &here).map_or(f64::NAN, |summary| summary.mean)
+            table.mean("error", &here)
         };
         let mut findings = Findings::default();
         for (variant, ..) in VARIANTS {
@@ -135,8 +117,7 @@ impl Experiment for Convergence {
                     Series::means(name, Style::Method, table, ("round", "error"), &here)
                 };
                 let epsilon = settings[settings.len() - 1].0;
-                let local =
-                    table.summary("double_cap", &[is("epsilon", epsilon)]).map_or(f64::NAN, |summary| summary.mean);
+                let local = table.mean("double_cap", &[is("epsilon", epsilon)]);
                 // Nothing happens round by round there: a line, which lies on that of a random subspace.
                 let ours = Series {
                     name: "double-cap (predicted)".into(),
@@ -156,19 +137,13 @@ impl Experiment for Convergence {
             }
         }
         let all: Vec<(f64, f64)> = PANEL_A.into_iter().chain(PANEL_B).collect();
+        let row = |(variant, ..): (&'static str, _, _, _)| {
+            labelled(variant, all.iter().map(|setting| format!("{:.3}", at_end(variant, *setting))))
+        };
         findings.grids.push(Grid {
             title: format!("|sin Theta|_F after {ROUNDS} rounds (PCA {pca:.4}, a random subspace {random:.3})"),
-            heads: std::iter::once("variant".to_owned())
-                .chain(all.iter().map(|(epsilon, delta)| format!("({epsilon}, {delta})")))
-                .collect(),
-            rows: VARIANTS
-                .iter()
-                .map(|(variant, ..)| {
-                    std::iter::once((*variant).to_owned())
-                        .chain(all.iter().map(|setting| format!("{:.3}", at_end(variant, *setting))))
-                        .collect()
-                })
-                .collect(),
+            heads: labelled("variant", all.iter().map(|(epsilon, delta)| format!("({epsilon}, {delta})"))),
+            rows: VARIANTS.map(row).into(),
         });
         let drawn = VARIANTS[0].0;
         findings.measured.push(format!(

@@ -11,7 +11,7 @@ use nalgebra::DMatrix;
 
 use self::model::Model;
 use super::local::double_cap_prediction;
-use super::{Experiment, ExperimentError, Run, is};
+use super::{Experiment, ExperimentError, Run};
 use crate::baselines::Sample;
 use ldp_pca::prediction::{Prediction, Spectrum};
 use ldp_pca::privacy::Epsilon;
@@ -54,12 +54,12 @@ enum Start {
 fn trajectory(
     model: &Model,
     sample: &Sample,
-    sigma: Option<f64>,
+    sigma: f64,
     start: Start,
     run_of: &mut Run<'_>,
 ) -> Result<Vec<f64>, ExperimentError> {
     let provider = [Provider::from_second_moment(sample.second_moment(), sample.records())?];
-    let sigma = sigma.map(Sigma::new).transpose()?;
+    let sigma = Some(Sigma::new(sigma)?);
     let stage = |from: &DMatrix<f64>, kept: Option<usize>, rounds: u32, source| {
         run(&provider, &[source], sigma, Coordinator::new(from, kept, rounds)?)
     };
@@ -92,6 +92,7 @@ fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::is;
     use crate::experiments::tests::some_cells;
 
     #[test]

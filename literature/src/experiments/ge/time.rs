@@ -1,7 +1,7 @@
 //! Table 1: processor time of the methods, and how it grows with d.
 
 use super::model::Model;
-use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, is};
+use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY};
 use crate::baselines::dps_pca::{Bound, DpsPca, Noise};
 use crate::baselines::local::DoubleCapPca;
 use crate::baselines::mod_sulq::ModSulq;
@@ -10,7 +10,7 @@ use crate::baselines::reference::Pca;
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, Value, row, texts,
+    Table, Value, is, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -141,13 +141,12 @@ impl Experiment for CpuTime {
             seconds("PPCA", 800) / seconds("DPS-PCA", 800),
             seconds("MOD-SULQ", 800) / seconds("DPS-PCA", 800),
         ));
-        let line = |(method, style)| Series::means(method, style, table, ("d", "seconds"), &[is("method", method)]);
         Findings {
             figures: vec![Figure {
                 title: "Time from second moments to subspace".into(),
                 x: Axis::logarithmic("d"),
                 y: Axis::logarithmic("seconds"),
-                series: methods.map(line).into(),
+                series: Series::of_methods(&methods, table, ("d", "seconds"), &[]),
                 levels: vec![],
             }],
             grids: vec![grid],

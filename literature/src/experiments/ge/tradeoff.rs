@@ -1,10 +1,10 @@
 //! Figure 2: the error that privacy adds, in theory.
 
-use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, is, model};
+use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, model};
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
-    Table, Value, row, texts,
+    Table, Value, is, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_dps::scale;

@@ -2,15 +2,15 @@
 
 use rand::RngExt as _;
 
-use super::{BALLS, BOXES, Contender, DELTA, EPSILON, OURS, PCA, RANDOM, expected, in_unit_ball, is, normal};
+use super::{BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, OURS, PCA, RANDOM, normal};
+use crate::baselines::Shape;
 use crate::baselines::dp_pca::DpPca;
 use crate::baselines::private_oja::PrivateOja;
-use crate::baselines::{Sample, Shape};
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
-    Style, Table, Value, row, texts,
+    Style, Table, Value, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -118,23 +118,13 @@ impl Experiment for Example {
                 let work = move |run: &mut Run<'_>| {
                     let values = draw(records, variance, run);
                     let bound = 1.0 + gaussian_norm_bound(core::iter::repeat_n(variance, DIMENSION), records);
-                    let scaled = in_unit_ball(&values, DIMENSION, bound)?;
-                    let plain = Sample::new(DIMENSION, values)?;
-                    let local = expected(DIMENSION, (1.0 + variance, variance), bound, records)?;
+                    let drawn = Drawn::new(values, DIMENSION, (1.0 + variance, variance), bound)?;
                     let largest =
                         PrivateOja::largest_epsilon(records, Delta::new(DELTA)?).map_or(f64::NAN, Epsilon::value);
-                    let row = |contender: &Contender| -> Result<Vec<Value>, ExperimentError> {
-                        let (sine, refused) = contender.sine(&plain, &scaled, run)?;
-                        Ok(row![
-                            variance,
-                            trial,
-                            contender.name,
-                            sine,
-                            refused,
-                            local.components[0].eigenvalue,
-                            local.threshold,
-                            largest
-                        ])
+                    let row = |contender: &Contender| {
+                        let (sine, refused) = contender.sine(&drawn, run)?;
+                        let name = contender.name;
+                        Ok(row![variance, trial, name, sine, refused, drawn.eigenvalue, drawn.threshold, largest])
                     };
                     contenders(variance, bound, records)?.iter().map(row).collect()
                 };
@@ -145,25 +135,16 @@ impl Experiment for Example {
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
-        let mean = |method: &str, variance: f64| {
-            table
-                .summary("sine", &[is("method", method), is("variance", variance)])
-                .map_or(f64::NAN, |summary| summary.mean)
-        };
+        let mean = |method: &str, variance: f64| table.mean("sine", &[is("method", method), is("variance", variance)]);
         let (first, last) = (VARIANCES[0], VARIANCES[VARIANCES.len() - 1]);
-        let random = table.summary("sine", &[is("method", RANDOM)]).map_or(f64::NAN, |summary| summary.mean);
-        let line = |(method, style): (&'static str, Style)| {
-            Series::means(method, style, table, ("variance", "sine"), &[is("method", method)])
-        };
-        let mut series: Vec<Series> = LINES.map(line).into();
-        series.retain(|series| !series.points.is_empty());
-        let rows = LINES.iter().map(|(method, _)| {
-            let cell = |variance: &f64| {
-                let sine = mean(method, *variance);
+        let random = table.mean("sine", &[is("method", RANDOM)]);
+        let row = |(method, _)| {
+            let cell = |variance| {
+                let sine = mean(method, variance);
                 if sine.is_nan() { "refused".to_owned() } else { format!("{sine:.6}") }
             };
-            std::iter::once((*method).to_owned()).chain(VARIANCES.iter().map(cell)).collect()
-        });
+            labelled(method, VARIANCES.map(cell))
+        };
         // Where signal and noise are well apart: the last three decades.
         let before = VARIANCES[2];
         let times = |method: &str| mean(method, before) / mean(method, last);
@@ -218,15 +199,13 @@ impl Experiment for Example {
                 title: format!("sin(v_hat, v) against sigma^2, d = {DIMENSION}"),
                 x: Axis::logarithmic("sigma^2"),
                 y: Axis::logarithmic("sine"),
-                series,
+                series: Series::of_methods(&LINES, table, ("variance", "sine"), &[]),
                 levels: vec![Level { name: "random direction".into(), y: random }],
             }],
             grids: vec![Grid {
                 title: "sin(v_hat, v), mean over trials".into(),
-                heads: std::iter::once("method".to_owned())
-                    .chain(VARIANCES.iter().map(|variance| format!("sigma^2 = {variance:e}")))
-                    .collect(),
-                rows: rows.collect(),
+                heads: labelled("method", VARIANCES.map(|variance| format!("sigma^2 = {variance:e}"))),
+                rows: LINES.map(row).into(),
             }],
             measured,
             differences: texts([

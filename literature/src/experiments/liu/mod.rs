@@ -7,10 +7,10 @@ mod rates;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::local::double_cap_prediction;
-use super::{Experiment, ExperimentError, Run, is};
+use super::{Experiment, ExperimentError, Run};
 use crate::baselines::dp_pca::DpPca;
 use crate::baselines::{BaselineError, DoubleCapPca, Pca, RandomSubspace, Sample, Shape, SubspaceEstimator};
-use ldp_pca::prediction::{Prediction, Spectrum};
+use ldp_pca::prediction::Spectrum;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 
@@ -54,8 +54,8 @@ impl Contender {
     }
 
     /// The sine of the angle to the first axis, or no number and the theorem that refuses.
-    fn sine(&self, plain: &Sample, scaled: &Sample, run: &mut Run<'_>) -> Result<(f64, String), ExperimentError> {
-        let sample = if self.unit_ball { scaled } else { plain };
+    fn sine(&self, drawn: &Drawn, run: &mut Run<'_>) -> Result<(f64, String), ExperimentError> {
+        let sample = if self.unit_ball { &drawn.scaled } else { &drawn.plain };
         let rank = Rank::new(1)?;
         let shape = Shape { records: sample.records(), dimension: sample.dimension(), rank };
         let promised = self.method.guarantee(shape).map(|_| ());
@@ -67,29 +67,37 @@ impl Contender {
     }
 }
 
-/// The same records divided by a norm that none exceeds; one that does all the same is shortened.
-fn in_unit_ball(values: &[f64], dimension: usize, bound: f64) -> Result<Sample, ExperimentError> {
-    let mut scaled: Vec<f64> = values.iter().map(|value| value / bound).collect();
-    for row in scaled.chunks_exact_mut(dimension) {
-        let norm = row.iter().map(|value| value * value).sum::<f64>().sqrt();
-        if norm > 1.0 {
-            row.iter_mut().for_each(|value| *value /= norm);
-        }
-    }
-    Ok(Sample::new(dimension, scaled)?)
+/// Records of one eigenvalue above d - 1 equal ones, and what is to be expected of double-cap on them.
+struct Drawn {
+    plain: Sample,
+    /// Divided by a norm that none exceeds; one that does all the same is shortened.
+    scaled: Sample,
+    /// The leading eigenvalue of those.
+    eigenvalue: f64,
+    /// The eigenvalue above which double-cap recovers a component.
+    threshold: f64,
 }
 
-/// What is to be expected of double-cap for one eigenvalue above d - 1 equal ones, once records are divided by the
-/// bound.
-fn expected(
-    dimension: usize,
-    (first, others): (f64, f64),
-    bound: f64,
-    records: u64,
-) -> Result<Prediction, ExperimentError> {
-    let square = bound * bound;
-    let spectrum = Spectrum::new(dimension, vec![first / square], others / square)?;
-    double_cap_prediction(&spectrum, Rank::new(1)?, records, Epsilon::new(EPSILON)?)
+impl Drawn {
+    fn new(
+        values: Vec<f64>,
+        dimension: usize,
+        (first, others): (f64, f64),
+        bound: f64,
+    ) -> Result<Self, ExperimentError> {
+        let mut scaled: Vec<f64> = values.iter().map(|value| value / bound).collect();
+        for row in scaled.chunks_exact_mut(dimension) {
+            let norm = row.iter().map(|value| value * value).sum::<f64>().sqrt();
+            if norm > 1.0 {
+                row.iter_mut().for_each(|value| *value /= norm);
+            }
+        }
+        let (plain, scaled) = (Sample::new(dimension, values)?, Sample::new(dimension, scaled)?);
+        let square = bound * bound;
+        let spectrum = Spectrum::new(dimension, vec![first / square], others / square)?;
+        let local = double_cap_prediction(&spectrum, Rank::new(1)?, plain.records(), Epsilon::new(EPSILON)?)?;
+        Ok(Self { plain, scaled, eigenvalue: local.components[0].eigenvalue, threshold: local.threshold })
+    }
 }
 
 fn normal(run: &mut Run<'_>) -> f64 {
@@ -99,6 +107,7 @@ fn normal(run: &mut Run<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::is;
     use crate::experiments::tests::some_cells;
 
     #[test]

@@ -1,12 +1,11 @@
 //! Corollary 5.2: how the error of DP-PCA falls with n and grows with d on Gaussian records.
 
-use super::{BALLS, BOXES, Contender, DELTA, EPSILON, OURS, PCA, RANDOM, expected, in_unit_ball, is, normal};
-use crate::baselines::Sample;
+use super::{BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, OURS, PCA, RANDOM, normal};
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Level, Paper, Run, Scale, Series, Style, Table, Value,
-    row, texts,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
+    Style, Table, Value, is, row, texts,
 };
 
 pub(super) struct Rates;
@@ -58,6 +57,33 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
     cross / logs.iter().map(|log| (log.0 - x).powi(2)).sum::<f64>()
 }
 
+/// All methods on n records of d features.
+fn rows(
+    sweep: &str,
+    records: u64,
+    dimension: usize,
+    trial: u32,
+    run: &mut Run<'_>,
+) -> Result<Vec<Vec<Value>>, ExperimentError> {
+    let variance = |feature: usize| if feature == 0 { EIGENVALUES.0 } else { EIGENVALUES.1 };
+    let features = (0..records).flat_map(|_| 0..dimension);
+    let values: Vec<f64> = features.map(|feature| variance(feature).sqrt() * normal(run)).collect();
+    let bound = gaussian_norm_bound((0..dimension).map(variance), records);
+    let drawn = Drawn::new(values, dimension, EIGENVALUES, bound)?;
+    let (eigenvalue, threshold) = (drawn.eigenvalue, drawn.threshold);
+    let mut best = f64::NAN;
+    let mut rows = vec![];
+    for contender in Contender::everywhere()? {
+        let (sine, refused) = contender.sine(&drawn, run)?;
+        if contender.name == PCA {
+            best = sine;
+        }
+        let price = if sine.is_nan() { sine } else { (sine * sine - best * best).max(0.0).sqrt() };
+        rows.push(row![sweep, records, dimension, trial, contender.name, sine, price, refused, eigenvalue, threshold]);
+    }
+    Ok(rows)
+}
+
 impl Experiment for Rates {
     fn description(&self) -> Description {
         Description {
@@ -90,37 +116,7 @@ impl Experiment for Rates {
         let mut cells = vec![];
         for (sweep, records, dimension) in by_n.chain(by_d) {
             for trial in 0..effort.trials {
-                let work = move |run: &mut Run<'_>| {
-                    let variance = |feature: usize| if feature == 0 { EIGENVALUES.0 } else { EIGENVALUES.1 };
-                    let features = (0..records).flat_map(|_| 0..dimension);
-                    let values: Vec<f64> = features.map(|feature| variance(feature).sqrt() * normal(run)).collect();
-                    let bound = gaussian_norm_bound((0..dimension).map(variance), records);
-                    let scaled = in_unit_ball(&values, dimension, bound)?;
-                    let plain = Sample::new(dimension, values)?;
-                    let local = expected(dimension, EIGENVALUES, bound, records)?;
-                    let mut best = f64::NAN;
-                    let mut rows: Vec<Vec<Value>> = vec![];
-                    for contender in Contender::everywhere()? {
-                        let (sine, refused) = contender.sine(&plain, &scaled, run)?;
-                        if contender.name == PCA {
-                            best = sine;
-                        }
-                        let price = if sine.is_nan() { sine } else { (sine * sine - best * best).max(0.0).sqrt() };
-                        rows.push(row![
-                            sweep,
-                            records,
-                            dimension,
-                            trial,
-                            contender.name,
-                            sine,
-                            price,
-                            refused,
-                            local.components[0].eigenvalue,
-                            local.threshold
-                        ]);
-                    }
-                    Ok(rows)
-                };
+                let work = move |run: &mut Run<'_>| rows(sweep, records, dimension, trial, run);
                 cells.push(Cell::new(format!("{sweep}-{records}-{dimension}-{trial}"), work));
             }
         }
@@ -129,8 +125,7 @@ impl Experiment for Rates {
 
     fn findings(&self, scale: Scale, table: &Table) -> Findings {
         let effort = effort(scale);
-        let random =
-            table.summary("sine", &[is("method", RANDOM), is("sweep", "n")]).map_or(f64::NAN, |summary| summary.mean);
+        let random = table.mean("sine", &[is("method", RANDOM), is("sweep", "n")]);
         let fit = |sweep: &'static str, method: &'static str, column: &'static str| {
             // Medians: the mean is that of the few runs whose start was nearly orthogonal to what is sought.
             let median = |at: Value| {
@@ -154,19 +149,12 @@ impl Experiment for Rates {
             heads: texts(["method", "sine in n", "sine in d", "price in n", "price in d"]),
             rows: rows.collect(),
         };
-        let figure = |(sweep, label): (&'static str, String)| {
-            let line = |(method, style)| {
-                Series::means(method, style, table, (sweep, "sine"), &[is("sweep", sweep), is("method", method)])
-            };
-            let mut series: Vec<Series> = LINES.map(line).into();
-            series.retain(|series| !series.points.is_empty());
-            Figure {
-                title: format!("sin(v_hat, v_1) against {sweep}, {label}"),
-                x: Axis::logarithmic(sweep),
-                y: Axis::logarithmic("sine"),
-                series,
-                levels: vec![Level { name: "random direction".into(), y: random }],
-            }
+        let figure = |(sweep, label): (&'static str, String)| Figure {
+            title: format!("sin(v_hat, v_1) against {sweep}, {label}"),
+            x: Axis::logarithmic(sweep),
+            y: Axis::logarithmic("sine"),
+            series: Series::of_methods(&LINES, table, (sweep, "sine"), &[is("sweep", sweep)]),
+            levels: vec![Level { name: "random direction".into(), y: random }],
         };
         let mut measured: Vec<String> = [BOXES, BALLS, OURS]
             .map(|method| {
