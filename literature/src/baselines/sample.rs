@@ -114,6 +114,16 @@ impl Sample {
         Ok(self.values.chunks_exact(self.dimension))
     }
 
+    /// The records of these indices.
+    ///
+    /// # Errors
+    /// [`BaselineError::NeedsRecords`] in the name of `method` where only the moments are known,
+    /// [`BaselineError::Sample`] where there is no index.
+    pub(crate) fn part(&self, indices: &[usize], method: &'static str) -> Result<Self, BaselineError> {
+        let rows: Vec<&[f64]> = self.rows(method)?.collect();
+        Ok(Self::new(self.dimension, indices.iter().flat_map(|&index| rows[index].iter().copied()).collect())?)
+    }
+
     /// The records as the columns of a d × n matrix.
     ///
     /// # Errors

@@ -136,8 +136,7 @@ fn real_sample(
     let matrix = run.data.matrix(set)?;
     let scaled = scaled_as_chaudhuri(matrix.columns, matrix.values.clone())?;
     let Some(indices) = indices else { return Ok((scaled.clone(), scaled)) };
-    let rows: Vec<&[f64]> = scaled.rows(set.name)?.collect();
-    let sample = Sample::new(matrix.columns, indices.iter().flat_map(|&index| rows[index].iter().copied()).collect())?;
+    let sample = scaled.part(indices, set.name)?;
     Ok((sample.clone(), sample))
 }
 

@@ -43,18 +43,14 @@ const RANDOM: &str = "random subspace";
 
 /// A method with the colours of its owner.
 struct Contender {
-    name: String,
+    name: &'static str,
     style: Style,
     method: Box<dyn SubspaceEstimator>,
 }
 
 impl Contender {
     fn new(style: Style, method: impl SubspaceEstimator + 'static) -> Self {
-        Self { name: method.name().to_owned(), style, method: Box::new(method) }
-    }
-
-    fn named(name: &str, style: Style, method: impl SubspaceEstimator + 'static) -> Self {
-        Self { name: name.to_owned(), style, method: Box::new(method) }
+        Self { name: method.name(), style, method: Box::new(method) }
     }
 
     /// The rows of one collection: each method's name and error.
@@ -63,11 +59,11 @@ impl Contender {
         sample: &Sample,
         truth: &Subspace,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<(String, f64)>, ExperimentError> {
+    ) -> Result<Vec<(&'static str, f64)>, ExperimentError> {
         let rank = Rank::new(truth.rank())?;
         let error = |contender: &Self| {
             let found = contender.method.estimate(sample, rank, rng)?.subspace;
-            Ok((contender.name.clone(), projection_distance(&found, truth)?))
+            Ok((contender.name, projection_distance(&found, truth)?))
         };
         contenders.iter().map(error).collect()
     }
@@ -91,7 +87,7 @@ fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     let printed = WangXuSparse::new(epsilon, delta);
     let lemma = WangXuSparse { penalty_factor: LEMMA_15_FACTOR, ..printed };
     Ok(vec![
-        Contender::named("Wang & Xu, Algorithm 2 (Lemma 15)", Style::Method, lemma),
+        Contender { name: "Wang & Xu, Algorithm 2 (Lemma 15)", ..Contender::new(Style::Method, lemma) },
         Contender::new(Style::Method, printed),
         Contender::new(Style::Ours, DoubleCapSparse::new(epsilon)),
         Contender::new(Style::NonPrivate, Pca),
@@ -112,13 +108,10 @@ fn series(
     x: &'static str,
     conditions: &[(&'static str, Value)],
 ) -> Vec<Series> {
-    let of = |contender: &Contender| {
-        let mut conditions = conditions.to_vec();
-        conditions.push(("method", contender.name.as_str().into()));
-        Series::means(contender.name.clone(), contender.style, table, (x, "error"), &conditions)
-    };
     // The random subspace is a line across the picture.
-    contenders.iter().filter(|contender| contender.name != RANDOM).map(of).collect()
+    let lines = contenders.iter().filter(|contender| contender.name != RANDOM);
+    let lines: Vec<_> = lines.map(|contender| (contender.name, contender.style)).collect();
+    Series::of_methods(&lines, table, (x, "error"), conditions)
 }
 
 /// A picture with the line of a random subspace of this level.

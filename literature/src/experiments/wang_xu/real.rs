@@ -1,13 +1,11 @@
 //! Figures 1 and 2: principal components of real records in low dimension.
 
-use std::sync::Arc;
-
 use rand::seq::index;
 
-use super::super::data::{Connections, DataSet, Scaling};
+use super::super::data::{DataSet, Scaling};
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Paper, Run, Scale, Table, Value, row, texts,
+    Axis, Cell, Description, Experiment, ExperimentError, Findings, Paper, Run, Scale, Table, Value, is, row, texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
@@ -45,37 +43,13 @@ impl RealData {
 }
 
 /// Records of unit norm, whichever file they are from.
-enum Records {
-    Matrix(Sample),
-    Connections(Arc<Connections>),
-}
-
-impl Records {
-    fn load(run: &Run<'_>, set: &'static DataSet) -> Result<Self, ExperimentError> {
-        if set.name == "kddcup99" {
-            return Ok(Self::Connections(run.data.connections()?));
-        }
-        Ok(Self::Matrix(of_unit_norm(&*run.data.matrix(set)?)?))
+fn load(run: &Run<'_>, set: &'static DataSet) -> Result<Sample, ExperimentError> {
+    if set.name == "kddcup99" {
+        let connections = run.data.connections()?;
+        let all: Vec<usize> = (0..connections.records()).collect();
+        return Ok(connections.sample(&all, Scaling::UnitNorm)?);
     }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Matrix(sample) => sample.records() as usize,
-            Self::Connections(connections) => connections.records(),
-        }
-    }
-
-    /// The records of these indices.
-    fn sample(&self, indices: &[usize]) -> Result<Sample, ExperimentError> {
-        match self {
-            Self::Matrix(sample) => {
-                let rows: Vec<&[f64]> = sample.rows("a part of the records")?.collect();
-                let values = indices.iter().flat_map(|&index| rows[index].iter().copied()).collect();
-                Ok(Sample::new(sample.dimension(), values)?)
-            }
-            Self::Connections(connections) => Ok(connections.sample(indices, Scaling::UnitNorm)?),
-        }
-    }
+    of_unit_norm(&*run.data.matrix(set)?)
 }
 
 impl Experiment for RealData {
@@ -124,8 +98,11 @@ impl Experiment for RealData {
         for set in table.distinct("data", &[]) {
             let here = [("data", set.clone())];
             let p = table.numbers("p", &here).first().copied().unwrap_or(0.0) as usize;
+            let contenders = dense_contenders(EPSILON).unwrap_or_default();
             for (panel, label, which) in [("n", "records, n", "Figure 1"), ("epsilon", "ε", "Figure 2")] {
-                findings.figures.push(Self::figure(table, &set, (panel, label, which), p));
+                let series = series(&contenders, table, panel, &[is("data", set.clone()), is("panel", panel)]);
+                let (title, level) = (format!("{which}: {set}"), random_level(RANK, p));
+                findings.figures.push(figure(title, Axis::logarithmic(label), series, Some(level)));
             }
             findings.measured.extend(Self::sentence(table, &set, p));
         }
@@ -138,43 +115,25 @@ impl Experiment for RealData {
 }
 
 impl RealData {
-    fn figure(
-        table: &Table,
-        set: &Value,
-        (panel, label, which): (&'static str, &str, &str),
-        dimension: usize,
-    ) -> Figure {
-        let conditions = [("data", set.clone()), ("panel", panel.into())];
-        let contenders = dense_contenders(EPSILON).unwrap_or_default();
-        let series = series(&contenders, table, panel, &conditions);
-        figure(format!("{which}: {set}"), Axis::logarithmic(label), series, Some(random_level(RANK, dimension)))
-    }
-
     fn sentence(table: &Table, set: &Value, dimension: usize) -> Option<String> {
         let largest = table.numbers("n", &[("data", set.clone())]).into_iter().fold(0.0, f64::max);
-        let here = [("data", set.clone()), ("n", largest.into()), ("epsilon", EPSILON.into())];
+        let here = [is("data", set.clone()), is("n", largest), is("epsilon", EPSILON)];
         let mut parts = vec![];
         for method in table.distinct("method", &here).into_iter().filter(|method| *method != RANDOM.into()) {
-            let mut here = here.to_vec();
-            here.push(("method", method.clone()));
-            parts.push(format!("{method} {}", two(table.summary("error", &here)?.mean)));
+            let own = [&here[..], &[is("method", method.clone())]].concat();
+            parts.push(format!("{method} {}", two(table.summary("error", &own)?.mean)));
         }
         let row = table.matching(&here).next()?;
-        let variances = [row.number("first"), row.number("last"), row.number("next")];
-        let needed = thresholds(dimension, variances, largest as u64).ok()?;
+        let [first, last, next] = ["first", "last", "next"].map(|column| row.number(column));
+        let [printed, ours] = thresholds(dimension, [first, last, next], largest as u64).ok()?;
         Some(format!(
             "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {}. Components 1, {RANK} and {} have \
-             variances {:.4}, {:.4} and {:.4}; to stand out of the noise one needs {:.4} as printed and {:.4} with \
-             double-cap.",
+             variances {first:.4}, {last:.4} and {next:.4}; to stand out of the noise one needs {printed:.4} as \
+             printed and {ours:.4} with double-cap.",
             grouped(largest as u64),
             parts.join(", "),
             two(random_level(RANK, dimension)),
             RANK + 1,
-            variances[0],
-            variances[1],
-            variances[2],
-            needed[0],
-            needed[1],
         ))
     }
 }
@@ -198,37 +157,26 @@ fn cell_rows(
     (panel, share, epsilon): (&'static str, f64, f64),
     trials: u32,
 ) -> Result<Vec<Vec<Value>>, ExperimentError> {
-    let records = Records::load(run, set)?;
-    let all: Vec<usize> = (0..records.len()).collect();
-    let everything = records.sample(&all)?;
+    let everything = load(run, set)?;
+    let records = everything.records() as usize;
     let truth = Pca.estimate(&everything, Rank::new(RANK)?, &mut run.rng)?.subspace;
     let variances = principal_components(everything.second_moment(), Rank::new(RANK + 1)?)?.values;
-    let count = ((share * records.len() as f64).round() as usize).max(1);
+    let count = ((share * records as f64).round() as usize).max(1);
+    let (first, last, next) = (variances[0], variances[RANK - 1], variances[RANK]);
+    let (name, p) = (set.name, everything.dimension());
     let contenders = dense_contenders(epsilon)?;
     let mut rows = vec![];
     for trial in 0..trials {
         let part;
-        let sample = if count == records.len() {
+        let sample = if count == records {
             &everything
         } else {
-            part = records.sample(&index::sample(&mut run.rng, records.len(), count).into_vec())?;
+            let chosen = index::sample(&mut run.rng, records, count).into_vec();
+            part = everything.part(&chosen, "a part of the records")?;
             &part
         };
         for (method, error) in Contender::errors(&contenders, sample, &truth, &mut run.rng)? {
-            rows.push(row![
-                set.name,
-                panel,
-                count,
-                sample.dimension(),
-                RANK,
-                epsilon,
-                variances[0],
-                variances[RANK - 1],
-                variances[RANK],
-                trial,
-                method,
-                error
-            ]);
+            rows.push(row![name, panel, count, p, RANK, epsilon, first, last, next, trial, method, error]);
         }
     }
     Ok(rows)

@@ -2,8 +2,8 @@
 
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Summary,
-    Table, Value, row, texts,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Table,
+    Value, is, row, texts,
 };
 use super::population::{DOUBLE_CAP, Population, printed_noise};
 use super::{Contender, DELTA, RANDOM, dense_contenders, figure, random_level, series, sparse_contenders, two};
@@ -19,26 +19,14 @@ pub(in crate::experiments) struct Synthetic {
     /// The letter of the numbers of which each has a picture: k, or s where the subspace is sparse.
     group: &'static str,
     groups: &'static [usize],
-    base: Base,
+    /// The setting that the paper states, with the first group.
+    stated: Setting,
     records: (&'static [usize], &'static [usize]),
     dimensions: (&'static [usize], &'static [usize]),
     epsilons: (&'static [f64], &'static [f64]),
     trials: (u32, u32),
     chosen: &'static [(&'static str, &'static str)],
     differences: &'static [&'static str],
-}
-
-/// What stays while something else is swept.
-#[derive(Clone, Copy)]
-struct Base {
-    records: usize,
-    dimension: usize,
-    /// k where the groups are not.
-    rank: usize,
-    epsilon: f64,
-    signal: f64,
-    sparse: bool,
-    unit_norm: bool,
 }
 
 /// One point of one panel.
@@ -61,7 +49,12 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
         increases or the dimensionality k of the target subspace increases.” No numbers are printed.",
     group: "k",
     groups: &[5, 10, 15, 20],
-    base: Base { records: 100_000, dimension: 40, rank: 5, epsilon: 0.5, signal: 1.0, sparse: false, unit_norm: false },
+    stated: Setting {
+        panel: "n",
+        population: Population { dimension: 40, rank: 5, signal: 1.0, sparsity: None, unit_norm: false },
+        records: 100_000,
+        epsilon: 0.5,
+    },
     records: (&[10_000, 20_000, 40_000, 60_000, 80_000, 100_000], &[10_000, 100_000]),
     dimensions: (&[20, 40, 60, 80, 100], &[20, 40, 80]),
     epsilons: (&[0.1, 0.25, 0.5, 0.75, 1.0, 2.0, 4.0], &[0.5, 1.0, 4.0]),
@@ -87,7 +80,11 @@ pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
         paper's figure is meant to show it; its own setting lies below the threshold of recovery.",
     group: "k",
     groups: &[5, 10, 15, 20],
-    base: Base { records: 100_000, dimension: 40, rank: 5, epsilon: 2.0, signal: 20.0, sparse: false, unit_norm: true },
+    stated: Setting {
+        population: Population { signal: 20.0, unit_norm: true, ..FIGURE_3.stated.population },
+        epsilon: 2.0,
+        ..FIGURE_3.stated
+    },
     records: FIGURE_3.records,
     dimensions: FIGURE_3.dimensions,
     epsilons: (&[0.5, 1.0, 2.0, 4.0, 8.0], &[0.5, 2.0, 8.0]),
@@ -114,7 +111,12 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
         printed.",
     group: "s",
     groups: &[15, 20, 40, 80],
-    base: Base { records: 2000, dimension: 400, rank: 10, epsilon: 1.0, signal: 1.0, sparse: true, unit_norm: false },
+    stated: Setting {
+        panel: "n",
+        population: Population { dimension: 400, rank: 10, signal: 1.0, sparsity: Some(15), unit_norm: false },
+        records: 2000,
+        epsilon: 1.0,
+    },
     records: (&[500, 1000, 2000, 4000, 8000], &[2000]),
     dimensions: (&[100, 200, 400, 800], &[100]),
     epsilons: (&[0.25, 0.5, 1.0, 2.0], &[2.0]),
@@ -133,73 +135,69 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
 };
 
 impl Synthetic {
+    /// Whether groups are of s, and not of k.
+    fn sparse(&self) -> bool {
+        self.stated.population.sparsity.is_some()
+    }
+
+    /// What n, p and epsilon are swept over.
+    fn swept(&self, scale: Scale) -> (&'static [usize], &'static [usize], &'static [f64]) {
+        let (records, dimensions, epsilons) = (self.records, self.dimensions, self.epsilons);
+        scale.choose((records.0, dimensions.0, epsilons.0), (records.1, dimensions.1, epsilons.1))
+    }
+
     fn settings(&self, scale: Scale) -> Vec<Setting> {
-        let Base { records, dimension, rank, epsilon, signal, sparse, unit_norm } = self.base;
-        let setting = |panel, group: usize, records, dimension, epsilon| {
-            let (rank, sparsity) = if sparse { (rank, Some(group)) } else { (group, None) };
-            let population = Population { dimension, rank, signal, sparsity, unit_norm };
-            Setting { panel, population, records, epsilon }
+        let (records, dimensions, epsilons) = self.swept(scale);
+        let Setting { population, .. } = self.stated;
+        let of = |&group: &usize| Setting {
+            population: if self.sparse() {
+                Population { sparsity: Some(group), ..population }
+            } else {
+                Population { rank: group, ..population }
+            },
+            ..self.stated
         };
-        let mut settings = vec![];
-        for &group in self.groups {
-            for &records in scale.choose(self.records.0, self.records.1) {
-                settings.push(setting("n", group, records, dimension, epsilon));
-            }
-        }
-        for &dimension in scale.choose(self.dimensions.0, self.dimensions.1) {
-            settings.push(setting("p", self.groups[0], records, dimension, epsilon));
-        }
-        for &group in self.groups {
-            for &epsilon in scale.choose(self.epsilons.0, self.epsilons.1) {
-                settings.push(setting("epsilon", group, records, dimension, epsilon));
-            }
-        }
-        settings
+        let groups = || self.groups.iter().map(of);
+        let by_n = groups().flat_map(|group| records.iter().map(move |&records| Setting { records, ..group }));
+        let by_p = dimensions.iter().map(|&dimension| Setting {
+            panel: "p",
+            population: Population { dimension, ..population },
+            ..self.stated
+        });
+        let by_epsilon = groups()
+            .flat_map(|group| epsilons.iter().map(move |&epsilon| Setting { panel: "epsilon", epsilon, ..group }));
+        by_n.chain(by_p).chain(by_epsilon).collect()
     }
 
     fn contenders(&self, epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
-        if self.base.sparse { sparse_contenders(epsilon) } else { dense_contenders(epsilon) }
-    }
-
-    /// The setting that the paper states, with the first group.
-    fn stated(&self) -> Setting {
-        let Base { records, dimension, rank, epsilon, signal, sparse, unit_norm } = self.base;
-        let (rank, sparsity) = if sparse { (rank, Some(self.groups[0])) } else { (self.groups[0], None) };
-        Setting {
-            panel: "n",
-            population: Population { dimension, rank, signal, sparsity, unit_norm },
-            records,
-            epsilon,
-        }
+        if self.sparse() { sparse_contenders(epsilon) } else { dense_contenders(epsilon) }
     }
 
     fn figures(&self, table: &Table) -> Vec<Figure> {
-        let Ok(contenders) = self.contenders(self.base.epsilon) else { return vec![] };
+        let Ok(contenders) = self.contenders(self.stated.epsilon) else { return vec![] };
         let mut figures = vec![];
         let panels = [("n", "records, n", true), ("p", "features, p", false), ("epsilon", "ε", true)];
         for (panel, label, logarithmic) in panels {
-            for group in table.distinct(self.group, &[("panel", panel.into())]) {
-                let conditions = [("panel", panel.into()), (self.group, group.clone())];
-                let series = series(&contenders, table, panel, &conditions);
+            for group in table.distinct(self.group, &[is("panel", panel)]) {
+                let series = series(&contenders, table, panel, &[is("panel", panel), (self.group, group.clone())]);
                 let axis = if logarithmic { Axis::logarithmic(label) } else { Axis::linear(label) };
+                let Population { dimension, rank, .. } = self.stated.population;
+                let rank = match group {
+                    Value::Number(rank) if !self.sparse() => rank as usize,
+                    _ => rank,
+                };
                 // A random subspace's error depends on p.
-                let rank = if self.base.sparse { self.base.rank } else { Self::whole(&group) };
-                let level = (panel != "p").then(|| random_level(rank, self.base.dimension));
+                let level = (panel != "p").then(|| random_level(rank, dimension));
                 figures.push(figure(format!("{} = {group}", self.group), axis, series, level));
             }
         }
         figures
     }
 
-    fn whole(value: &Value) -> usize {
-        if let Value::Number(number) = value { *number as usize } else { 0 }
-    }
-
     /// Where the threshold lies at the ends of what is swept.
     fn thresholds(&self, scale: Scale) -> Result<Grid, ExperimentError> {
-        let sparse = self.base.sparse;
         let mut settings = self.settings(scale);
-        settings.retain(|setting| setting.panel != "n" || setting.records == self.base.records);
+        settings.retain(|setting| setting.panel != "n" || setting.records == self.stated.records);
         let mut rows = vec![];
         for Setting { population, records, epsilon, .. } in settings {
             let (signal, bulk) = population.eigenvalues()?;
@@ -212,7 +210,7 @@ impl Synthetic {
                 format!("{:.5}", signal - bulk),
             ];
             for family in [printed_noise()?, DOUBLE_CAP] {
-                let threshold = population.threshold(family, epsilon, records as u64, sparse)?;
+                let threshold = population.threshold(family, epsilon, records as u64, self.sparse())?;
                 row.push(format!("{:.5}", threshold.eigenvalue - bulk));
                 row.push(threshold.records.map_or("none".to_owned(), grouped));
             }
@@ -220,7 +218,7 @@ impl Synthetic {
                 rows.push(row);
             }
         }
-        let known = if sparse { ", for somebody who is told the rows that matter" } else { "" };
+        let known = if self.sparse() { ", for somebody who is told the rows that matter" } else { "" };
         Ok(Grid {
             title: format!("What can be recovered (computed from the law of the noise){known}"),
             heads: texts([
@@ -245,14 +243,10 @@ impl Synthetic {
         for (axis, name, power) in [("n", "n", 0.5), ("epsilon", "ε", 1.0)] {
             let mut parts = vec![];
             let mut ends = None;
-            for contender in self.contenders(self.base.epsilon)? {
+            for contender in self.contenders(self.stated.epsilon)? {
                 if matches!(contender.method.trust(), Trust::Local) {
-                    let conditions = [
-                        ("panel", axis.into()),
-                        (self.group, self.groups[0].into()),
-                        ("method", contender.name.as_str().into()),
-                    ];
-                    let series = Series::means("", contender.style, table, (axis, "error"), &conditions);
+                    let here = [is("panel", axis), is(self.group, self.groups[0]), is("method", contender.name)];
+                    let series = Series::means("", contender.style, table, (axis, "error"), &here);
                     if let [first, .., last] = series.points[..] {
                         ends = Some((first.x, last.x));
                         parts.push(format!("{} {} to {}", contender.name, two(first.y), two(last.y)));
@@ -275,7 +269,7 @@ impl Synthetic {
 
     /// What noise of the central model, n times smaller than a report's instead of the root of n, would allow.
     fn central(&self) -> Result<String, ExperimentError> {
-        let Setting { population, records, epsilon, .. } = self.stated();
+        let Setting { population, records, epsilon, .. } = self.stated;
         let (signal, bulk) = population.eigenvalues()?;
         let noise = paper_sigma(Epsilon::new(epsilon)?, Delta::new(DELTA)?) / records as f64;
         let rows = population.sparsity.unwrap_or(population.dimension);
@@ -291,36 +285,32 @@ impl Synthetic {
     }
 
     fn measured(&self, table: &Table) -> Result<Vec<String>, ExperimentError> {
-        let setting = self.stated();
-        let Population { dimension, rank, .. } = setting.population;
-        let here = [("panel", "n".into()), (self.group, self.groups[0].into()), ("n", setting.records.into())];
+        let Setting { population, records, epsilon, .. } = self.stated;
+        let Population { dimension, rank, .. } = population;
+        let here = [is("panel", "n"), is(self.group, self.groups[0]), is("n", records)];
         let mut parts = vec![];
-        for contender in self.contenders(setting.epsilon)? {
-            if contender.name == RANDOM {
-                continue;
-            }
-            let mut conditions = here.to_vec();
-            conditions.push(("method", contender.name.as_str().into()));
-            if let Some(Summary { mean, .. }) = table.summary("error", &conditions) {
-                parts.push(format!("{} {}", contender.name, two(mean)));
+        for Contender { name, .. } in self.contenders(epsilon)? {
+            let mean = table.mean("error", &[&here[..], &[is("method", name)]].concat());
+            if name != RANDOM && !mean.is_nan() {
+                parts.push(format!("{name} {}", two(mean)));
             }
         }
         let random = random_level(rank, dimension);
-        let (signal, bulk) = setting.population.eigenvalues()?;
-        let records = setting.records as u64;
+        let (signal, bulk) = population.eigenvalues()?;
+        let records = records as u64;
         let mut sentences = vec![format!(
-            "At n = {}, p = {dimension}, k = {rank}, ε = {}: {}; a random subspace has {} and the largest error is {}.",
+            "At n = {}, p = {dimension}, k = {rank}, ε = {epsilon}: {}; a random subspace has {} and the largest error \
+             is {}.",
             grouped(records),
-            setting.epsilon,
             parts.join(", "),
             two(random),
             two((2.0 * rank as f64).sqrt()),
         )];
         for (name, family) in [("the printed noise", printed_noise()?), ("double-cap", DOUBLE_CAP)] {
-            let threshold = setting.population.threshold(family, setting.epsilon, records, self.base.sparse)?;
+            let threshold = population.threshold(family, epsilon, records, self.sparse())?;
             let (gap, needed) = (signal - bulk, threshold.eigenvalue - bulk);
             let side = if gap > needed { "above" } else { "below" };
-            let known = if self.base.sparse { " even with the rows that matter known beforehand" } else { "" };
+            let known = if self.sparse() { " even with the rows that matter known beforehand" } else { "" };
             let records = threshold.records.map_or("no number of records would do".to_owned(), |records| {
                 format!("it takes {} records to reach it", grouped(records))
             });
@@ -346,17 +336,17 @@ impl Experiment for Synthetic {
     }
 
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)> {
-        let Base { records, dimension, rank, epsilon, signal, .. } = self.base;
-        let epsilons = scale.choose(self.epsilons.0, self.epsilons.1);
+        let Setting { population: Population { dimension, rank, signal, .. }, records, epsilon, .. } = self.stated;
+        let swept = self.swept(scale);
         let mut parameters = vec![
-            ("n", format!("{records}; swept: {}", listed(scale.choose(self.records.0, self.records.1)))),
-            ("p", format!("{dimension}; swept: {}", listed(scale.choose(self.dimensions.0, self.dimensions.1)))),
-            ("ε", format!("{epsilon}; swept: {}", listed(epsilons))),
+            ("n", format!("{records}; swept: {}", listed(swept.0))),
+            ("p", format!("{dimension}; swept: {}", listed(swept.1))),
+            ("ε", format!("{epsilon}; swept: {}", listed(swept.2))),
             (self.group, listed(self.groups)),
             ("λ", signal.to_string()),
             ("repetitions", scale.choose(self.trials.0, self.trials.1).to_string()),
         ];
-        if self.base.sparse {
+        if self.sparse() {
             parameters.push(("k", rank.to_string()));
         }
         parameters.extend(self.chosen.iter().map(|(name, value)| (*name, (*value).to_owned())));
@@ -365,14 +355,14 @@ impl Experiment for Synthetic {
 
     fn cells(&self, scale: Scale) -> Vec<Cell> {
         let trials = scale.choose(self.trials.0, self.trials.1);
+        let contenders = if self.sparse() { sparse_contenders } else { dense_contenders };
         let cell = |setting: Setting| {
             let Setting { panel, population, records, epsilon } = setting;
             let Population { dimension, rank, sparsity, .. } = population;
             let rows = sparsity.unwrap_or(dimension);
             let key = format!("{panel}-n{records}-p{dimension}-k{rank}-s{rows}-epsilon{epsilon}");
-            let sparse = self.base.sparse;
             Cell::new(key, move |run: &mut Run<'_>| {
-                let contenders = if sparse { sparse_contenders(epsilon)? } else { dense_contenders(epsilon)? };
+                let contenders = contenders(epsilon)?;
                 let mut found = vec![];
                 for trial in 0..trials {
                     let (sample, truth) = population.draw(records, &mut run.rng)?;
@@ -391,7 +381,7 @@ impl Experiment for Synthetic {
         let grids = self.thresholds(scale).into_iter().collect();
         let measured = self.measured(table).unwrap_or_else(|error| vec![error.to_string()]);
         let mut differences: Vec<String> = self.differences.iter().map(|text| (*text).to_owned()).collect();
-        if !self.base.unit_norm {
+        if !self.stated.population.unit_norm {
             differences.extend(self.central());
         }
         Findings { figures: self.figures(table), grids, measured, differences }

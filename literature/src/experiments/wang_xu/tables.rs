@@ -6,7 +6,8 @@ use rand::SeedableRng;
 use super::super::data::DataSet;
 use super::super::text::grouped;
 use super::super::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Run, Scale, Table, Value, row, texts,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Run, Scale, Table, Value, is, row,
+    texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::reference::sparse_components;
@@ -99,12 +100,9 @@ impl Tables {
     fn methods(epsilon: f64, features: usize) -> Result<Vec<Box<dyn SubspaceEstimator>>, ExperimentError> {
         let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(DELTA)?);
         let admm = WangXuSparse { penalty_factor: LEMMA_15_FACTOR, ..WangXuSparse::new(epsilon, delta) };
+        let solver = if features < ADMM_FEATURES { admm.solver } else { SparseSolver::Certified };
         Ok(vec![
-            Box::new(if features < ADMM_FEATURES {
-                admm
-            } else {
-                WangXuSparse { solver: SparseSolver::Certified, ..admm }
-            }),
+            Box::new(WangXuSparse { solver, ..admm }),
             Box::new(DoubleCapSparse { penalty_factor: LEMMA_15_FACTOR, ..DoubleCapSparse::new(epsilon) }),
             Box::new(RandomSubspace),
         ])
@@ -118,17 +116,15 @@ impl Tables {
         let mut rows = vec![];
         for (name, printed) in &self.printed {
             for ((sparsity, epsilon), printed) in self.settings.iter().zip(printed) {
-                let here = [("data", (*name).into()), ("s", (*sparsity).into()), ("epsilon", (*epsilon).into())];
+                let here = [is("data", *name), is("s", *sparsity), is("epsilon", *epsilon)];
                 let shape = table.matching(&here).next().map_or(String::new(), |row| {
                     format!("{} × {}", grouped(row.number("n") as u64), grouped(row.number("p") as u64))
                 });
                 let mut row =
                     vec![(*name).to_owned(), shape, sparsity.to_string(), epsilon.to_string(), format!("{printed:.3}")];
                 for method in &methods {
-                    let mut here = here.to_vec();
-                    here.push(("method", method.clone()));
-                    let mean = table.summary("error", &here).map(|summary| format!("{:.3}", summary.mean));
-                    row.push(mean.unwrap_or_else(|| "–".into()));
+                    let mean = table.mean("error", &[&here[..], &[is("method", method.clone())]].concat());
+                    row.push(if mean.is_nan() { "–".into() } else { format!("{mean:.3}") });
                 }
                 row.push(format!("{:.3}", (2.0 * RANK as f64).sqrt()));
                 rows.push(row);
@@ -148,7 +144,7 @@ impl Tables {
             let largest = row.number("eigenvalue");
             let smallest = row.number("eigenvalue_k");
             let random = random_level(RANK, p as usize);
-            let exact = table.summary("error", &[("data", name.clone()), ("method", Pca.name().into())]);
+            let exact = table.summary("error", &[is("data", name.clone()), is("method", Pca.name())]);
             let exact = exact.map_or(String::new(), |exact| two(exact.mean));
             let mut noises = vec![];
             for (name, family) in [("the printed noise", printed_noise()?), ("double-cap", DOUBLE_CAP)] {
@@ -257,19 +253,11 @@ fn cell_rows(
     let truth = sparse_components(&sample, rank, sparsity, starts, &mut ChaCha12Rng::seed_from_u64(28))?;
     let basis = truth.basis();
     let variances = basis.tr_mul(&(sample.second_moment() * basis)).symmetric_eigenvalues();
-    let row = |trial: u32, method: &str, found: &Subspace| -> Result<Vec<Value>, ExperimentError> {
-        Ok(row![
-            set.name,
-            sample.records(),
-            sample.dimension(),
-            sparsity,
-            epsilon,
-            variances.max(),
-            variances.min(),
-            trial,
-            method,
-            projection_distance(found, &truth)?
-        ])
+    let (name, n, p) = (set.name, sample.records(), sample.dimension());
+    let (largest, smallest) = (variances.max(), variances.min());
+    let row = |trial: u32, method, found: &Subspace| -> Result<Vec<Value>, ExperimentError> {
+        let error = projection_distance(found, &truth)?;
+        Ok(row![name, n, p, sparsity, epsilon, largest, smallest, trial, method, error])
     };
     let mut rows = vec![];
     for trial in 0..trials {
