@@ -31,9 +31,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::ppca::bingham;
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::error::Error;
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::Epsilon;
@@ -91,10 +89,6 @@ impl SubspaceEstimator for Amin {
         }
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let claimed = EpsilonDelta::pure(self.epsilon);
         let proved = match self.exponent {
@@ -115,16 +109,14 @@ impl SubspaceEstimator for Amin {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check_unit_ball(NAME)?;
-        rank.check(sample.dimension())?;
+        sample.check(rank, NAME)?;
         let eigen = symmetric_eigen(sample.second_moment()).map_err(RecoveryError::from)?;
         let exponents = eigen.values * (self.strength(rank) * sample.records() as f64);
         let mut found = DMatrix::zeros(sample.dimension(), 0);
         let mut proposals = 0;
-        for column in 0..rank.value() {
+        for _ in 0..rank.value() {
             let draw = bingham::draw_orthogonal(exponents.as_slice(), &found, rng)?;
-            found = found.insert_column(column, 0.0);
-            found.set_column(column, &draw.vector);
+            found.extend(draw.vector.iter().copied());
             proposals += draw.proposals;
         }
         let subspace = Subspace::new(&(eigen.vectors * found))?;

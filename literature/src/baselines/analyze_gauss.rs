@@ -24,9 +24,7 @@
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{ADDITION, REPLACEMENT, holding, leading_subspace, normal, symmetrically_perturbed};
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -145,10 +143,6 @@ impl SubspaceEstimator for AnalyzeGauss {
         NAME
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         Ok(Some(MethodGuarantee {
             claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
@@ -160,8 +154,7 @@ impl SubspaceEstimator for AnalyzeGauss {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check_unit_ball(NAME)?;
-        rank.check(sample.dimension())?;
+        sample.check(rank, NAME)?;
         let sigma = self.sigma()?;
         let off_diagonal = match self.geometry {
             NoiseGeometry::UpperTriangle => sigma,

@@ -5,8 +5,9 @@ use chacha20::ChaCha12Rng;
 use rand::SeedableRng;
 use serde::Serialize;
 
+use super::perturbation::leading_subspace;
 use super::{BaselineError, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
-use ldp_pca::recovery::{Rank, principal_components};
+use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 
 /// Records, the number of components wanted of them, and what they are without privacy.
@@ -89,7 +90,7 @@ impl<'a> MethodComparison<'a> {
     /// [`BaselineError`] when the records have fewer features than `rank`.
     pub fn new(sample: &'a Sample, rank: Rank, seed: u64) -> Result<Self, BaselineError> {
         rank.check(sample.dimension())?;
-        let truth = Subspace::new(&principal_components(sample.second_moment(), rank)?.vectors)?;
+        let truth = leading_subspace(sample.second_moment(), rank)?;
         let captured = captured_variance(&truth, sample.second_moment())?;
         Ok(Self { sample, rank, truth, captured, seed })
     }
@@ -108,7 +109,7 @@ impl<'a> MethodComparison<'a> {
     /// # Errors
     /// [`BaselineError`] where the eigenvalues cannot be computed.
     pub fn without_privacy(&self) -> Result<f64, BaselineError> {
-        let found = Subspace::new(&principal_components(self.sample.second_moment(), self.rank)?.vectors)?;
+        let found = leading_subspace(self.sample.second_moment(), self.rank)?;
         Ok(sin_theta_squared(&found, &self.truth)?)
     }
 

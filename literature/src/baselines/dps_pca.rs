@@ -186,15 +186,10 @@ impl SubspaceEstimator for DpsPca {
         let proved = match (self.noise, self.norm_bound()) {
             (_, None) => None,
             (Noise::Corrected, Some(_)) => Some(EpsilonDelta::approximate(self.epsilon, self.delta)),
-            (_, Some(norm)) => match scale::epsilon(scale, self.delta, messages, norm)? {
-                // Where delta alone covers everything, epsilon is as small as a number can be: nobody needs to read
-                // that.
-                Some(epsilon) => {
-                    let told = if epsilon.value() < LEAST_TOLD { Epsilon::new(LEAST_TOLD).ok() } else { Some(epsilon) };
-                    told.map(|epsilon| EpsilonDelta::approximate(epsilon, self.delta))
-                }
-                None => None,
-            },
+            // Where delta alone covers everything, epsilon is as small as a number can be: nobody needs to read that.
+            (_, Some(norm)) => scale::epsilon(scale, self.delta, messages, norm)?
+                .and_then(|least| if least.value() < LEAST_TOLD { Epsilon::new(LEAST_TOLD).ok() } else { Some(least) })
+                .map(|epsilon| EpsilonDelta::approximate(epsilon, self.delta)),
         };
         Ok(Some(MethodGuarantee {
             claimed: EpsilonDelta::approximate(self.epsilon, self.delta),

@@ -118,6 +118,12 @@ pub struct MethodGuarantee {
 }
 
 impl MethodGuarantee {
+    /// A claim that is proved.
+    #[must_use]
+    pub fn proved(claimed: EpsilonDelta, adjacency: Adjacency, argument: &'static str) -> Self {
+        Self { claimed, proved: Some(claimed), adjacency, argument }
+    }
+
     /// Whether what is proved is no less than what is claimed.
     #[must_use]
     pub fn holds(&self) -> bool {

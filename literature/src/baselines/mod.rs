@@ -76,8 +76,10 @@ pub trait SubspaceEstimator: Sync {
     /// The method's name in its paper, as `MOD-SULQ`.
     fn name(&self) -> &'static str;
 
-    /// Who sees records, and so has to be trusted.
-    fn trust(&self) -> Trust;
+    /// Who sees records, and so has to be trusted: the curator, unless a method says otherwise.
+    fn trust(&self) -> Trust {
+        Trust::Curator
+    }
 
     /// What the method promises about `records` records of `dimension` features and `rank` components, and what of it
     /// holds; `None` for a method that promises nothing.

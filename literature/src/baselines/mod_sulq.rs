@@ -37,9 +37,7 @@ use core::f64::consts::PI;
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{REPLACEMENT, holding, laplace, leading_subspace, normal, symmetrically_perturbed};
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 
@@ -88,10 +86,6 @@ impl SubspaceEstimator for ModSulq {
         NAME
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let beta = self.beta(shape.records, shape.dimension)?;
         Ok(Some(MethodGuarantee {
@@ -104,8 +98,7 @@ impl SubspaceEstimator for ModSulq {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check_unit_ball(NAME)?;
-        rank.check(sample.dimension())?;
+        sample.check(rank, NAME)?;
         let beta = self.beta(sample.records(), sample.dimension())?;
         let perturbed = symmetrically_perturbed(sample.second_moment(), |_| beta * normal(rng));
         Ok(Outcome { subspace: leading_subspace(&perturbed, rank)?, diagnostics: vec![("beta", beta)] })
@@ -140,23 +133,14 @@ impl SubspaceEstimator for ModSulqLaplace {
         LAPLACE_NAME
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
-        Ok(Some(MethodGuarantee {
-            claimed: EpsilonDelta::pure(self.epsilon),
-            proved: Some(EpsilonDelta::pure(self.epsilon)),
-            adjacency: Adjacency::ReplaceOne,
-            argument: "Laplace noise at the l1-sensitivity of the upper triangle, at most (d + 1) / n. Records in \
-                       the unit ball, their number public.",
-        }))
+        let argument = "Laplace noise at the l1-sensitivity of the upper triangle, at most (d + 1) / n. Records in the \
+            unit ball, their number public.";
+        Ok(Some(MethodGuarantee::proved(EpsilonDelta::pure(self.epsilon), Adjacency::ReplaceOne, argument)))
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check_unit_ball(LAPLACE_NAME)?;
-        rank.check(sample.dimension())?;
+        sample.check(rank, LAPLACE_NAME)?;
         let scale = self.scale(sample.records(), sample.dimension());
         let perturbed = symmetrically_perturbed(sample.second_moment(), |_| scale * laplace(rng));
         Ok(Outcome { subspace: leading_subspace(&perturbed, rank)?, diagnostics: vec![("scale", scale)] })

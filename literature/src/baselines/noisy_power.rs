@@ -34,9 +34,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::orthonormal::{normal_matrix, orthonormalize_in_place, uniform_start};
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -103,20 +101,12 @@ impl SubspaceEstimator for NoisyPower {
         NAME
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         self.sigma(shape)?;
+        let argument = "each iteration is a Gaussian answer of sensitivity sqrt(2)/n for records in the unit ball, and \
+            Gaussians compose exactly";
         let budget = EpsilonDelta::approximate(self.epsilon, self.delta);
-        Ok(Some(MethodGuarantee {
-            claimed: budget,
-            proved: Some(budget),
-            adjacency: Adjacency::ReplaceOne,
-            argument: "each iteration is a Gaussian answer of sensitivity sqrt(2)/n for records in the unit ball, and \
-                       Gaussians compose exactly",
-        }))
+        Ok(Some(MethodGuarantee::proved(budget, Adjacency::ReplaceOne, argument)))
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
@@ -127,10 +117,8 @@ impl SubspaceEstimator for NoisyPower {
         let start = uniform_start(sample.dimension(), columns, rng);
         let iterations = self.iterations(sample.dimension())?;
         let last = iterate(sample.second_moment(), start, iterations, sigma, rng)?;
-        let mut outcome = Outcome::new(leading(&last, rank)?);
-        outcome.diagnostics.push(("iterations", iterations as f64));
-        outcome.diagnostics.push(("noise per entry", sigma));
-        Ok(outcome)
+        let diagnostics = vec![("iterations", iterations as f64), ("noise per entry", sigma)];
+        Ok(Outcome { subspace: leading(&last, rank)?, diagnostics })
     }
 }
 

@@ -41,6 +41,16 @@ pub enum RankExtension {
     Deflation,
 }
 
+impl RankExtension {
+    /// How many columns are iterated together, and how many times that is done.
+    pub(super) fn split(self, rank: Rank) -> (usize, usize) {
+        match self {
+            Self::Qr => (rank.value(), 1),
+            Self::Deflation => (1, rank.value()),
+        }
+    }
+}
+
 /// The `eta_t` of Oja's algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSizes {
@@ -170,7 +180,7 @@ impl SubspaceEstimator for Oja {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        let (dimension, columns) = (sample.dimension(), rank.value());
+        let dimension = sample.dimension();
         rank.check(dimension)?;
         let rows = sample.rows(NAME)?;
         if sample.largest_norm() == 0.0 {
@@ -178,24 +188,14 @@ impl SubspaceEstimator for Oja {
         }
         let spectrum = symmetric_eigenvalues(sample.second_moment()).map_err(ldp_pca::recovery::RecoveryError::from)?;
         let gap = |after: usize| spectrum[after - 1] - if after < dimension { spectrum[after] } else { 0.0 };
-        let basis = match self.extension {
-            RankExtension::Qr => {
-                let mut basis = uniform_start(dimension, columns, rng);
-                pass(rows, self.schedule(sample, gap(columns))?, &DMatrix::zeros(dimension, 0), &mut basis)?;
-                basis
-            }
-            RankExtension::Deflation => {
-                let mut found = DMatrix::zeros(dimension, 0);
-                for component in 1..=columns {
-                    let mut direction = uniform_start(dimension, 1, rng);
-                    pass(rows.clone(), self.schedule(sample, gap(component))?, &found, &mut direction)?;
-                    found = found.insert_column(component - 1, 0.0);
-                    found.set_column(component - 1, &direction.column(0));
-                }
-                found
-            }
-        };
-        Ok(Outcome::new(Subspace::new(&basis)?))
+        let (together, times) = self.extension.split(rank);
+        let mut found = DMatrix::zeros(dimension, 0);
+        for time in 1..=times {
+            let mut basis = uniform_start(dimension, together, rng);
+            pass(rows.clone(), self.schedule(sample, gap(time * together))?, &found, &mut basis)?;
+            found.extend(basis.iter().copied());
+        }
+        Ok(Outcome::new(Subspace::new(&found)?))
     }
 }
 
@@ -206,32 +206,37 @@ fn pass<'a>(
     found: &DMatrix<f64>,
     basis: &mut DMatrix<f64>,
 ) -> Result<(), BaselineError> {
-    let lost = BaselineError::Failed { method: NAME, what: "the columns became dependent: ask for a lower rank" };
-    if !restore(found, basis) {
-        return Err(lost);
-    }
+    restore(found, basis, NAME)?;
     for (step, row) in rows.enumerate() {
         let size = schedule.numerator / (schedule.offset + (step + 1) as f64);
         for mut column in basis.column_iter_mut() {
             let overlap: f64 = row.iter().zip(column.iter()).map(|(x, w)| x * w).sum();
             column.iter_mut().zip(row).for_each(|(w, x)| *w += size * overlap * x);
         }
-        if !restore(found, basis) {
-            return Err(lost);
-        }
+        restore(found, basis, NAME)?;
     }
     Ok(())
 }
 
 /// Brings the iterate back to orthonormal columns that are orthogonal to `found`.
-pub(super) fn restore(found: &DMatrix<f64>, basis: &mut DMatrix<f64>) -> bool {
+///
+/// # Errors
+/// [`BaselineError::Failed`] in the name of `method` where its columns are dependent.
+pub(super) fn restore(
+    found: &DMatrix<f64>,
+    basis: &mut DMatrix<f64>,
+    method: &'static str,
+) -> Result<(), BaselineError> {
     for known in found.column_iter() {
         for mut column in basis.column_iter_mut() {
             let overlap = known.dot(&column);
             column.axpy(-overlap, &known, 1.0);
         }
     }
-    orthonormalize_in_place(basis)
+    if orthonormalize_in_place(basis) {
+        return Ok(());
+    }
+    Err(BaselineError::Failed { method, what: "the columns became dependent: ask for a lower rank" })
 }
 
 #[cfg(test)]

@@ -47,9 +47,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::oja::{RankExtension, restore};
 use super::orthonormal::uniform_start;
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::privacy::amplification::{amplify, closed_form_epsilon, keeps};
 use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, gaussian_rho};
 use ldp_pca::privacy::composition::{PrivacyLoss, TotalVariation};
@@ -139,10 +137,7 @@ impl PrivateOja {
 
     /// Records that one component is computed from.
     fn part(&self, shape: Shape) -> u64 {
-        match self.extension {
-            RankExtension::Qr => shape.records,
-            RankExtension::Deflation => shape.records / shape.rank.value() as u64,
-        }
+        shape.records / self.extension.split(shape.rank).1 as u64
     }
 
     fn outside(parameter: &'static str, value: f64, remedy: &'static str) -> BaselineError {
@@ -239,10 +234,6 @@ impl SubspaceEstimator for PrivateOja {
         }
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let claimed = EpsilonDelta::approximate(self.epsilon, self.delta);
         let alpha = self.noise_multiplier(shape)?;
@@ -279,31 +270,16 @@ impl SubspaceEstimator for PrivateOja {
             noise: 2.0 * self.threshold * multiplier,
             step: self.step(multiplier, shape),
         };
-        let none = DMatrix::zeros(dimension, 0);
+        let (together, times) = self.extension.split(rank);
+        let mut found = DMatrix::zeros(dimension, 0);
         let mut clipped = 0;
-        let basis = match self.extension {
-            RankExtension::Qr => {
-                let mut basis = uniform_start(dimension, rank.value(), rng);
-                clipped += run.pass(order.iter().map(|&index| records.column(index)), &none, &mut basis, rng)?;
-                basis
-            }
-            RankExtension::Deflation => {
-                let mut found = none;
-                for part in order.chunks_exact(self.part(shape) as usize).take(rank.value()) {
-                    let mut direction = uniform_start(dimension, 1, rng);
-                    clipped +=
-                        run.pass(part.iter().map(|&index| records.column(index)), &found, &mut direction, rng)?;
-                    let place = found.ncols();
-                    found = found.insert_column(place, 0.0);
-                    found.set_column(place, &direction.column(0));
-                }
-                found
-            }
-        };
-        let mut outcome = Outcome::new(Subspace::new(&basis)?);
-        outcome.diagnostics.push(("noise multiplier", multiplier));
-        outcome.diagnostics.push(("clipped records", f64::from(clipped)));
-        Ok(outcome)
+        for part in order.chunks_exact(self.part(shape) as usize).take(times) {
+            let mut basis = uniform_start(dimension, together, rng);
+            clipped += run.pass(part.iter().map(|&index| records.column(index)), &found, &mut basis, rng)?;
+            found.extend(basis.iter().copied());
+        }
+        let diagnostics = vec![("noise multiplier", multiplier), ("clipped records", f64::from(clipped))];
+        Ok(Outcome { subspace: Subspace::new(&found)?, diagnostics })
     }
 }
 
@@ -334,10 +310,7 @@ impl Run {
         basis: &mut DMatrix<f64>,
         rng: &mut dyn CryptoRng,
     ) -> Result<u32, BaselineError> {
-        let lost = BaselineError::Failed { method: NAME, what: "the columns became dependent: ask for a lower rank" };
-        if !restore(found, basis) {
-            return Err(lost);
-        }
+        restore(found, basis, NAME)?;
         let mut clipped = 0;
         for (step, record) in records.enumerate() {
             let size = self.step.0 / (self.step.1 + (step + 1) as f64);
@@ -354,9 +327,7 @@ impl Run {
                     *entry += size * (weight * x + self.noise * noise);
                 }
             }
-            if !restore(found, basis) {
-                return Err(lost);
-            }
+            restore(found, basis, NAME)?;
         }
         Ok(clipped)
     }

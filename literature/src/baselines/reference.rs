@@ -1,11 +1,11 @@
 //! The two ends of the scale: the answer without privacy, and an answer without data.
 
-use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
-use rand_distr::{Distribution, StandardNormal};
 
+use super::orthonormal::normal_matrix;
+use super::perturbation::leading_subspace;
 use super::{BaselineError, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
-use ldp_pca::recovery::{Rank, principal_components};
+use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
 
 /// Principal components of the second moments, without any privacy.
@@ -26,7 +26,7 @@ impl SubspaceEstimator for Pca {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, _: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        Ok(Outcome::new(Subspace::new(&principal_components(sample.second_moment(), rank)?.vectors)?))
+        Ok(Outcome::new(leading_subspace(sample.second_moment(), rank)?))
     }
 }
 
@@ -49,8 +49,7 @@ impl SubspaceEstimator for RandomSubspace {
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         rank.check(sample.dimension())?;
-        let columns = DMatrix::from_fn(sample.dimension(), rank.value(), |_, _| StandardNormal.sample(rng));
-        Ok(Outcome::new(Subspace::new(&columns)?))
+        Ok(Outcome::new(Subspace::new(&normal_matrix(sample.dimension(), rank.value(), rng))?))
     }
 }
 

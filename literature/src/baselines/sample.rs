@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use nalgebra::{DMatrix, DMatrixView};
 
 use super::error::{BaselineError, SampleError};
+use ldp_pca::recovery::Rank;
 
 /// n records of d features, with their second moments.
 ///
@@ -146,6 +147,12 @@ impl Sample {
         } else {
             Err(BaselineError::LongRecord { method, bound, norm: self.largest_norm })
         }
+    }
+
+    /// Nothing, if no record is longer than 1 and there are as many features as components.
+    pub(super) fn check(&self, rank: Rank, method: &'static str) -> Result<(), BaselineError> {
+        self.check_unit_ball(method)?;
+        Ok(rank.check(self.dimension)?)
     }
 
     /// Nothing, if no record is longer than 1 (up to rounding in the last digits of a norm).

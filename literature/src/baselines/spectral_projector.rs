@@ -58,9 +58,7 @@
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{leading_subspace, normal, symmetrically_perturbed};
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
@@ -156,10 +154,6 @@ impl SubspaceEstimator for SpectralProjector {
             Release::Spiked => SPIKED,
             Release::Tested => TESTED,
         }
-    }
-
-    fn trust(&self) -> Trust {
-        Trust::Curator
     }
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {

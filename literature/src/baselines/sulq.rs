@@ -36,9 +36,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{REPLACEMENT, holding, laplace, leading_subspace, normal};
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
@@ -100,10 +98,6 @@ impl SubspaceEstimator for Sulq {
         }
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let (claimed, proved, argument) = match self.noise {
             SulqNoise::Gaussian(delta) => {
@@ -128,8 +122,7 @@ impl SubspaceEstimator for Sulq {
     /// # Errors
     /// [`BaselineError::Failed`] where the leading eigenvectors span no real subspace.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check_unit_ball(self.name())?;
-        rank.check(sample.dimension())?;
+        sample.check(rank, self.name())?;
         let scale = self.scale(sample.records(), sample.dimension());
         let perturbed = sample.second_moment().map(|entry| {
             let deviate = match self.noise {

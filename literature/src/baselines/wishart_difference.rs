@@ -38,8 +38,9 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::analyze_gauss::RecordChange;
-use super::perturbation::{leading_subspace, normal};
-use super::{BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust};
+use super::orthonormal::normal_matrix;
+use super::perturbation::leading_subspace;
+use super::{BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::Rank;
 
@@ -76,24 +77,14 @@ impl SubspaceEstimator for WishartDifference {
         NAME
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
-        let budget = EpsilonDelta::pure(self.epsilon);
-        Ok(Some(MethodGuarantee {
-            claimed: budget,
-            proved: Some(budget),
-            adjacency: self.change.adjacency(),
-            argument: "Noise whose log-density is Lipschitz in the nuclear norm, in which X X^T changes by at most 2 \
-                       for one record replaced and 1 for one more or less. Records in the unit ball.",
-        }))
+        let argument = "Noise whose log-density is Lipschitz in the nuclear norm, in which X X^T changes by at most 2 \
+            for one record replaced and 1 for one more or less. Records in the unit ball.";
+        Ok(Some(MethodGuarantee::proved(EpsilonDelta::pure(self.epsilon), self.change.adjacency(), argument)))
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check_unit_ball(NAME)?;
-        rank.check(sample.dimension())?;
+        sample.check(rank, NAME)?;
         let mut perturbed = sample.second_moment() * sample.records() as f64;
         add_noise(&mut perturbed, self.rate(), rng);
         Ok(Outcome { subspace: leading_subspace(&perturbed, rank)?, diagnostics: vec![("rate", self.rate())] })
@@ -104,7 +95,7 @@ impl SubspaceEstimator for WishartDifference {
 fn add_noise(matrix: &mut DMatrix<f64>, rate: f64, rng: &mut dyn CryptoRng) {
     let d = matrix.nrows();
     for sign in [1.0, -1.0] {
-        let vectors = DMatrix::from_fn(d, d + 1, |_, _| normal(rng));
+        let vectors = normal_matrix(d, d + 1, rng);
         matrix.gemm(sign / (2.0 * rate), &vectors, &vectors.transpose(), 1.0);
     }
     for column in 0..d {

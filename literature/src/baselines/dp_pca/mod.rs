@@ -58,9 +58,7 @@ use self::mean::{PrivateMean, mean_in_ball, mean_in_box};
 use super::oja::{RankExtension, restore};
 use super::orthonormal::uniform_start;
 use super::private_oja::permutation;
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
@@ -231,10 +229,7 @@ impl DpPca {
 
     /// How the records are split, and the noise of each batch, at `budget`.
     fn plan(&self, shape: Shape, budget: (Epsilon, Delta)) -> Result<Plan, BaselineError> {
-        let (columns, runs) = match self.extension {
-            RankExtension::Qr => (shape.rank.value(), 1),
-            RankExtension::Deflation => (1, shape.rank.value()),
-        };
+        let (columns, runs) = self.extension.split(shape.rank);
         let wanted = self.batches.unwrap_or_else(|| Self::default_batches(shape.dimension));
         let calibration = Calibration::new(self, budget, (shape.dimension, columns), wanted.max(1))?;
         let part = shape.records as usize / runs;
@@ -267,9 +262,7 @@ impl DpPca {
         for part in order.chunks_exact(plan.part).take(rank.value() / plan.columns) {
             let mut basis = uniform_start(records.nrows(), plan.columns, rng);
             self.ascend(records, part, plan, step, (&run.basis.clone(), &mut basis), &mut run, rng)?;
-            let place = run.basis.ncols();
-            run.basis = run.basis.insert_columns(place, plan.columns, 0.0);
-            run.basis.columns_mut(place, plan.columns).copy_from(&basis);
+            run.basis.extend(basis.iter().copied());
         }
         Ok(run)
     }
@@ -286,11 +279,7 @@ impl DpPca {
         run: &mut Run,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), BaselineError> {
-        let failed = |what| BaselineError::Failed { method: self.name(), what };
-        let dependent = || failed("the columns became dependent: ask for a lower rank");
-        if !restore(found, basis) {
-            return Err(dependent());
-        }
+        restore(found, basis, self.name())?;
         let mut skipped = 0;
         for (index, batch) in part.chunks_exact(plan.size).take(plan.batches).enumerate() {
             let gradients = |indices: &[usize]| gradients(records, indices, found, basis);
@@ -300,13 +289,12 @@ impl DpPca {
             };
             (run.scale, run.noise, run.unseen) = (mean.scale, mean.noise, run.unseen + mean.unseen);
             *basis += &mean.value * step.size(index + 1, &mean.value);
-            if !restore(found, basis) {
-                return Err(dependent());
-            }
+            restore(found, basis, self.name())?;
         }
         run.skipped += skipped;
         if skipped == plan.batches {
-            return Err(failed("no batch showed its range: the gradients' spread differs too much; give more records"));
+            let what = "no batch showed its range: the gradients' spread differs too much; give more records";
+            return Err(BaselineError::Failed { method: self.name(), what });
         }
         Ok(())
     }
@@ -403,10 +391,6 @@ impl SubspaceEstimator for DpPca {
         }
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         self.check()?;
         match self.steps {
@@ -452,15 +436,14 @@ impl SubspaceEstimator for DpPca {
                 (self.run(records, rank, &plan, step, rng)?, plan.batches)
             }
         };
-        let mut outcome = Outcome::new(Subspace::new(&run.basis)?);
-        outcome.diagnostics = vec![
+        let diagnostics = vec![
             ("batches", batches as f64),
             ("skipped batches", run.skipped as f64),
             ("private scale", run.scale),
             ("noise of the private mean", run.noise),
             ("locations not seen", run.unseen as f64),
         ];
-        Ok(outcome)
+        Ok(Outcome { subspace: Subspace::new(&run.basis)?, diagnostics })
     }
 }
 

@@ -12,7 +12,7 @@
 
 use rand::rand_core::CryptoRng;
 
-use super::{Estimate, certified, check};
+use super::{Estimate, SparseSolver};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
@@ -20,9 +20,8 @@ use ldp_pca::error::Error;
 use ldp_pca::mechanism::{DoubleCap, Estimator};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
-use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::simulation::directions_mean;
-use ldp_pca::subspace::Subspace;
 
 /// Double-cap reports and their principal components.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,19 +77,14 @@ impl SubspaceEstimator for DoubleCapPca {
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         self.mechanism(shape.dimension)?;
-        let budget = EpsilonDelta::pure(self.epsilon);
-        Ok(Some(MethodGuarantee {
-            claimed: budget,
-            proved: Some(budget),
-            adjacency: Adjacency::AnyTwoRecords,
-            argument: "the number of likelier candidates is the same for every record, so the probability of any \
-                report changes by at most e^epsilon",
-        }))
+        let argument = "the number of likelier candidates is the same for every record, so the probability of any \
+            report changes by at most e^epsilon";
+        Ok(Some(MethodGuarantee::proved(EpsilonDelta::pure(self.epsilon), Adjacency::AnyTwoRecords, argument)))
     }
 
     /// Diagnostics: `noise`, the standard deviation of an off-diagonal entry of the estimate.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        check(sample, rank, self.name())?;
+        sample.check(rank, self.name())?;
         self.sums(self.name(), sample, rng)?.components(rank)
     }
 }
@@ -127,13 +121,8 @@ impl SubspaceEstimator for DoubleCapSparse {
 
     /// Diagnostics: `noise`, `penalty`, and `gap`, the solver's relative duality gap.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        check(sample, rank, self.name())?;
-        let Estimate { matrix, noise } = self.reports.sums(self.name(), sample, rng)?;
-        let penalty = default_penalty(noise, sample.dimension(), self.penalty_factor)?;
-        let solution = certified(&matrix, rank, penalty)?;
-        Ok(Outcome {
-            subspace: Subspace::new(&solution.components)?,
-            diagnostics: vec![("noise", noise), ("penalty", penalty.value()), ("gap", solution.relative_gap)],
-        })
+        sample.check(rank, self.name())?;
+        let estimate = self.reports.sums(self.name(), sample, rng)?;
+        Ok(estimate.sparse(rank, self.penalty_factor, SparseSolver::Certified)?.0)
     }
 }

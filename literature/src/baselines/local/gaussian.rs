@@ -37,21 +37,19 @@
 //! diagonal: deviation sigma in every one of those coordinates, so the promise is (epsilon, delta), for every epsilon.
 
 use core::f64::consts::FRAC_1_SQRT_2;
-use std::ops::ControlFlow;
 
 use rand::RngExt;
 use rand::rand_core::CryptoRng;
 use rand_distr::StandardNormal;
 
-use super::{Estimate, MOST_STEPS, TOLERANCE, certified, check};
+use super::{Estimate, MOST_STEPS, TOLERANCE};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
 use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::recovery::{AdmmSettings, DEFAULT_PENALTY_FACTOR, FantopeProblem, Rank, default_penalty, solve_admm};
-use ldp_pca::subspace::Subspace;
+use ldp_pca::recovery::{AdmmSettings, DEFAULT_PENALTY_FACTOR, Rank};
 
 /// Wang & Xu (2019), Algorithm 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +99,7 @@ impl SubspaceEstimator for WangXuPca {
 
     /// Diagnostics: `noise`, the standard deviation of an off-diagonal entry of the estimate.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        check(sample, rank, self.name())?;
+        sample.check(rank, self.name())?;
         self.sums(sample, rng).components(rank)
     }
 }
@@ -132,14 +130,8 @@ impl WangXuSparse {
     /// alone; constant rho, no over-relaxation, until a relative gap of 1e-4 or for 300 iterations.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
-        let settings = AdmmSettings::default();
-        let admm = AdmmSettings {
-            tolerance: TOLERANCE,
-            max_iterations: MOST_STEPS,
-            adapt_rho: false,
-            relaxation: 1.0,
-            ..settings
-        };
+        let admm = AdmmSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..AdmmSettings::default() };
+        let admm = AdmmSettings { adapt_rho: false, relaxation: 1.0, ..admm };
         Self {
             reports: WangXuPca::new(epsilon, delta),
             penalty_factor: DEFAULT_PENALTY_FACTOR,
@@ -163,25 +155,11 @@ impl SubspaceEstimator for WangXuSparse {
 
     /// Diagnostics: `noise`, `penalty`, `gap` (the relative duality gap reached), `iterations`.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        check(sample, rank, self.name())?;
-        let Estimate { matrix, noise } = self.reports.sums(sample, rng);
-        let penalty = default_penalty(noise, sample.dimension(), self.penalty_factor)?;
-        let solution = match self.solver {
-            SparseSolver::Admm(settings) => {
-                let problem = FantopeProblem::new(&matrix, rank, penalty)?;
-                solve_admm(&problem, &settings, &mut |_| ControlFlow::Continue(()))?
-            }
-            SparseSolver::Certified => certified(&matrix, rank, penalty)?,
-        };
-        Ok(Outcome {
-            subspace: Subspace::new(&solution.components)?,
-            diagnostics: vec![
-                ("noise", noise),
-                ("penalty", penalty.value()),
-                ("gap", solution.relative_gap),
-                ("iterations", solution.iterations as f64),
-            ],
-        })
+        sample.check(rank, self.name())?;
+        let estimate = self.reports.sums(sample, rng);
+        let (mut outcome, iterations) = estimate.sparse(rank, self.penalty_factor, self.solver)?;
+        outcome.diagnostics.push(("iterations", iterations as f64));
+        Ok(outcome)
     }
 }
 
@@ -218,19 +196,15 @@ impl SubspaceEstimator for AnalyticGaussianPca {
     }
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
+        let argument = "the analytic Gaussian mechanism (Balle & Wang 2018) at sensitivity sqrt(2), isotropic in \
+            Frobenius' geometry";
         let budget = EpsilonDelta::approximate(self.epsilon, self.delta);
-        Ok(Some(MethodGuarantee {
-            claimed: budget,
-            proved: Some(budget),
-            adjacency: Adjacency::AnyTwoRecords,
-            argument: "the analytic Gaussian mechanism (Balle & Wang 2018) at sensitivity sqrt(2), isotropic in \
-                Frobenius' geometry",
-        }))
+        Ok(Some(MethodGuarantee::proved(budget, Adjacency::AnyTwoRecords, argument)))
     }
 
     /// Diagnostics: `noise`, the standard deviation of an off-diagonal entry of the estimate.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        check(sample, rank, self.name())?;
+        sample.check(rank, self.name())?;
         self.sums(sample, rng)?.components(rank)
     }
 }

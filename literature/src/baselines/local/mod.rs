@@ -25,10 +25,9 @@ use std::ops::ControlFlow;
 
 use nalgebra::DMatrix;
 
-use super::{BaselineError, Outcome, Sample};
-use ldp_pca::recovery::{
-    FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, principal_components,
-};
+use super::perturbation::leading_subspace;
+use super::{BaselineError, Outcome};
+use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty, solve_admm};
 use ldp_pca::subspace::Subspace;
 
 /// An unbiased estimate of the second moments, as whoever sums up the reports has it.
@@ -42,19 +41,29 @@ struct Estimate {
 impl Estimate {
     /// Its leading components.
     fn components(&self, rank: Rank) -> Result<Outcome, BaselineError> {
-        Ok(Outcome {
-            subspace: Subspace::new(&principal_components(&self.matrix, rank)?.vectors)?,
-            diagnostics: vec![("noise", self.noise)],
-        })
+        Ok(Outcome { subspace: leading_subspace(&self.matrix, rank)?, diagnostics: vec![("noise", self.noise)] })
     }
-}
 
-/// Solves the sparse problem to a relative gap of 1e-4, or for as many steps as [`WangXuSparse`] takes: where there is
-/// nothing but noise, more of them change which noise is found.
-fn certified(matrix: &DMatrix<f64>, rank: Rank, penalty: Penalty) -> Result<FantopeSolution, BaselineError> {
-    let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..SolverSettings::default() };
-    let problem = FantopeProblem::new(matrix, rank, penalty)?;
-    Ok(FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?)
+    /// Its sparse components, with the penalty of this factor, and how many steps they took. The certified solver goes
+    /// to a relative gap of 1e-4, or as many steps as [`WangXuSparse`]: where there is nothing but noise, more of them
+    /// change which noise is found.
+    fn sparse(&self, rank: Rank, penalty_factor: f64, solver: SparseSolver) -> Result<(Outcome, usize), BaselineError> {
+        let penalty = default_penalty(self.noise, self.matrix.nrows(), penalty_factor)?;
+        let problem = FantopeProblem::new(&self.matrix, rank, penalty)?;
+        let solution = match solver {
+            SparseSolver::Admm(settings) => solve_admm(&problem, &settings, &mut |_| ControlFlow::Continue(()))?,
+            SparseSolver::Certified => {
+                let settings = SolverSettings::default();
+                let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..settings };
+                FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?
+            }
+        };
+        let outcome = Outcome {
+            subspace: Subspace::new(&solution.components)?,
+            diagnostics: vec![("noise", self.noise), ("penalty", penalty.value()), ("gap", solution.relative_gap)],
+        };
+        Ok((outcome, solution.iterations))
+    }
 }
 
 /// Relative gap at which sparse solvers stop.
@@ -62,19 +71,13 @@ const TOLERANCE: f64 = 1e-4;
 /// Steps after which they do.
 const MOST_STEPS: usize = 300;
 
-/// Whether the records are those that the promises are about.
-fn check(sample: &Sample, rank: Rank, method: &'static str) -> Result<(), BaselineError> {
-    sample.check_unit_ball(method)?;
-    Ok(rank.check(sample.dimension())?)
-}
-
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::baselines::{Adjacency, Pca, Shape, SubspaceEstimator, Trust};
+    use crate::baselines::{Adjacency, Pca, Sample, Shape, SubspaceEstimator, Trust};
     use ldp_pca::privacy::{Delta, Epsilon};
     use ldp_pca::simulation::SpikedModel;
     use ldp_pca::subspace::sin_theta_squared;

@@ -34,9 +34,7 @@ pub use gibbs::Gibbs;
 use nalgebra::{DMatrix, DVector};
 use rand::rand_core::CryptoRng;
 
-use super::{
-    Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
-};
+use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{Rank, RecoveryError};
@@ -69,10 +67,6 @@ impl SubspaceEstimator for Ppca {
         NAME
     }
 
-    fn trust(&self) -> Trust {
-        Trust::Curator
-    }
-
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let claimed = EpsilonDelta::pure(self.epsilon);
         // With k = d there is one subspace; with k = 1 the draw is exact.
@@ -94,8 +88,7 @@ impl SubspaceEstimator for Ppca {
     /// Diagnostics: for k = 1 the proposals of the rejection sampler; otherwise `F_k`, Geweke's z of q_F, the sweeps,
     /// and proposals per draw.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check_unit_ball(NAME)?;
-        rank.check(sample.dimension())?;
+        sample.check(rank, NAME)?;
         let eigen = symmetric_eigen(sample.second_moment()).map_err(RecoveryError::from)?;
         let exponents = eigen.values * (0.5 * sample.records() as f64 * self.epsilon.value());
         let (d, k) = (sample.dimension(), rank.value());
