@@ -63,7 +63,7 @@ mod text;
 mod wang_xu;
 
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
-pub use table::{Row, Summary, Table, Value};
+pub use table::{Row, Rows, Summary, Table, Value};
 use table::{is, row};
 pub use text::grouped;
 use text::{labelled, texts};
@@ -226,7 +226,7 @@ impl fmt::Display for Scale {
 }
 
 /// What a cell does.
-type Work = Box<dyn Fn(&mut Run<'_>) -> Result<Vec<Vec<Value>>, ExperimentError> + Send + Sync>;
+type Work = Box<dyn Fn(&mut Run<'_>) -> Result<Rows, ExperimentError> + Send + Sync>;
 
 /// A part of an experiment that needs nothing of the others.
 pub struct Cell {
@@ -240,7 +240,7 @@ impl Cell {
     /// A cell with a name of its own in its experiment. Its work yields rows, each as long as the experiment's columns.
     pub fn new(
         key: impl Into<String>,
-        work: impl Fn(&mut Run<'_>) -> Result<Vec<Vec<Value>>, ExperimentError> + Send + Sync + 'static,
+        work: impl Fn(&mut Run<'_>) -> Result<Rows, ExperimentError> + Send + Sync + 'static,
     ) -> Self {
         Self { key: key.into(), data: None, alone: false, work: Box::new(work) }
     }
@@ -288,7 +288,7 @@ impl Cell {
         seed: u64,
         data: &dyn Data,
         clock: &dyn Clock,
-    ) -> Result<Vec<Vec<Value>>, ExperimentError> {
+    ) -> Result<Rows, ExperimentError> {
         let mut hash = Sha256::new();
         for part in [experiment.name().as_bytes(), self.key.as_bytes(), &seed.to_le_bytes()] {
             hash.update((part.len() as u64).to_le_bytes());

@@ -13,29 +13,17 @@ pub enum Value {
     Text(String),
 }
 
-impl From<f64> for Value {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
+macro_rules! from_numbers {
+    ($($number:ty),*) => {
+        $(impl From<$number> for Value {
+            fn from(number: $number) -> Self {
+                Self::Number(number as f64)
+            }
+        })*
+    };
 }
 
-impl From<u32> for Value {
-    fn from(number: u32) -> Self {
-        Self::Number(f64::from(number))
-    }
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        Self::Number(number as f64)
-    }
-}
-
-impl From<usize> for Value {
-    fn from(number: usize) -> Self {
-        Self::Number(number as f64)
-    }
-}
+from_numbers!(f64, u32, u64, usize);
 
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
@@ -70,11 +58,14 @@ pub(super) fn is(column: &'static str, value: impl Into<Value>) -> (&'static str
     (column, value.into())
 }
 
+/// Rows, each with a value for every column.
+pub type Rows = Vec<Vec<Value>>;
+
 /// The rows of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     columns: &'static [&'static str],
-    rows: Vec<Vec<Value>>,
+    rows: Rows,
 }
 
 impl Table {
@@ -88,7 +79,7 @@ impl Table {
     ///
     /// # Panics
     /// If one has not a value for each column.
-    pub fn extend(&mut self, rows: Vec<Vec<Value>>) {
+    pub fn extend(&mut self, rows: Rows) {
         assert!(rows.iter().all(|row| row.len() == self.columns.len()), "{:?}", self.columns);
         self.rows.extend(rows);
     }

@@ -29,8 +29,10 @@ use ldp_pca::subspace::Subspace;
 pub struct Gibbs<'a> {
     exponents: &'a [f64],
     columns: DMatrix<f64>,
-    draws: u64,
-    proposals: u64,
+    /// How many vectors were drawn.
+    pub(super) draws: u64,
+    /// How many proposals the rejection sampler made for them.
+    pub(super) proposals: u64,
 }
 
 impl<'a> Gibbs<'a> {
@@ -107,18 +109,6 @@ impl<'a> Gibbs<'a> {
     #[must_use]
     pub fn exponent(&self) -> f64 {
         self.columns.column_iter().map(|x| x.iter().zip(self.exponents).map(|(x, l)| l * x * x).sum::<f64>()).sum()
-    }
-
-    /// How many vectors were drawn.
-    #[must_use]
-    pub fn draws(&self) -> u64 {
-        self.draws
-    }
-
-    /// How many proposals the rejection sampler made for them.
-    #[must_use]
-    pub fn proposals(&self) -> u64 {
-        self.proposals
     }
 }
 

@@ -123,7 +123,7 @@ impl Ppca {
             ("F_k", sum.norm() / (sweeps * (k as f64).sqrt())),
             ("Geweke z of q_F", geweke(&utilities)),
             ("sweeps", sweeps),
-            ("proposals per draw", chain.proposals() as f64 / chain.draws() as f64),
+            ("proposals per draw", chain.proposals as f64 / chain.draws as f64),
         ];
         Ok(Outcome { subspace: Subspace::new(chain.columns())?, diagnostics })
     }

@@ -11,7 +11,7 @@ use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::data::{Connections, Scaling};
 use crate::experiments::svm::{LinearSvm, SvmSettings, tuned_cost};
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, is, labelled, row,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Rows, Run, Scale, Table, is, labelled, row,
     texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -171,7 +171,7 @@ impl Experiment for Classification {
                         rows.push(row![name, permutation, method.name(), projection, accuracy, cost, majority]);
                     }
                 }
-                Ok::<Vec<Vec<Value>>, ExperimentError>(rows)
+                Ok::<Rows, ExperimentError>(rows)
             };
             Cell::new(format!("{name}-{permutation}"), work).with_data(data_set(name))
         };

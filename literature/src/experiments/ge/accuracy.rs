@@ -9,8 +9,8 @@ use crate::baselines::reference::{Pca, RandomSubspace};
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, Value, is, labelled, row, texts,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Rows, Run, Scale, Series,
+    Style, Table, Value, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -62,9 +62,9 @@ fn rows(
     model: &Model,
     (drawn, records): (&Sample, Option<&Sample>),
     run: &mut Run<'_>,
-) -> Result<Vec<Vec<Value>>, ExperimentError> {
-    let (dimension, rank) = (model.dimension(), model.rank());
-    let scaled = Sample::from_second_moment(drawn.second_moment() / model.radius().powi(2), drawn.records(), 1.0)?;
+) -> Result<Rows, ExperimentError> {
+    let (dimension, rank) = (model.dimension(), model.rank);
+    let scaled = Sample::from_second_moment(drawn.second_moment() / model.radius.powi(2), drawn.records(), 1.0)?;
     let (epsilon, delta) = (Epsilon::new(setting.epsilon)?, Delta::new(setting.delta)?);
     let messages = Messages { dimension, rank, rounds: ROUNDS };
     let (printed, least) = (scale::formula(epsilon, delta, ROUNDS), scale::corrected(epsilon, delta, messages, 1.0)?);
@@ -85,9 +85,9 @@ fn rows(
     }
     for (method, sample) in methods {
         let subspace = method.estimate(sample, rank, &mut run.rng)?.subspace;
-        found.push((method.name(), sin_theta_squared(&subspace, model.truth())?.sqrt()));
+        found.push((method.name(), sin_theta_squared(&subspace, &model.truth)?.sqrt()));
     }
-    let (eigenvalue, threshold) = (model::TOP / model.radius().powi(2), predicted.threshold);
+    let (eigenvalue, threshold) = (model::TOP / model.radius.powi(2), predicted.threshold);
     let row = |(method, error): (&str, f64)| {
         row![setting.panel, dimension, setting.epsilon, trial, method, error, eigenvalue, threshold]
     };
@@ -142,7 +142,7 @@ impl Experiment for Accuracy {
                 let small = move |run: &mut Run<'_>| {
                     let model = Model::draw(dimension, Rank::new(RANK_B)?, SPARSITY, RECORDS, &mut run.rng)?;
                     let records = model.records(RECORDS, &mut run.rng)?;
-                    let (moments, radius) = (records.second_moment() * model.radius().powi(2), model.radius());
+                    let (moments, radius) = (records.second_moment() * model.radius.powi(2), model.radius);
                     let drawn = Sample::from_second_moment(moments, RECORDS, radius)?;
                     let setting = Setting { panel: "b", epsilon: EPSILON_B, delta: DELTA_B, sweeps: sweeps_b };
                     rows(setting, trial, &model, (&drawn, Some(&records)), run)

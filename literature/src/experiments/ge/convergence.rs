@@ -6,7 +6,7 @@ use crate::baselines::{Pca, Sample, SubspaceEstimator as _};
 use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Point, Run, Scale,
-    Series, Style, Table, Value, is, labelled, row, texts,
+    Series, Style, Table, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -69,10 +69,10 @@ impl Experiment for Convergence {
                 let rank = Rank::new(RANK)?;
                 let model = Model::draw(DIMENSION, rank, SPARSITY, RECORDS, &mut run.rng)?;
                 let drawn = model.moments(RECORDS, false, &mut run.rng)?;
-                let square = model.radius().powi(2);
+                let square = model.radius.powi(2);
                 let scaled = Sample::from_second_moment(drawn.second_moment() / square, RECORDS, 1.0)?;
-                let pca = sin_theta_squared(&Pca.estimate(&drawn, rank, &mut run.rng)?.subspace, model.truth())?.sqrt();
-                let mut rows: Vec<Vec<Value>> = vec![];
+                let pca = sin_theta_squared(&Pca.estimate(&drawn, rank, &mut run.rng)?.subspace, &model.truth)?.sqrt();
+                let mut rows = vec![];
                 for (epsilon, delta) in PANEL_A.into_iter().chain(PANEL_B) {
                     let local = expected(&model, epsilon)?;
                     let (predicted, threshold) = (local.sin_theta_squared.sqrt(), local.threshold);

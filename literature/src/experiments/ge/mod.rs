@@ -63,7 +63,7 @@ fn trajectory(
     let stage = |from: &DMatrix<f64>, kept: Option<usize>, rounds: u32, source| {
         run(&provider, &[source], sigma, Coordinator::new(from, kept, rounds)?)
     };
-    let (d, rank) = (sample.dimension(), model.rank());
+    let (d, rank) = (sample.dimension(), model.rank);
     let kept = Some(KEPT_ROWS.min(d));
     let from = match start {
         Start::Near => model.halfway(&mut run_of.rng)?,
@@ -78,15 +78,15 @@ fn trajectory(
     } else {
         stage(&from, kept, ROUNDS, first)?
     };
-    bases.iter().map(|basis| Ok(sin_theta_squared(&Subspace::new(basis)?, model.truth())?.sqrt())).collect()
+    bases.iter().map(|basis| Ok(sin_theta_squared(&Subspace::new(basis)?, &model.truth)?.sqrt())).collect()
 }
 
 /// What is to be expected of double-cap on the records in the unit ball.
 fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> {
-    let square = model.radius().powi(2);
-    let signals = vec![model::TOP / square; model.rank().value()];
+    let square = model.radius.powi(2);
+    let signals = vec![model::TOP / square; model.rank.value()];
     let spectrum = Spectrum::new(model.dimension(), signals, model::BULK_MEAN / square)?;
-    double_cap_prediction(&spectrum, model.rank(), RECORDS, Epsilon::new(epsilon)?)
+    double_cap_prediction(&spectrum, model.rank, RECORDS, Epsilon::new(epsilon)?)
 }
 
 #[cfg(test)]

@@ -24,9 +24,12 @@ pub(super) struct Model {
     /// d × d, eigenvectors.
     vectors: DMatrix<f64>,
     eigenvalues: DVector<f64>,
-    truth: Subspace,
-    rank: Rank,
-    radius: f64,
+    /// The leading components.
+    pub(super) truth: Subspace,
+    pub(super) rank: Rank,
+    /// A norm that no record exceeds, except with a probability of a thousandth: what records are divided by to bring
+    /// them into the unit ball without looking at them.
+    pub(super) radius: f64,
 }
 
 impl Model {
@@ -53,21 +56,6 @@ impl Model {
 
     pub(super) fn dimension(&self) -> usize {
         self.eigenvalues.len()
-    }
-
-    pub(super) fn rank(&self) -> Rank {
-        self.rank
-    }
-
-    /// The leading components.
-    pub(super) fn truth(&self) -> &Subspace {
-        &self.truth
-    }
-
-    /// A norm that no record exceeds, except with a probability of a thousandth: what records are divided by to bring
-    /// them into the unit ball without looking at them.
-    pub(super) fn radius(&self) -> f64 {
-        self.radius
     }
 
     /// The second moments of n records, as drawn or divided by the radius, from their law: Wishart's, by Bartlett's
@@ -146,7 +134,7 @@ mod tests {
     fn components_are_sparse_and_the_moments_are_those_of_records() {
         let mut rng = ChaCha12Rng::seed_from_u64(11);
         let model = model(&mut rng);
-        assert!(model.truth().basis().rows(6, 24).amax() < 1e-12);
+        assert!(model.truth.basis().rows(6, 24).amax() < 1e-12);
         assert!((model.vectors.tr_mul(&model.vectors) - DMatrix::identity(30, 30)).amax() < 1e-12);
         let population = &model.vectors * DMatrix::from_diagonal(&model.eigenvalues) * model.vectors.transpose();
         let drawn = model.moments(20_000, false, &mut rng).unwrap();
@@ -154,9 +142,9 @@ mod tests {
         assert!(records.largest_norm() <= 1.0 + 1e-12 && records.largest_norm() > 0.5);
         // An entry's standard deviation is at most sqrt(2) 100 / sqrt(20,000) = 1; 900 entries, each 6 of them.
         assert!((drawn.second_moment() - &population).amax() < 6.0);
-        let back = records.second_moment() * model.radius().powi(2);
+        let back = records.second_moment() * model.radius.powi(2);
         assert!((back - &population).amax() < 6.0);
         let scaled = model.moments(20_000, true, &mut rng).unwrap();
-        assert!((scaled.second_moment() * model.radius().powi(2) - population).amax() < 6.0);
+        assert!((scaled.second_moment() * model.radius.powi(2) - population).amax() < 6.0);
     }
 }

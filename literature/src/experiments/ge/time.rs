@@ -10,7 +10,7 @@ use crate::baselines::reference::Pca;
 use crate::baselines::{Sample, SubspaceEstimator};
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, Value, is, row, texts,
+    Table, is, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -79,7 +79,7 @@ impl Experiment for CpuTime {
                 let local = DoubleCapPca::new(epsilon);
                 let methods: [(&dyn SubspaceEstimator, &Sample); 5] =
                     [(&Pca, &moments), (&dps, &moments), (&mod_sulq, &moments), (&ppca, &moments), (&local, &records)];
-                let mut rows: Vec<Vec<Value>> = vec![];
+                let mut rows = vec![];
                 for repetition in 0..repetitions {
                     for (method, sample) in methods {
                         let (found, seconds) = run.timed(|run| method.estimate(sample, rank, &mut run.rng));

@@ -3,8 +3,8 @@
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, model};
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
-    Table, Value, is, row, texts,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Rows, Run, Scale, Series,
+    Style, Table, is, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_dps::scale;
@@ -75,7 +75,7 @@ impl Experiment for Tradeoff {
                     rows.push(row![units, value, sigma, alpha, error]);
                 }
             }
-            Ok::<Vec<Vec<Value>>, ExperimentError>(rows)
+            Ok::<Rows, ExperimentError>(rows)
         };
         vec![Cell::new("bound", work)]
     }

@@ -4,8 +4,8 @@ use super::{BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, OURS, PCA, RANDOM, n
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
-    Style, Table, Value, is, row, texts,
+    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Rows, Run, Scale,
+    Series, Style, Table, Value, is, row, texts,
 };
 
 pub(super) struct Rates;
@@ -58,13 +58,7 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
 }
 
 /// All methods on n records of d features.
-fn rows(
-    sweep: &str,
-    records: u64,
-    dimension: usize,
-    trial: u32,
-    run: &mut Run<'_>,
-) -> Result<Vec<Vec<Value>>, ExperimentError> {
+fn rows(sweep: &str, records: u64, dimension: usize, trial: u32, run: &mut Run<'_>) -> Result<Rows, ExperimentError> {
     let variance = |feature: usize| if feature == 0 { EIGENVALUES.0 } else { EIGENVALUES.1 };
     let features = (0..records).flat_map(|_| 0..dimension);
     let values: Vec<f64> = features.map(|feature| variance(feature).sqrt() * normal(run)).collect();

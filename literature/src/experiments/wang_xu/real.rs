@@ -5,7 +5,8 @@ use rand::seq::index;
 use super::super::data::{DataSet, Scaling};
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Description, Experiment, ExperimentError, Findings, Paper, Run, Scale, Table, Value, is, row, texts,
+    Axis, Cell, Description, Experiment, ExperimentError, Findings, Paper, Rows, Run, Scale, Table, Value, is, row,
+    texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
@@ -156,7 +157,7 @@ fn cell_rows(
     set: &'static DataSet,
     (panel, share, epsilon): (&'static str, f64, f64),
     trials: u32,
-) -> Result<Vec<Vec<Value>>, ExperimentError> {
+) -> Result<Rows, ExperimentError> {
     let everything = load(run, set)?;
     let records = everything.records() as usize;
     let truth = Pca.estimate(&everything, Rank::new(RANK)?, &mut run.rng)?.subspace;

@@ -6,8 +6,8 @@ use rand::SeedableRng;
 use super::super::data::DataSet;
 use super::super::text::grouped;
 use super::super::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Run, Scale, Table, Value, is, row,
-    texts,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Rows, Run, Scale, Table, Value, is,
+    row, texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::reference::sparse_components;
@@ -246,7 +246,7 @@ fn cell_rows(
     (sparsity, epsilon): (usize, f64),
     trials: u32,
     starts: usize,
-) -> Result<Vec<Vec<Value>>, ExperimentError> {
+) -> Result<Rows, ExperimentError> {
     let sample = of_unit_norm(&*run.data.matrix(set)?)?;
     let rank = Rank::new(RANK)?;
     // The same truth in every cell of this sparsity.
