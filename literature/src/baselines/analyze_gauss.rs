@@ -92,25 +92,15 @@ impl AnalyzeGauss {
     /// The least noise for (`epsilon`, `delta`) and one record replaced.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
-        Self {
-            epsilon,
-            delta,
-            change: RecordChange::Replaced,
-            scale: GaussianScale::Analytic,
-            geometry: NoiseGeometry::Frobenius,
-        }
+        let (change, scale) = (RecordChange::Replaced, GaussianScale::Analytic);
+        Self { epsilon, delta, change, scale, geometry: NoiseGeometry::Frobenius }
     }
 
     /// Algorithm 1 as printed: a record more or less, the classical scale, the upper triangle.
     #[must_use]
     pub fn as_printed(epsilon: Epsilon, delta: Delta) -> Self {
-        Self {
-            epsilon,
-            delta,
-            change: RecordChange::AddedOrRemoved,
-            scale: GaussianScale::Classical,
-            geometry: NoiseGeometry::UpperTriangle,
-        }
+        let (change, scale) = (RecordChange::AddedOrRemoved, GaussianScale::Classical);
+        Self { epsilon, delta, change, scale, geometry: NoiseGeometry::UpperTriangle }
     }
 
     /// The standard deviation of the noise in an entry of the diagonal of `X X^T`.

@@ -144,23 +144,22 @@ impl DpsPca {
             sample.check_norm(NAME, norm)?;
         }
         let short = self.norm_bound().is_none_or(|norm| sample.largest_norm() <= norm);
-        if short && sample.rows(NAME).is_err() {
-            // The server adds up messages, so who has which records is nothing to the result: all have the same
-            // mixture.
-            let until = |provider: usize| sample.records() * provider as u64 / wanted as u64;
-            let share = |provider| until(provider + 1) - until(provider);
-            let holding = |i| Ok(Provider::from_second_moment(sample.second_moment(), share(i))?);
-            return (0..wanted).map(holding).collect();
-        }
-        let rows = sample.rows(NAME)?;
-        let records = rows.len();
-        (0..wanted)
-            .map(|i| {
-                let (first, end) = (i * records / wanted, (i + 1) * records / wanted);
-                let mut own = rows.clone().skip(first).take(end - first);
-                Ok(Provider::new(sample.dimension(), &mut own, self.norm_bound())?)
+        let rows = sample.rows(NAME);
+        let until = |provider: usize| sample.records() * provider as u64 / wanted as u64;
+        let provider = |i| {
+            let (first, share) = (until(i), until(i + 1) - until(i));
+            Ok(match &rows {
+                Ok(rows) => {
+                    let mut own = rows.clone().skip(first as usize).take(share as usize);
+                    Provider::new(sample.dimension(), &mut own, self.norm_bound())?
+                }
+                // The server adds up messages, so who has which records is nothing to the result: all have the same
+                // mixture.
+                Err(_) if short => Provider::from_second_moment(sample.second_moment(), share)?,
+                Err(refusal) => return Err(refusal.clone()),
             })
-            .collect()
+        };
+        (0..wanted).map(provider).collect()
     }
 
     fn norm_bound(&self) -> Option<f64> {

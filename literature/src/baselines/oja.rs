@@ -127,8 +127,9 @@ struct Schedule {
 
 impl Oja {
     fn schedule(&self, sample: &Sample, gap: f64) -> Result<Schedule, BaselineError> {
-        let alpha = match self.steps {
-            StepSizes::Theorem { alpha, .. } | StepSizes::Known { alpha } => alpha,
+        let (alpha, law) = match self.steps {
+            StepSizes::Theorem { alpha, law } => (alpha, Some(law)),
+            StepSizes::Known { alpha } => (alpha, None),
         };
         let outside = |parameter, value, remedy| BaselineError::OutsideTheorem {
             method: NAME,
@@ -140,29 +141,25 @@ impl Oja {
         if !(alpha > 0.5 && alpha.is_finite()) {
             return Err(outside("alpha", alpha, "it must be a finite number above 1/2"));
         }
-        match self.steps {
-            StepSizes::Theorem { law, .. } => {
-                let offset = law.offset(alpha);
-                if !(law.gap > 0.0 && offset.is_finite()) {
-                    return Err(outside("the gap lambda_1 - lambda_2", law.gap, "it must be above 0"));
-                }
-                if sample.records() as f64 <= offset {
-                    return Err(outside(
-                        "the number of records",
-                        sample.records() as f64,
-                        "there must be more than xi = 20 max(kappa M alpha, kappa^2 (V + 1) alpha^2 / log(1 + \
-                         zeta/100)): use StepSizes::Known",
-                    ));
-                }
-                Ok(Schedule { numerator: alpha / law.gap, offset })
-            }
-            StepSizes::Known { .. } => {
-                let square = sample.largest_norm() * sample.largest_norm();
-                // A gap of zero asks for infinite steps; any direction is then as good.
-                let gap = gap.max(1e-6 * square);
-                Ok(Schedule { numerator: alpha / gap, offset: alpha * square / gap })
-            }
+        let Some(law) = law else {
+            let square = sample.largest_norm() * sample.largest_norm();
+            // A gap of zero asks for infinite steps; any direction is then as good.
+            let gap = gap.max(1e-6 * square);
+            return Ok(Schedule { numerator: alpha / gap, offset: alpha * square / gap });
+        };
+        let offset = law.offset(alpha);
+        if !(law.gap > 0.0 && offset.is_finite()) {
+            return Err(outside("the gap lambda_1 - lambda_2", law.gap, "it must be above 0"));
         }
+        if sample.records() as f64 <= offset {
+            return Err(outside(
+                "the number of records",
+                sample.records() as f64,
+                "there must be more than xi = 20 max(kappa M alpha, kappa^2 (V + 1) alpha^2 / log(1 + zeta/100)): use \
+                 StepSizes::Known",
+            ));
+        }
+        Ok(Schedule { numerator: alpha / law.gap, offset })
     }
 }
 

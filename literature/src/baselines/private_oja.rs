@@ -154,25 +154,17 @@ impl PrivateOja {
             let remedy = "deflation needs at least one record for each component";
             return Err(Self::outside("the number of records", shape.records as f64, remedy));
         }
-        if self.amplification == Amplification::Shuffling {
-            match Self::largest_epsilon(self.part(shape), self.delta) {
-                None => {
-                    return Err(Self::outside(
-                        "the number of records",
-                        shape.records as f64,
-                        "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private Oja, \
-                         not shuffled",
-                    ));
-                }
-                Some(largest) if self.epsilon > largest => {
-                    return Err(Self::outside(
-                        "epsilon",
-                        self.epsilon.value(),
-                        "it must be O(sqrt(log(n/delta)/n)): lower it, or take DP-PCA, or Private Oja, not shuffled",
-                    ));
-                }
-                Some(_) => {}
-            }
+        if self.amplification == Amplification::None {
+            return Ok(());
+        }
+        let Some(largest) = Self::largest_epsilon(self.part(shape), self.delta) else {
+            let remedy = "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private \
+                Oja, not shuffled";
+            return Err(Self::outside("the number of records", shape.records as f64, remedy));
+        };
+        if self.epsilon > largest {
+            let remedy = "it must be O(sqrt(log(n/delta)/n)): lower it, or take DP-PCA, or Private Oja, not shuffled";
+            return Err(Self::outside("epsilon", self.epsilon.value(), remedy));
         }
         Ok(())
     }

@@ -196,20 +196,20 @@ impl DpPca {
             StepSizes::Relative(first, second) | StepSizes::Absolute(first, second) => (first, second),
             StepSizes::Search { rounds, improvement } => (f64::from(rounds), improvement),
         };
-        for (parameter, value) in [
-            ("K of the tail", self.tail.constant),
-            ("the radius", self.radius),
-            ("the step's c_1, or the search's rounds", first),
+        for (parameter, value, may_be_zero) in [
+            ("K of the tail", self.tail.constant, false),
+            ("the radius", self.radius, false),
+            ("the step's c_1, or the search's rounds", first, false),
+            ("a of the tail", self.tail.exponent, true),
+            ("the step's c_2, or the search's improvement", second, true),
         ] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(self.outside(parameter, value, definition, "it must be a finite number above 0"));
-            }
-        }
-        for (parameter, value) in
-            [("a of the tail", self.tail.exponent), ("the step's c_2, or the search's improvement", second)]
-        {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(self.outside(parameter, value, definition, "it must be a finite number of at least 0"));
+            let remedy = if may_be_zero {
+                "it must be a finite number of at least 0"
+            } else {
+                "it must be a finite number above 0"
+            };
+            if !(value.is_finite() && (value > 0.0 || may_be_zero && value == 0.0)) {
+                return Err(self.outside(parameter, value, definition, remedy));
             }
         }
         if !(self.failure > 0.0 && self.failure < 1.0) {
@@ -248,7 +248,8 @@ impl DpPca {
         Ok(Plan { columns, part, batches, size: part / batches, calibration })
     }
 
-    /// One estimate with the step sizes `step` from all records.
+    /// One estimate with the step sizes `step` from all records: Algorithm 3 on each part, orthogonally to what the
+    /// parts before it found.
     fn run(
         &self,
         records: DMatrixView<'_, f64>,
@@ -261,42 +262,26 @@ impl DpPca {
         let mut run = Run { basis: DMatrix::zeros(records.nrows(), 0), ..Run::default() };
         for part in order.chunks_exact(plan.part).take(rank.value() / plan.columns) {
             let mut basis = uniform_start(records.nrows(), plan.columns, rng);
-            self.ascend(records, part, plan, step, (&run.basis.clone(), &mut basis), &mut run, rng)?;
+            restore(&run.basis, &mut basis, self.name())?;
+            let mut skipped = 0;
+            for (index, batch) in part.chunks_exact(plan.size).take(plan.batches).enumerate() {
+                let gradients = |indices: &[usize]| gradients(records, indices, &run.basis, &basis);
+                let Some(mean) = self.private_gradient(batch, gradients, &basis, &plan.calibration, rng)? else {
+                    skipped += 1;
+                    continue;
+                };
+                (run.scale, run.noise, run.unseen) = (mean.scale, mean.noise, run.unseen + mean.unseen);
+                basis += &mean.value * step.size(index + 1, &mean.value);
+                restore(&run.basis, &mut basis, self.name())?;
+            }
+            if skipped == plan.batches {
+                let what = "no batch showed its range: the gradients' spread differs too much; give more records";
+                return Err(BaselineError::Failed { method: self.name(), what });
+            }
+            run.skipped += skipped;
             run.basis.extend(basis.iter().copied());
         }
         Ok(run)
-    }
-
-    /// Algorithm 3 on the records of one part, orthogonally to `found`.
-    #[allow(clippy::too_many_arguments, reason = "a loop's own state")]
-    fn ascend(
-        &self,
-        records: DMatrixView<'_, f64>,
-        part: &[usize],
-        plan: &Plan,
-        step: Step,
-        (found, basis): (&DMatrix<f64>, &mut DMatrix<f64>),
-        run: &mut Run,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(), BaselineError> {
-        restore(found, basis, self.name())?;
-        let mut skipped = 0;
-        for (index, batch) in part.chunks_exact(plan.size).take(plan.batches).enumerate() {
-            let gradients = |indices: &[usize]| gradients(records, indices, found, basis);
-            let Some(mean) = self.private_gradient(batch, gradients, basis, &plan.calibration, rng)? else {
-                skipped += 1;
-                continue;
-            };
-            (run.scale, run.noise, run.unseen) = (mean.scale, mean.noise, run.unseen + mean.unseen);
-            *basis += &mean.value * step.size(index + 1, &mean.value);
-            restore(found, basis, self.name())?;
-        }
-        run.skipped += skipped;
-        if skipped == plan.batches {
-            let what = "no batch showed its range: the gradients' spread differs too much; give more records";
-            return Err(BaselineError::Failed { method: self.name(), what });
-        }
-        Ok(())
     }
 
     /// Lines 3 and 4 of Algorithm 3; `None` where the private range shows nothing.
