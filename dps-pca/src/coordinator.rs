@@ -23,8 +23,7 @@ impl Coordinator {
     /// [`DpsPcaError`] when fewer rows than columns are kept, or `start` has not full rank on those that are.
     pub fn new(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, DpsPcaError> {
         let kept_rows = checked(kept_rows, start)?;
-        let basis = sparse_qr(start.clone(), kept_rows)?;
-        Ok(Self { basis, kept_rows, rounds, round: 1 })
+        Ok(Self { basis: sparse_qr(start.clone(), kept_rows)?, kept_rows, rounds, round: 1 })
     }
 
     /// From all rows of `start`; the first round is the first to zero any.
@@ -113,7 +112,8 @@ pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, DpsPcaError> {
     for ((mut column, diagonal), length) in basis.column_iter_mut().zip(triangle.diagonal().iter()).zip(lengths) {
         // A NaN is no larger than anything.
         if !(diagonal.abs() > DEPENDENT * length && length.is_finite()) {
-            return Err(collapsed());
+            let what = "the iteration lost a dimension: keep more rows, ask for fewer components, or start elsewhere";
+            return Err(DpsPcaError::Failed(what));
         }
         if *diagonal < 0.0 {
             column.neg_mut();
@@ -136,8 +136,3 @@ fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, DpsPcaEr
 
 /// Sine of the angle between a column and those before it below which it is taken for theirs.
 const DEPENDENT: f64 = 1e-13;
-
-fn collapsed() -> DpsPcaError {
-    let what = "the iteration lost a dimension: keep more rows, ask for fewer components, or start elsewhere";
-    DpsPcaError::Failed(what)
-}

@@ -77,8 +77,8 @@ pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) 
         });
     }
     let composed = f64::from(messages.rounds).sqrt().next_up() * sensitivity(messages.rank, norm);
-    let left = Delta::new((delta.value() - slack).next_down()).map_err(refused)?;
-    analytic_gaussian_sigma(epsilon, left, composed).map_err(refused)
+    let left = Delta::new((delta.value() - slack).next_down())?;
+    Ok(analytic_gaussian_sigma(epsilon, left, composed)?)
 }
 
 /// The least epsilon that is proved at `delta` for all messages together, rounded up: none where there is no finite
@@ -89,10 +89,10 @@ pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) 
 pub fn epsilon(scale: Scale, delta: Delta, messages: Messages, norm: f64) -> Result<Option<Epsilon>, DpsPcaError> {
     check_rounds(messages.rounds)?;
     check_norm(norm)?;
-    let rho = gaussian_rho(scale.sigma(), sensitivity(messages.rank, norm)).map_err(refused)?;
-    let total_variation = TotalVariation::new(distance(messages)).map_err(refused)?;
+    let rho = gaussian_rho(scale.sigma(), sensitivity(messages.rank, norm))?;
+    let total_variation = TotalVariation::new(distance(messages))?;
     let mut rounds = Composition::default();
-    rounds.add(PrivacyLoss::Gaussian { rho, total_variation }, messages.rounds.into()).map_err(refused)?;
+    rounds.add(PrivacyLoss::Gaussian { rho, total_variation }, messages.rounds.into())?;
     Ok(rounds.epsilon_by(Method::Gaussian, Some(delta)))
 }
 
@@ -119,11 +119,7 @@ fn check_rounds(rounds: u32) -> Result<(), DpsPcaError> {
 /// [`DpsPcaError::Privacy`] otherwise.
 pub fn check_norm(norm: f64) -> Result<(), DpsPcaError> {
     let name = "the bound of the records' norm";
-    if norm.is_finite() && norm > 0.0 { Ok(()) } else { Err(refused(PrivacyError::Scale { name, value: norm })) }
-}
-
-fn refused(error: PrivacyError) -> DpsPcaError {
-    DpsPcaError::Privacy(error)
+    if norm.is_finite() && norm > 0.0 { Ok(()) } else { Err(PrivacyError::Scale { name, value: norm }.into()) }
 }
 
 /// A standard deviation, and the lattice on which messages are.
@@ -142,7 +138,7 @@ impl Scale {
         if step.is_normal() && step > 0.0 {
             Ok(Self { sigma })
         } else {
-            Err(refused(PrivacyError::Scale { name: "the standard deviation of the noise", value: sigma }))
+            Err(PrivacyError::Scale { name: "the standard deviation of the noise", value: sigma }.into())
         }
     }
 

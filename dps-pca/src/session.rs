@@ -95,28 +95,7 @@ impl fmt::Display for SessionGuarantee {
 }
 
 /// The SHA-256 of a session's canonical JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(TaskDigest);
-
-impl SessionId {
-    /// The id that 64 lower-case hexadecimal digits spell; `None` for anything else.
-    #[must_use]
-    pub fn from_hex(text: &str) -> Option<Self> {
-        TaskDigest::from_hex(text).map(Self)
-    }
-
-    /// The bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        self.0.as_bytes()
-    }
-}
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+pub type SessionId = TaskDigest;
 
 impl Session {
     /// Checks the parameters.
@@ -143,17 +122,13 @@ impl Session {
                 scale::corrected(epsilon, delta, Messages { dimension, rank, rounds }, norm_bound)?
             }
             Accounting::Printed => {
-                check(
-                    norm_bound <= 1.0,
-                    "norm_bound",
-                    norm_bound,
-                    "the printed scale is for records of norm at most 1",
-                )?;
+                let remedy = "the printed scale is for records of norm at most 1";
+                check(norm_bound <= 1.0, "norm_bound", norm_bound, remedy)?;
                 scale::printed(epsilon, delta, rounds)?
             }
         };
         let text = serde_json::to_string(&parameters).map_err(|error| SessionError::Json(error.to_string()))?;
-        let id = SessionId(TaskDigest::new(Sha256::digest(text).into()));
+        let id = SessionId::new(Sha256::digest(text).into());
         let session = Self { parameters, rank, scale: Scale::new(sigma)?, id };
         // Refuses what no run could begin with.
         session.coordinator()?;
