@@ -115,7 +115,7 @@ impl AnalyzeGauss {
                 Ok(analytic_gaussian_sigma(self.epsilon, self.delta, sensitivity).map_err(Error::from)?)
             }
             GaussianScale::Classical if self.epsilon.value() > 1.0 => Err(BaselineError::OutsideTheorem {
-                method: NAME,
+                method: self.name(),
                 parameter: "epsilon",
                 value: self.epsilon.value(),
                 theorem: "Theorem A.1 of Dwork & Roth (2014)",
@@ -126,11 +126,9 @@ impl AnalyzeGauss {
     }
 }
 
-const NAME: &str = "Analyze Gauss";
-
 impl SubspaceEstimator for AnalyzeGauss {
     fn name(&self) -> &'static str {
-        NAME
+        "Analyze Gauss"
     }
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
@@ -144,7 +142,7 @@ impl SubspaceEstimator for AnalyzeGauss {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check(rank, NAME)?;
+        sample.check(rank, self.name())?;
         let sigma = self.sigma()?;
         let off_diagonal = match self.geometry {
             NoiseGeometry::UpperTriangle => sigma,

@@ -1,20 +1,12 @@
 //! Every method of the crate for the same promise, in one order: what tables and charts run through.
 
-use super::SubspaceEstimator;
-use super::amin::Amin;
-use super::analyze_gauss::AnalyzeGauss;
-use super::dp_pca::DpPca;
 use super::dps_pca::DpsPca;
-use super::local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, WangXuPca, WangXuSparse};
-use super::mod_sulq::{ModSulq, ModSulqLaplace};
-use super::noisy_power::NoisyPower;
-use super::oja::Oja;
-use super::ppca::Ppca;
-use super::private_oja::PrivateOja;
-use super::reference::{Pca, RandomSubspace};
-use super::spectral_projector::SpectralProjector;
-use super::sulq::{Reading, Sulq, SulqNoise};
-use super::wishart_difference::WishartDifference;
+use super::sulq::{Reading, SulqNoise};
+use super::{
+    Amin, AnalyticGaussianPca, AnalyzeGauss, DoubleCapPca, DoubleCapSparse, DpPca, ModSulq, ModSulqLaplace, NoisyPower,
+    Oja, Pca, Ppca, PrivateOja, RandomSubspace, SpectralProjector, SubspaceEstimator, Sulq, WangXuPca, WangXuSparse,
+    WishartDifference,
+};
 use ldp_pca::privacy::{Delta, Epsilon};
 
 /// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.

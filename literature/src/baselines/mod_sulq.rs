@@ -63,7 +63,7 @@ impl ModSulq {
     /// [`BaselineError::OutsideTheorem`] for d < 2 or a delta that Theorem 5 does not have.
     pub fn beta(&self, records: u64, dimension: usize) -> Result<f64, BaselineError> {
         let outside = |parameter, value, remedy| {
-            Err(BaselineError::OutsideTheorem { method: NAME, parameter, value, theorem: THEOREM, remedy })
+            Err(BaselineError::OutsideTheorem { method: self.name(), parameter, value, theorem: THEOREM, remedy })
         };
         if dimension < 2 {
             return outside("the dimension", dimension as f64, "take at least 2 features");
@@ -78,12 +78,11 @@ impl ModSulq {
     }
 }
 
-const NAME: &str = "MOD-SULQ";
 const THEOREM: &str = "Theorem 5 of Chaudhuri, Sarwate & Sinha (2013)";
 
 impl SubspaceEstimator for ModSulq {
     fn name(&self) -> &'static str {
-        NAME
+        "MOD-SULQ"
     }
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
@@ -98,7 +97,7 @@ impl SubspaceEstimator for ModSulq {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check(rank, NAME)?;
+        sample.check(rank, self.name())?;
         let beta = self.beta(sample.records(), sample.dimension())?;
         let perturbed = symmetrically_perturbed(sample.second_moment(), |_| beta * normal(rng));
         Ok(Outcome { subspace: leading_subspace(&perturbed, rank)?, diagnostics: vec![("beta", beta)] })
@@ -126,11 +125,9 @@ impl ModSulqLaplace {
     }
 }
 
-const LAPLACE_NAME: &str = "MOD-SULQ (Laplace)";
-
 impl SubspaceEstimator for ModSulqLaplace {
     fn name(&self) -> &'static str {
-        LAPLACE_NAME
+        "MOD-SULQ (Laplace)"
     }
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
@@ -140,7 +137,7 @@ impl SubspaceEstimator for ModSulqLaplace {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check(rank, LAPLACE_NAME)?;
+        sample.check(rank, self.name())?;
         let scale = self.scale(sample.records(), sample.dimension());
         let perturbed = symmetrically_perturbed(sample.second_moment(), |_| scale * laplace(rng));
         Ok(Outcome { subspace: leading_subspace(&perturbed, rank)?, diagnostics: vec![("scale", scale)] })

@@ -70,11 +70,9 @@ impl WishartDifference {
     }
 }
 
-const NAME: &str = "Wishart difference";
-
 impl SubspaceEstimator for WishartDifference {
     fn name(&self) -> &'static str {
-        NAME
+        "Wishart difference"
     }
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
@@ -84,7 +82,7 @@ impl SubspaceEstimator for WishartDifference {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check(rank, NAME)?;
+        sample.check(rank, self.name())?;
         let mut perturbed = sample.second_moment() * sample.records() as f64;
         add_noise(&mut perturbed, self.rate(), rng);
         Ok(Outcome { subspace: leading_subspace(&perturbed, rank)?, diagnostics: vec![("rate", self.rate())] })

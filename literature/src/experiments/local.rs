@@ -10,9 +10,14 @@ use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 
+/// Records that are cut to the unit ball.
+pub(super) fn unit_ball() -> Result<Bounding, ExperimentError> {
+    Ok(Bounding::Clip { radius: Radius::new(1.0).map_err(Error::from)? })
+}
+
 /// The law of the noise with the recommended number of candidates and the best cap.
 fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
-    let bounding = Bounding::Clip { radius: Radius::new(1.0).map_err(Error::from)? };
+    let bounding = unit_ball()?;
     Ok(NoiseLaw::new(&DoubleCap::recommended(epsilon).build(dimension, bounding)?, bounding, records)?)
 }
 

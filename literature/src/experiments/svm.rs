@@ -22,8 +22,10 @@ use rand::{Rng, RngExt as _};
 pub struct LinearSvm {
     /// One weight per feature, the intercept last.
     weights: Vec<f64>,
-    gap: f64,
-    epochs: usize,
+    /// Primal minus dual value: both are at most so far from the optimum.
+    pub gap: f64,
+    /// Passes over the records that training took.
+    pub epochs: usize,
 }
 
 /// When training stops, and what it minimizes.
@@ -94,18 +96,6 @@ impl LinearSvm {
         let (intercept, weights) = self.weights.split_last().expect("there is always an intercept");
         assert_eq!(record.len(), weights.len(), "a record of another dimension");
         record.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>() + intercept
-    }
-
-    /// Primal minus dual value: both are at most so far from the optimum.
-    #[must_use]
-    pub fn gap(&self) -> f64 {
-        self.gap
-    }
-
-    /// Passes over the records that training took.
-    #[must_use]
-    pub fn epochs(&self) -> usize {
-        self.epochs
     }
 
     fn add(&mut self, record: &[f64], step: f64) {
@@ -202,7 +192,7 @@ mod tests {
             .flat_map(|&yes| [draw(if yes { 1.0 } else { -0.5 }), draw(if yes { 0.3 } else { 0.0 })])
             .collect();
         let svm = LinearSvm::train(2, &records, &positive, exactly(0.7), &mut rng);
-        assert!(svm.epochs() < 100_000 && svm.gap() >= -1e-9);
+        assert!(svm.epochs < 100_000 && svm.gap >= -1e-9);
         let primal = |weights: &[f64]| {
             let margin = |(row, &yes): (&[f64], &bool)| {
                 let sign = if yes { 1.0 } else { -1.0 };

@@ -60,11 +60,9 @@ impl Ppca {
     }
 }
 
-const NAME: &str = "PPCA";
-
 impl SubspaceEstimator for Ppca {
     fn name(&self) -> &'static str {
-        NAME
+        "PPCA"
     }
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
@@ -88,7 +86,7 @@ impl SubspaceEstimator for Ppca {
     /// Diagnostics: for k = 1 the proposals of the rejection sampler; otherwise `F_k`, Geweke's z of q_F, the sweeps,
     /// and proposals per draw.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        sample.check(rank, NAME)?;
+        sample.check(rank, self.name())?;
         let eigen = symmetric_eigen(sample.second_moment()).map_err(RecoveryError::from)?;
         let exponents = eigen.values * (0.5 * sample.records() as f64 * self.epsilon.value());
         let (d, k) = (sample.dimension(), rank.value());

@@ -3,11 +3,7 @@
 use rand::seq::SliceRandom;
 
 use super::{REAL, SWEEPS, data_set, decimals, mean_and_deviation, sweeps_beside_the_papers};
-use crate::baselines::local::DoubleCapPca;
-use crate::baselines::mod_sulq::ModSulq;
-use crate::baselines::ppca::Ppca;
-use crate::baselines::reference::{Pca, RandomSubspace};
-use crate::baselines::{Sample, SubspaceEstimator};
+use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, RandomSubspace, Sample, SubspaceEstimator};
 use crate::experiments::data::{Connections, Scaling};
 use crate::experiments::svm::{LinearSvm, SvmSettings, tuned_cost};
 use crate::experiments::{

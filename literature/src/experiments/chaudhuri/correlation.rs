@@ -3,12 +3,11 @@
 use nalgebra::DMatrix;
 
 use super::decimals;
-use crate::baselines::mod_sulq::ModSulq;
-use crate::baselines::{Sample, SubspaceEstimator as _};
+use crate::baselines::{ModSulq, Sample, SubspaceEstimator as _};
 use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
-    Table, Value, is, row,
+    Table, Value, is, row, texts,
 };
 use ldp_pca::prediction::{Spectrum, published};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -116,19 +115,17 @@ impl Experiment for Correlation {
             let here = [is("d", dimension), is("epsilon", 1.0)];
             let local = Series::means("double-cap, epsilon 1", Style::Ours, table, ("n", "double_cap"), &here);
             series.push(local);
+            let random = (2.0 / (core::f64::consts::PI * dimension as f64)).sqrt();
             series.retain(|series| !series.points.is_empty());
             findings.figures.push(Figure {
                 title: format!("d = {dimension}: mean |<v1_hat, v1>|"),
                 x: Axis::logarithmic("n"),
                 y: Axis::linear("correlation"),
                 series,
+                // The mean of a coordinate's size on the sphere, nearly.
                 levels: vec![
                     Level { name: "PCA".into(), y: 1.0 },
-                    // The mean of a coordinate's size on the sphere, nearly.
-                    Level {
-                        name: "random direction".into(),
-                        y: (2.0 / (core::f64::consts::PI * dimension as f64)).sqrt(),
-                    },
+                    Level { name: "random direction".into(), y: random },
                 ],
             });
         }
@@ -142,17 +139,12 @@ impl Experiment for Correlation {
             decimals(closest, 4),
         ));
         for dimension in DIMENSIONS {
-            let first = |column: &str| {
-                let mut own = table
-                    .rows()
-                    .filter(|row| row.number("d") == dimension as f64 && row.number("epsilon") == 1.0)
-                    .filter(|row| !row.number(column).is_nan())
-                    .peekable();
+            let here = [is("d", dimension), is("epsilon", 1.0)];
+            let first = |column| {
+                let mut own = table.matching(&here).filter(|row| !row.number(column).is_nan()).peekable();
                 own.peek()?;
-                Some(
-                    own.find(|row| row.number(column) >= 0.9)
-                        .map_or("more".to_owned(), |row| format!("10^{:.2}", row.number("n").log10())),
-                )
+                let found = own.find(|row| row.number(column) >= 0.9);
+                Some(found.map_or("more".to_owned(), |row| format!("10^{:.2}", row.number("n").log10())))
             };
             let central = first("mod_sulq").map_or("was not run".to_owned(), |n| format!("reaches it at n = {n}"));
             findings.measured.push(format!(
@@ -161,17 +153,13 @@ impl Experiment for Correlation {
                 first("double_cap").unwrap_or_default(),
             ));
         }
-        findings.differences.push(
+        findings.differences = texts([
             "The bound is far from what MOD-SULQ does: (21) never falls below 3/4, as 1 - (1 - phi) / 4 cannot. It \
              proves the scaling of Theorem 9, not the height of a curve. The noise is that of eq. (5), with its last \
-             term 1 / (n sqrt(epsilon))."
-                .into(),
-        );
-        findings.differences.push(
+             term 1 / (n sqrt(epsilon)).",
             "MOD-SULQ's noise has a factor d in every entry, which Analyze Gauss does without: that a local method \
-             needs fewer records here is no merit of the local model."
-                .into(),
-        );
+             needs fewer records here is no merit of the local model.",
+        ]);
         findings
     }
 }

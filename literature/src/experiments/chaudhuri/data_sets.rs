@@ -1,11 +1,11 @@
 //! Table 1: the real data sets after preprocessing, and what their leading components capture.
 
 use super::{REAL, data_set, decimals, real_sample};
-use crate::baselines::reference::Pca;
-use crate::baselines::{Sample, SubspaceEstimator as _};
+use crate::baselines::{Pca, Sample, SubspaceEstimator as _};
 use crate::experiments::data::Scaling;
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, is, row, texts,
+    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, is, labelled, row,
+    texts,
 };
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::captured_variance;
@@ -78,32 +78,23 @@ impl Experiment for DataSets {
             let conditions = [is("data", *name), is("scaling", MAXIMUM_NORM)];
             for row in table.matching(&conditions) {
                 let (captured, norm) = (row.number("q_f"), row.number("frobenius"));
-                grid.rows.push(vec![
-                    (*name).to_owned(),
-                    row.value("n").to_string(),
-                    row.value("d").to_string(),
-                    row.value("k").to_string(),
-                    decimals(captured, 4),
-                    decimals(printed, 4),
-                    decimals(captured / norm, 3),
-                    decimals(captured / row.number("trace"), 4),
-                    decimals(printed_share, 2),
-                ]);
+                let share = captured / row.number("trace");
+                let of = ["n", "d", "k"].map(|column| row.value(column).to_string());
+                let [ours, theirs] = [decimals(captured, 4), decimals(printed, 4)];
+                let shares = [decimals(captured / norm, 3), decimals(share, 4), decimals(printed_share, 2)];
+                grid.rows.push(labelled(*name, of.into_iter().chain([ours, theirs]).chain(shares)));
                 measured.push(format!(
                     "{name}: q_F = {} where {printed} is printed ({:+.1} %). As a share of the trace it is {}, where \
                      {printed_share} is printed for a share of |A|_F, of which it is {}.",
                     decimals(captured, 5),
                     100.0 * (captured / printed - 1.0),
-                    decimals(captured / row.number("trace"), 3),
+                    decimals(share, 3),
                     decimals(captured / norm, 3),
                 ));
             }
         }
-        let unit = [is("data", "kddcup99"), is("scaling", UNIT_NORM)];
-        if let (Some(row), Some(scaled)) = (
-            table.matching(&unit).next(),
-            table.matching(&[is("data", "kddcup99"), is("scaling", MAXIMUM_NORM)]).next(),
-        ) {
+        let of = |scaling| table.rows().find(|row| row.text("data") == "kddcup99" && row.text("scaling") == scaling);
+        if let (Some(row), Some(scaled)) = (of(UNIT_NORM), of(MAXIMUM_NORM)) {
             measured.push(format!(
                 "With every record divided by its own norm instead, as double-cap would have it, four components of \
                  kddcup99 capture {} of a trace of 1; by the largest norm they capture {} of {}, which is {} of it.",

@@ -14,7 +14,7 @@ use std::io::{BufRead, Read as _};
 
 use nalgebra::DMatrix;
 
-use super::DataError;
+use super::{DataError, largest_values};
 use crate::baselines::{Sample, SampleError};
 
 /// Features of a line, before its label.
@@ -203,12 +203,7 @@ impl Raw {
     /// Drops what is always zero and scales each feature to the maximum 1.
     fn scaled(self) -> Connections {
         let width = FEATURES - CATEGORICAL.len();
-        let mut largest = vec![0.0f64; width];
-        for row in self.numbers.chunks_exact(width) {
-            for (largest, value) in largest.iter_mut().zip(row) {
-                *largest = largest.max(value.abs());
-            }
-        }
+        let largest = largest_values(&self.numbers, width);
         let mut next = 0;
         let places: Vec<u16> = largest
             .iter()

@@ -141,12 +141,7 @@ impl fmt::Display for DataSet {
 /// # Errors
 /// [`SampleError`] when the numbers are no records.
 pub fn scaled_as_chaudhuri(dimension: usize, mut values: Vec<f64>) -> Result<Sample, SampleError> {
-    let mut largest = vec![0.0f64; dimension];
-    for row in values.chunks(dimension.max(1)) {
-        for (largest, value) in largest.iter_mut().zip(row) {
-            *largest = largest.max(value.abs());
-        }
-    }
+    let largest = largest_values(&values, dimension);
     let mut norm: f64 = 0.0;
     for row in values.chunks_mut(dimension.max(1)) {
         for (value, largest) in row.iter_mut().zip(&largest).filter(|(_, largest)| **largest > 0.0) {
@@ -158,6 +153,15 @@ pub fn scaled_as_chaudhuri(dimension: usize, mut values: Vec<f64>) -> Result<Sam
         values.iter_mut().for_each(|value| *value /= norm.sqrt());
     }
     Sample::new(dimension, values)
+}
+
+/// The largest size of a value in each column.
+fn largest_values(values: &[f64], columns: usize) -> Vec<f64> {
+    let mut largest = vec![0.0f64; columns];
+    for row in values.chunks(columns.max(1)) {
+        largest.iter_mut().zip(row).for_each(|(largest, value)| *largest = largest.max(value.abs()));
+    }
+    largest
 }
 
 /// Why a file is not the data set that it should be.

@@ -2,11 +2,7 @@
 
 use super::model::{self, Model};
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, trajectory};
-use crate::baselines::local::DoubleCapPca;
-use crate::baselines::mod_sulq::ModSulq;
-use crate::baselines::ppca::Ppca;
-use crate::baselines::reference::{Pca, RandomSubspace};
-use crate::baselines::{Sample, SubspaceEstimator};
+use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, RandomSubspace, Sample, SubspaceEstimator};
 use crate::experiments::local::side;
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Rows, Run, Scale, Series,

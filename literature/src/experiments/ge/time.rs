@@ -3,11 +3,7 @@
 use super::model::Model;
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY};
 use crate::baselines::dps_pca::{Bound, DpsPca, Noise};
-use crate::baselines::local::DoubleCapPca;
-use crate::baselines::mod_sulq::ModSulq;
-use crate::baselines::ppca::Ppca;
-use crate::baselines::reference::Pca;
-use crate::baselines::{Sample, SubspaceEstimator};
+use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, Sample, SubspaceEstimator};
 use crate::experiments::{
     Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
     Table, is, row, texts,

@@ -3,9 +3,7 @@
 use rand::RngExt as _;
 
 use super::{BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, OURS, PCA, RANDOM, normal};
-use crate::baselines::Shape;
-use crate::baselines::dp_pca::DpPca;
-use crate::baselines::private_oja::PrivateOja;
+use crate::baselines::{DpPca, PrivateOja, Shape};
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{

@@ -8,8 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::local::double_cap_prediction;
 use super::{Experiment, ExperimentError, Run};
-use crate::baselines::dp_pca::DpPca;
-use crate::baselines::{BaselineError, DoubleCapPca, Pca, RandomSubspace, Sample, Shape, SubspaceEstimator};
+use crate::baselines::{BaselineError, DoubleCapPca, DpPca, Pca, RandomSubspace, Sample, Shape, SubspaceEstimator};
 use ldp_pca::prediction::Spectrum;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;

@@ -4,11 +4,11 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use super::super::ExperimentError;
+use super::super::local::unit_ball;
 use crate::baselines::Sample;
 use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::Subspace;
@@ -97,8 +97,7 @@ impl Population {
         let dimension = if known_support { self.sparsity.unwrap_or(self.dimension) } else { self.dimension };
         let rank = Rank::new(self.rank.min(dimension - 1))?;
         let spectrum = Spectrum::new(dimension, vec![signal; rank.value()], bulk)?;
-        let ball = Bounding::Clip { radius: Radius::new(1.0).map_err(ldp_pca::error::Error::from)? };
-        let planner = Planner::new(spectrum, rank, family, ball)?;
+        let planner = Planner::new(spectrum, rank, family, unit_ball()?)?;
         let epsilon = Epsilon::new(epsilon)?;
         let eigenvalue = planner.predict(epsilon, records)?.threshold;
         // The last of equal components needs most, by rounding.

@@ -4,6 +4,7 @@ use chacha20::ChaCha12Rng;
 use rand::SeedableRng;
 
 use super::super::data::DataSet;
+use super::super::local::unit_ball;
 use super::super::text::grouped;
 use super::super::{
     Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Rows, Run, Scale, Table, Value, is,
@@ -16,7 +17,6 @@ use crate::baselines::{DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolve
 
 use ldp_pca::mechanism::Estimator;
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::subspace::{Subspace, projection_distance};
 
@@ -148,9 +148,8 @@ impl Tables {
             let exact = exact.map_or(String::new(), |exact| two(exact.mean));
             let mut noises = vec![];
             for (name, family) in [("the printed noise", printed_noise()?), ("double-cap", DOUBLE_CAP)] {
-                let ball = Bounding::Clip { radius: Radius::new(1.0).map_err(ldp_pca::error::Error::from)? };
                 // The deviation of an entry does not depend on the number of features.
-                let noise = family.build(Epsilon::new(epsilons)?, 1, ball)?.entry_deviation() / n.sqrt();
+                let noise = family.build(Epsilon::new(epsilons)?, 1, unit_ball()?)?.entry_deviation() / n.sqrt();
                 noises.push(format!("{:.3} with {name}", noise * known.sqrt()));
             }
             sentences.push(format!(
