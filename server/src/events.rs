@@ -105,8 +105,6 @@ impl Pulse {
 }
 
 fn too_many(who: &str) -> Problem {
-    Problem::new(
-        Kind::TooManyStreams,
-        format!("{who} as many event streams as it may: ask again later, or ask for the status now and then"),
-    )
+    Kind::TooManyStreams
+        .because(format!("{who} as many event streams as it may: ask again later, or ask for the status now and then"))
 }

@@ -110,8 +110,7 @@ impl Limits {
             self.told_of_proxy.call_once(|| {
                 tracing::warn!(
                     "a proxy on this machine asks for others and is not in trusted_proxies: limits count all of its \
-                        clients \
-                     as one"
+                        clients as one"
                 );
             });
         }
@@ -132,14 +131,11 @@ impl Limits {
         }
         let place = self.forwarded.take(client, 1);
         place.map(Some).map_err(|full| match full {
-            Full::Client => Problem::new(
-                Kind::RateLimit,
+            Full::Client => Kind::RateLimit.because(
                 "as many requests of your address are being answered as one client may have: send this one again later",
             ),
-            Full::All => Problem::new(
-                Kind::Busy,
-                "as many requests are being answered as may be at the same time: send this one again later",
-            ),
+            Full::All => Kind::Busy
+                .because("as many requests are being answered as may be at the same time: send this one again later"),
         })
     }
 
@@ -188,19 +184,18 @@ impl Limits {
         let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
         if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
             let found = excerpt(found);
-            let problem =
-                Problem::new(Kind::MediaType, format!("the Content-Type is '{found}': send application/json"));
+            let problem = Kind::MediaType.because(format!("the Content-Type is '{found}': send application/json"));
             return Err(self.refuse(headers, body, problem));
         }
         let bytes = self.read_document(headers, body, most).await?;
         object::from_slice(&bytes)
-            .map_err(|error| Problem::new(Kind::BadJson, format!("the body is not what is asked for: {error}")))
+            .map_err(|error| Kind::BadJson.because(format!("the body is not what is asked for: {error}")))
     }
 
     /// A whole body that is no upload, of at most `most` bytes.
     async fn read_document(&self, headers: &HeaderMap, mut body: Body, most: usize) -> Result<Vec<u8>, Problem> {
         let too_large =
-            || Problem::new(Kind::BodyTooLarge, format!("the body has more than {most} bytes, and so many are read"));
+            || Kind::BodyTooLarge.because(format!("the body has more than {most} bytes, and so many are read"));
         let read = if declared_length(headers) > most {
             Ok(Err(too_large()))
         } else {
@@ -275,44 +270,36 @@ impl Limits {
 
     fn too_large(&self, found: usize) -> Problem {
         let limit = self.max_body_bytes;
-        Problem::new(
-            Kind::BodyTooLarge,
-            format!(
-                "the body has {found} bytes or more and at most {limit} are read: send the reports in several requests"
-            ),
-        )
+        Kind::BodyTooLarge.because(format!(
+            "the body has {found} bytes or more and at most {limit} are read: send the reports in several requests"
+        ))
     }
 }
 
 fn too_often(wait: Duration) -> Problem {
     // Rounded up: who comes back then is not refused again.
     let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
-    Problem::new(
-        Kind::RateLimit,
-        format!(
+    Kind::RateLimit
+        .because(format!(
             "more comes from this address than one client may send, and nothing of this was counted: send it again \
             in {seconds} s"
-        ),
-    )
-    .retry_after(seconds)
+        ))
+        .retry_after(seconds)
 }
 
 fn no_room(full: Full) -> Problem {
     match full {
         Full::All => busy(),
-        Full::Client => Problem::new(
-            Kind::Busy,
+        Full::Client => Kind::Busy.because(
             "more reports from your address are waiting than one client may have here, and none of this request was \
-                counted: \
-             send the same bytes again later",
+                counted: send the same bytes again later",
         ),
     }
 }
 
 /// The server holds as many reports as it may.
 pub(super) fn busy() -> Problem {
-    Problem::new(
-        Kind::Busy,
+    Kind::Busy.because(
         "more reports are waiting for the disk than the server may hold, and none of this request was counted: send \
             the same bytes again later",
     )
@@ -320,23 +307,16 @@ pub(super) fn busy() -> Problem {
 
 fn too_slow() -> Problem {
     let (grace, slowest) = (BODY_GRACE.as_secs(), SLOWEST_BODY);
-    Problem::new(
-        Kind::BodyTimeout,
-        format!(
-            "the body was not complete in time (after {grace} s it must have come at {slowest} bytes a second): send \
-                it at \
-             once, or fewer reports at a time"
-        ),
-    )
+    Kind::BodyTimeout.because(format!(
+        "the body was not complete in time (after {grace} s it must have come at {slowest} bytes a second): send it at \
+            once, or fewer reports at a time"
+    ))
 }
 
 fn cut_off(error: &axum::Error) -> Problem {
-    Problem::new(
-        Kind::BodyCutOff,
-        format!(
-            "the body ended before its announced end, and none of it was counted: send the same bytes again ({error})"
-        ),
-    )
+    Kind::BodyCutOff.because(format!(
+        "the body ended before its announced end, and none of it was counted: send the same bytes again ({error})"
+    ))
 }
 
 /// The announced length; 0 for a body that comes in chunks.

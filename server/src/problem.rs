@@ -129,13 +129,15 @@ pub(super) struct Problem {
     members: Map<String, Value>,
 }
 
-impl Problem {
-    /// A refusal. Those that may pass (429 and 503) say when to come back.
-    pub(super) fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&kind.status());
-        Self { kind, detail: detail.into(), retry_after: passing.then_some(5), members: Map::new() }
+impl Kind {
+    /// A refusal of this kind. Those that may pass (429 and 503) say when to come back.
+    pub(super) fn because(self, detail: impl Into<String>) -> Problem {
+        let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&self.status());
+        Problem { kind: self, detail: detail.into(), retry_after: passing.then_some(5), members: Map::new() }
     }
+}
 
+impl Problem {
     /// Says when to come back.
     pub(super) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
@@ -144,27 +146,24 @@ impl Problem {
 
     pub(super) fn unknown_task(id: &str) -> Self {
         let id = excerpt(id);
-        Self::new(
-            Kind::UnknownTask,
-            format!("there is no task '{id}' here: GET /tasks lists the ids, each of 64 lower-case hexadecimal digits"),
-        )
+        Kind::UnknownTask.because(format!(
+            "there is no task '{id}' here: GET /tasks lists the ids, each of 64 lower-case hexadecimal digits"
+        ))
     }
 
     pub(super) fn unknown_path() -> Self {
-        Self::new(Kind::UnknownPath, "the server has nothing at this path: GET /openapi.json lists what it has")
+        Kind::UnknownPath.because("the server has nothing at this path: GET /openapi.json lists what it has")
     }
 
     pub(super) fn method_not_allowed() -> Self {
-        Self::new(
-            Kind::MethodNotAllowed,
-            "the path exists, but not for this method: the Allow header lists those that it has",
-        )
+        Kind::MethodNotAllowed
+            .because("the path exists, but not for this method: the Allow header lists those that it has")
     }
 
     pub(super) fn internal(detail: impl Into<String>) -> Self {
         let detail = detail.into();
         tracing::error!(%detail, "internal error");
-        Self::new(Kind::Internal, detail)
+        Kind::Internal.because(detail)
     }
 
     /// Adds members beside the standard ones.

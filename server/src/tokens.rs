@@ -73,10 +73,8 @@ impl Tokens {
             Role::Collector => "a collector",
         };
         let Some(token) = presented(headers)? else {
-            return Err(Problem::new(
-                Kind::TokenMissing,
-                format!("this needs {needed}'s token: send it as 'Authorization: Bearer <token>'"),
-            ));
+            return Err(Kind::TokenMissing
+                .because(format!("this needs {needed}'s token: send it as 'Authorization: Bearer <token>'")));
         };
         let digest: [u8; 32] = Sha256::digest(token).into();
         // All are compared, whichever it is.
@@ -93,14 +91,12 @@ impl Tokens {
         };
         match (good, other) {
             (Some(name), _) => Ok(name),
-            (None, Some(_)) => Err(Problem::new(
-                Kind::TokenRole,
-                format!("the token is good, but not for this: it needs {needed}'s token"),
-            )),
-            (None, None) => Err(Problem::new(
-                Kind::TokenUnknown,
-                format!("the server does not know this token: it needs {needed}'s token as it was configured or made"),
-            )),
+            (None, Some(_)) => {
+                Err(Kind::TokenRole.because(format!("the token is good, but not for this: it needs {needed}'s token")))
+            }
+            (None, None) => Err(Kind::TokenUnknown.because(format!(
+                "the server does not know this token: it needs {needed}'s token as it was configured or made"
+            ))),
         }
     }
 
@@ -171,6 +167,6 @@ pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     if scheme.eq_ignore_ascii_case(b"bearer ") {
         Ok(Some(token.trim_ascii()))
     } else {
-        Err(Problem::new(Kind::TokenUnknown, "the Authorization header has another form than 'Bearer <token>'"))
+        Err(Kind::TokenUnknown.because("the Authorization header has another form than 'Bearer <token>'"))
     }
 }

@@ -159,12 +159,9 @@ fn with_estimate<T>(
 
 fn problem(error: AnswerError) -> Problem {
     match error {
-        AnswerError::Penalty(PenaltyError::Cancelled { solved, total }) => Problem::new(
-            Kind::RecoveryTimeout,
-            format!(
-                "{solved} of {total} penalties of the path were solved in time: ask for a shorter path, or for none"
-            ),
-        ),
+        AnswerError::Penalty(PenaltyError::Cancelled { solved, total }) => Kind::RecoveryTimeout.because(format!(
+            "{solved} of {total} penalties of the path were solved in time: ask for a shorter path, or for none"
+        )),
         error => Problem::internal(error.to_string()),
     }
 }

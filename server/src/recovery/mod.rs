@@ -62,7 +62,7 @@ impl Recoveries {
                     let detail = format!(
                         "{OF_ONE_CLIENT} kinds of components are being computed for your address: ask for others later"
                     );
-                    Problem::new(Kind::RateLimit, detail)
+                    Kind::RateLimit.because(detail)
                 })?;
                 (&self.of_anybody, Some(portion))
             }

@@ -20,7 +20,7 @@ pub(crate) fn read_question(
         "ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones, which may have \
          &path=20, so many penalties more, and &baselines=true, simpler methods beside them"
     );
-    let bad = |what: &str| Problem::new(Kind::BadQuery, format!("{what}: {remedy}"));
+    let bad = |what: &str| Kind::BadQuery.because(format!("{what}: {remedy}"));
     let parameters = query.map_err(|error| bad(&error.to_string()))?.0;
     let (mut rank, mut penalty, mut path, mut baselines) = (None, None, None, None);
     for (name, value) in &parameters {
@@ -49,10 +49,9 @@ fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
     let rank = value.parse().ok().and_then(|rank| Rank::new(rank).ok()).filter(|rank| rank.check(dimension).is_ok());
     rank.ok_or_else(|| {
         let value = excerpt(value);
-        Problem::new(
-            Kind::BadRank,
-            format!("rank is '{value}': it must be a whole number from 1 to {dimension}, the number of features"),
-        )
+        Kind::BadRank.because(format!(
+            "rank is '{value}': it must be a whole number from 1 to {dimension}, the number of features"
+        ))
     })
 }
 
@@ -63,12 +62,9 @@ fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {
     let penalty = value.parse().ok().and_then(|value| Penalty::new(value).ok());
     penalty.map(PenaltyChoice::Value).ok_or_else(|| {
         let value = excerpt(value);
-        Problem::new(
-            Kind::BadPenalty,
-            format!(
-                "penalty is '{value}': it must be auto or a finite number from 0 on, in the units of the covariance"
-            ),
-        )
+        Kind::BadPenalty.because(format!(
+            "penalty is '{value}': it must be auto or a finite number from 0 on, in the units of the covariance"
+        ))
     })
 }
 
@@ -76,7 +72,7 @@ fn read_path(value: &str) -> Result<usize, Problem> {
     value.parse().ok().filter(|points| POINTS.contains(points)).ok_or_else(|| {
         let (value, least, most) = (excerpt(value), POINTS.start(), POINTS.end());
         let detail = format!("path is '{value}': it must be a number of penalties from {least} to {most}");
-        Problem::new(Kind::BadQuery, detail)
+        Kind::BadQuery.because(detail)
     })
 }
 
@@ -86,7 +82,7 @@ fn read_baselines(value: &str) -> Result<When, Problem> {
         "false" => Ok(When::Never),
         _ => {
             let value = excerpt(value);
-            Err(Problem::new(Kind::BadQuery, format!("baselines is '{value}': it must be true or false")))
+            Err(Kind::BadQuery.because(format!("baselines is '{value}': it must be true or false")))
         }
     }
 }

@@ -97,9 +97,8 @@ impl Listener {
             // Said once.
             self.told = Some((counts, Some(u64::MAX)));
             let detail = "components are told to whoever comes with the collector's token ('Authorization: Bearer \
-                <token>'): \
-                          this stream has the status alone";
-            return event("problem", &Problem::new(Kind::TokenMissing, detail).document());
+                <token>'): this stream has the status alone";
+            return event("problem", &Kind::TokenMissing.because(detail).document());
         };
         // A newer state may have been computed for somebody else.
         let (event, records) =

@@ -20,13 +20,12 @@ pub(super) async fn live() -> Response {
 /// `GET /readyz`: reports can be stored.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     if app.events.stopping() {
-        return Err(Problem::new(Kind::NotReady, "the server is stopping: ask another one"));
+        return Err(Kind::NotReady.because("the server is stopping: ask another one"));
     }
     match app.readiness.find(&app.store, app.limits.request_timeout()).await {
         Ok(()) => Ok(Json(serde_json::json!({"status": "ready"})).into_response()),
-        Err(reason) => Err(Problem::new(
-            Kind::NotReady,
-            format!("reports cannot be stored now: {reason}; look at the server's disk"),
-        )),
+        Err(reason) => {
+            Err(Kind::NotReady.because(format!("reports cannot be stored now: {reason}; look at the server's disk")))
+        }
     }
 }

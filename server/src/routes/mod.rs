@@ -153,7 +153,7 @@ fn uploads_to<B>(request: &Request<B>) -> Option<&str> {
 
 /// What makes it uncertain for whom a request is, or where it ends.
 fn bad_head<B>(request: &Request<B>) -> Option<Problem> {
-    let bad = |detail: &str| Some(Problem::new(Kind::BadHead, detail));
+    let bad = |detail: &str| Some(Kind::BadHead.because(detail));
     let hosts = request.headers().get_all(header::HOST).iter().count();
     if hosts > 1 {
         return bad("the request has more than one Host: send one");

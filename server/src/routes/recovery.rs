@@ -70,14 +70,12 @@ pub(super) async fn recover(
     let collection = app.collection(reports);
     let computed = collection.recovery.answer(&app.recoveries, asker, reports, question, records);
     timeout(app.limits.request_timeout(), computed).await.unwrap_or_else(|_| {
-        Err(Problem::new(Kind::RecoveryTimeout, "the components are still being computed: ask again later"))
+        Err(Kind::RecoveryTimeout.because("the components are still being computed: ask again later"))
     })
 }
 
 fn below_minimum_batch(records: u64, minimum: u64) -> Problem {
-    Problem::new(
-        Kind::BelowMinimumBatch,
-        format!("there are {records} reports, and components are given out from {minimum} on: collect more"),
-    )
-    .with(serde_json::json!({"records": records, "minimum_batch": minimum}))
+    Kind::BelowMinimumBatch
+        .because(format!("there are {records} reports, and components are given out from {minimum} on: collect more"))
+        .with(serde_json::json!({"records": records, "minimum_batch": minimum}))
 }

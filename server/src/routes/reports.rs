@@ -106,13 +106,11 @@ fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Probl
     match app.period(settings) {
         Period::Open => Ok(None),
         Period::Expired(expires) => Ok(Some(expires)),
-        Period::NotStarted(starts) => Err(Problem::new(
-            Kind::TaskNotStarted,
-            format!(
+        Period::NotStarted(starts) => Err(Kind::TaskNotStarted
+            .because(format!(
                 "reports are taken from {starts} on (seconds since 1970): nothing was counted, send the same bytes then"
-            ),
-        )
-        .with(serde_json::json!({"starts": starts}))),
+            ))
+            .with(serde_json::json!({"starts": starts}))),
     }
 }
 
@@ -124,27 +122,21 @@ fn full(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Option
 
 fn quota(limit: u64, records: u64) -> Problem {
     let full = CommitError::Quota { limit, records };
-    Problem::new(
-        Kind::Quota,
-        format!(
+    Kind::Quota
+        .because(format!(
             "{full}; none of this request was counted: the operator can raise the limit (max_records of the task, \
-                max_task_records and \
-             max_task_bytes of the server)"
-        ),
-    )
-    .with(serde_json::json!({"max_records": limit, "records": records}))
+                max_task_records and max_task_bytes of the server)"
+        ))
+        .with(serde_json::json!({"max_records": limit, "records": records}))
 }
 
 fn task_expired(expires: u64) -> Problem {
-    Problem::new(
-        Kind::TaskExpired,
-        format!(
+    Kind::TaskExpired
+        .because(format!(
             "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what \
-                was \
-             acknowledged before counts"
-        ),
-    )
-    .with(serde_json::json!({"expires": expires}))
+                was acknowledged before counts"
+        ))
+        .with(serde_json::json!({"expires": expires}))
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -154,10 +146,8 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     let found = excerpt(found);
-    Err(Problem::new(
-        Kind::MediaType,
-        format!("the Content-Type is '{found}': send reports as {REPORTS} or application/octet-stream"),
-    ))
+    Err(Kind::MediaType
+        .because(format!("the Content-Type is '{found}': send reports as {REPORTS} or application/octet-stream")))
 }
 
 /// A body is one or more whole reports.
@@ -176,7 +166,7 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
     {
         detail = format!("{detail} (the first one: {error})");
     }
-    Err(Problem::new(Kind::BodyLength, detail))
+    Err(Kind::BodyLength.because(detail))
 }
 
 /// What a report of the task must satisfy.
@@ -271,17 +261,14 @@ fn not_committed(error: &CommitError) -> Problem {
             if let CommitError::Write(reason) = error {
                 tracing::warn!(%reason, "reports could not be stored");
             }
-            Problem::new(
-                Kind::StoreUnavailable,
-                format!("{error}; none of this request was counted: send the same bytes again later"),
-            )
+            Kind::StoreUnavailable
+                .because(format!("{error}; none of this request was counted: send the same bytes again later"))
         }
     }
 }
 
 fn commit_timeout() -> Problem {
-    Problem::new(
-        Kind::CommitTimeout,
+    Kind::CommitTimeout.because(
         "the reports are not yet known to be stored: send the same bytes again later, what was stored is not counted \
             twice",
     )
@@ -290,12 +277,10 @@ fn commit_timeout() -> Problem {
 fn some_rejected(verdict: &Verdict) -> Problem {
     let Verdict { accepted, duplicate, rejected, rejections } = verdict;
     let first = rejections.first().map_or("", |rejection| &rejection.detail);
-    Problem::new(
-        Kind::ReportsRejected,
-        format!(
+    Kind::ReportsRejected
+        .because(format!(
             "{rejected} reports were rejected; the others count ({accepted} accepted, {duplicate} already there). The \
                 first: {first}"
-        ),
-    )
-    .with(verdict)
+        ))
+        .with(verdict)
 }

@@ -39,7 +39,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body
         return Err(app.limits.refuse(&headers, body, problem));
     }
     let parameters: Parameters = app.limits.read_json(&headers, body, 4096).await?;
-    let bad = |detail: String| Problem::new(Kind::BadSession, detail);
+    let bad = |detail: String| Kind::BadSession.because(detail);
     let session = blocking(move || Session::new(parameters)).await?.map_err(|error| bad(error.to_string()))?;
     let guarantee = session.guarantee().map_err(|error| bad(error.to_string()))?;
     let (needed, most) = (message_bytes(&session), app.max_body_bytes);
@@ -126,7 +126,7 @@ pub(super) async fn take(
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
     let Message { round, cells } = app.limits.read_json(&headers, body, message_bytes(running.session())).await?;
-    let bad = |error: SessionError| Problem::new(Kind::BadMessage, error.to_string());
+    let bad = |error: SessionError| Kind::BadMessage.because(error.to_string());
     running.session().check_cells(&cells).map_err(bad)?;
     let id = running.session().id();
     blocking(move || running.take(provider, round, cells)).await??;
@@ -148,7 +148,7 @@ fn unknown(id: &str) -> Problem {
     let detail = format!(
         "there is no session '{id}' here: GET /sessions lists the ids, each of 64 lower-case hexadecimal digits"
     );
-    Problem::new(Kind::UnknownSession, detail)
+    Kind::UnknownSession.because(detail)
 }
 
 /// The token of a provider: its number, and what nobody can make without the server's key.
@@ -177,20 +177,20 @@ fn sender(app: &App, headers: &HeaderMap, running: &Running) -> Result<u32, Prob
     }
     let needed = "messages need the token of a provider of this session, as POST /sessions told it";
     Err(match presented(headers)? {
-        None => Problem::new(Kind::TokenMissing, format!("{needed}: send it as 'Authorization: Bearer <token>'")),
+        None => Kind::TokenMissing.because(format!("{needed}: send it as 'Authorization: Bearer <token>'")),
         Some(_)
             if app.tokens.check(headers, Role::Collector).is_ok() || app.tokens.check(headers, Role::Admin).is_ok() =>
         {
-            Problem::new(Kind::TokenRole, format!("the token is good, but not for this: {needed}"))
+            Kind::TokenRole.because(format!("the token is good, but not for this: {needed}"))
         }
-        Some(_) => Problem::new(Kind::TokenUnknown, format!("the server does not know this token: {needed}")),
+        Some(_) => Kind::TokenUnknown.because(format!("the server does not know this token: {needed}")),
     })
 }
 
 fn read_query(query: Result<Query<Vec<(String, String)>>, QueryRejection>) -> Result<(Option<u32>, Duration), Problem> {
     let most = LONGEST_WAIT.as_secs();
     let remedy = format!("ask for ?after=t&wait=s with whole numbers from 0, s up to {most}");
-    let bad = |what: String| Problem::new(Kind::BadQuery, format!("{what}: {remedy}"));
+    let bad = |what: String| Kind::BadQuery.because(format!("{what}: {remedy}"));
     let (mut after, mut wait) = (None, None);
     for (name, value) in query.map_err(|error| bad(error.to_string()))?.0 {
         let number: u32 = value.parse().map_err(|_| bad(format!("{} is '{}'", excerpt(&name), excerpt(&value))))?;

@@ -84,25 +84,19 @@ pub(super) async fn put(
         app.limits.read_json(&headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
     let task = blocking(move || Task::from_json(task.get())).await?;
-    let task = task.map_err(|error| Problem::new(Kind::BadTask, error.to_string()))?;
+    let task = task.map_err(|error| Kind::BadTask.because(error.to_string()))?;
     let digest = task.digest();
     if TaskDigest::from_hex(&id) != Some(digest) {
         let id = excerpt(&id);
-        return Err(Problem::new(
-            Kind::OtherId,
-            format!(
-                "the path says '{id}', and the digest of the task in the body is {digest}: PUT it to /tasks/{digest}"
-            ),
-        ));
+        return Err(Kind::OtherId.because(format!(
+            "the path says '{id}', and the digest of the task in the body is {digest}: PUT it to /tasks/{digest}"
+        )));
     }
     let (each, most) = (report_bytes(&task), app.max_body_bytes);
     if each > most {
-        return Err(Problem::new(
-            Kind::BadTask,
-            format!(
-                "a report of the task has {each} bytes, and the server reads bodies of {most}: raise max_body_bytes"
-            ),
-        ));
+        return Err(Kind::BadTask.because(format!(
+            "a report of the task has {each} bytes, and the server reads bodies of {most}: raise max_body_bytes"
+        )));
     }
     // One after the other: each begins with what the one before it left.
     let _alone = app.putting.lock().await;
@@ -165,17 +159,15 @@ pub(super) async fn issue(
     let admin = app.tokens.has(&headers, Role::Admin)?;
     let settings = reports.settings();
     if !app.issued_ids(&settings) {
-        return Err(Problem::new(
-            Kind::NoIssuedIds,
-            "reports of this task make their own ids: ask for none, or ask the operator to set issued_ids",
-        ));
+        return Err(Kind::NoIssuedIds
+            .because("reports of this task make their own ids: ask for none, or ask the operator to set issued_ids"));
     }
     supply_type(&mut headers, &settings, "application/json");
     let WantedIds { count } = app.limits.read_json(&headers, body, 1024).await?;
     let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
     if !(1..=most).contains(&count) {
         let more = if admin { String::new() } else { format!(" (up to {MOST} with an admin's token)") };
-        return Err(Problem::new(Kind::BadCount, format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
+        return Err(Kind::BadCount.because(format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
     }
     if !admin {
         app.limits.admit_ids(client, count)?;
@@ -196,8 +188,7 @@ struct Change<'a> {
 
 /// The only parameter of a query, `true` or `false`, where there is one.
 fn flag(query: Result<Query<Vec<(String, String)>>, QueryRejection>, name: &str) -> Result<bool, Problem> {
-    let bad =
-        |what: String| Err(Problem::new(Kind::BadQuery, format!("{what}: use ?{name}=true, ?{name}=false or none")));
+    let bad = |what: String| Err(Kind::BadQuery.because(format!("{what}: use ?{name}=true, ?{name}=false or none")));
     let Ok(Query(query)) = query else { return bad("the query cannot be read".into()) };
     match query.as_slice() {
         [] => Ok(false),
@@ -210,9 +201,8 @@ fn flag(query: Result<Query<Vec<(String, String)>>, QueryRejection>, name: &str)
 
 /// The settings with these changes.
 fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Result<TaskSettings, Problem> {
-    let bad = |error: serde_json::Error| {
-        Problem::new(Kind::BadJson, format!("the settings are not what is asked for: {error}"))
-    };
+    let bad =
+        |error: serde_json::Error| Kind::BadJson.because(format!("the settings are not what is asked for: {error}"));
     let Value::Object(mut all) = serde_json::to_value(settings.cloned().unwrap_or_default()).map_err(bad)? else {
         return Ok(TaskSettings::default());
     };
@@ -226,7 +216,7 @@ const LATEST: u64 = 4_133_980_799;
 /// Whether the settings make sense. An end before `earliest_end` is one that was mistyped, unless it was there before:
 /// with `retention` it would delete the task.
 fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earliest_end: u64) -> Result<(), Problem> {
-    let bad = |detail: String| Err(Problem::new(Kind::BadSettings, detail));
+    let bad = |detail: String| Err(Kind::BadSettings.because(detail));
     if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
         && starts >= expires
     {
@@ -263,5 +253,5 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
 
 fn not_stored(error: &StoreError) -> Problem {
     tracing::warn!(%error, "the store could not be changed");
-    Problem::new(Kind::StoreUnavailable, format!("nothing was changed: {error}"))
+    Kind::StoreUnavailable.because(format!("nothing was changed: {error}"))
 }

@@ -60,15 +60,14 @@ impl Sessions {
         }
         if known.len() >= MOST_SESSIONS {
             let detail = format!("the server has {MOST_SESSIONS} sessions: delete those that are over");
-            return Err(Problem::new(Kind::TooManySessions, detail));
+            return Err(Kind::TooManySessions.because(detail));
         }
         let folder = self.folder.join(id.to_string());
         let written = fs::create_dir_all(&folder)
             .and_then(|()| write(&folder, PARAMETERS, session.to_json().as_bytes()))
             .and_then(|()| sync(&self.folder));
         written.map_err(not_changed)?;
-        let running =
-            Running::new(session, folder).map_err(|error| Problem::new(Kind::BadSession, error.to_string()))?;
+        let running = Running::new(session, folder).map_err(|error| Kind::BadSession.because(error.to_string()))?;
         known.insert(id, Arc::new(running));
         Ok(true)
     }
@@ -143,5 +142,5 @@ pub fn read_session(parameters: &str, messages: &[&[u8]]) -> Result<(Session, St
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 fn not_changed(error: io::Error) -> Problem {
     tracing::warn!(%error, "the sessions could not be changed");
-    Problem::new(Kind::StoreUnavailable, format!("nothing was changed: {error}"))
+    Kind::StoreUnavailable.because(format!("nothing was changed: {error}"))
 }

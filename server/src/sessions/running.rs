@@ -88,7 +88,7 @@ impl Running {
             tracing::warn!(%error, "a message could not be stored");
             let detail =
                 format!("the message could not be stored, and does not count: {error}; send the same bytes again");
-            Problem::new(Kind::StoreUnavailable, detail)
+            Kind::StoreUnavailable.because(detail)
         })?;
         let mut progress = self.progress();
         progress.add(&self.session, kept);
@@ -136,24 +136,23 @@ impl Progress {
             Some(_) => {
                 let detail = format!(
                     "provider {provider} has answered round {round} with other numbers, which count: a provider \
-                        answers \
-                     once, and sends the same bytes again"
+                        answers once, and sends the same bytes again"
                 );
-                return Err(Problem::new(Kind::OtherMessage, detail));
+                return Err(Kind::OtherMessage.because(detail));
             }
             None => {}
         }
         if let Some(failed) = &self.failed {
-            return Err(Problem::new(Kind::SessionOver, format!("the session has failed: {failed}")));
+            return Err(Kind::SessionOver.because(format!("the session has failed: {failed}")));
         }
         if self.coordinator.finished() {
             let detail = "all rounds of the session are over: GET its state for the components";
-            return Err(Problem::new(Kind::SessionOver, detail));
+            return Err(Kind::SessionOver.because(detail));
         }
         if round != present {
             let detail =
                 format!("the message answers round {round}, and the session is at round {present}: GET its state");
-            return Err(Problem::new(Kind::OtherRound, detail).with(serde_json::json!({"round": present})));
+            return Err(Kind::OtherRound.because(detail).with(serde_json::json!({"round": present})));
         }
         Ok(true)
     }
