@@ -9,9 +9,9 @@ use tokio::task::spawn_blocking;
 
 use super::config::ServerConfig;
 use super::error::ServerError;
-use super::store::{FolderOptions, FolderStore, ReportStore, StoreError, StoreMetrics};
 #[cfg(feature = "postgres")]
-use super::store::{PostgresOptions, PostgresStore};
+use super::store::{At, PostgresOptions, PostgresStore};
+use super::store::{FolderOptions, FolderStore, ReportStore, StoreError, StoreMetrics};
 use ldp_pca::task::Task;
 
 /// Opens the database if there is one, and else the folder, with `tasks` and those that it already has.
@@ -26,7 +26,7 @@ pub(super) async fn open_store(
         {
             let (address, data) = (address.text(), &config.data);
             // For tokens and keys.
-            fs::create_dir_all(data).map_err(|error| StoreError::io("make", data, error))?;
+            fs::create_dir_all(data).at("make", data)?;
             let options = PostgresOptions { queue, metrics, ..PostgresOptions::default() };
             let store = PostgresStore::open(address, &tasks, options).await.map_err(StoreError::from)?;
             return Ok(Arc::new(store));

@@ -129,6 +129,18 @@ impl StoreError {
     }
 }
 
+/// Says of what the system refused what was tried.
+pub(in super::super) trait At<T> {
+    /// `action` is what was tried, with this file or folder.
+    fn at(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|error| StoreError::io(action, path, error))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,6 +24,7 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
+pub(super) use error::At;
 pub use error::StoreError;
 pub use folder::maintenance;
 pub(super) use folder::{FolderOptions, FolderStore};

@@ -11,7 +11,7 @@ use super::disk::Disk;
 use super::scan::Scanned;
 use super::segment::{Segment, SegmentFile, open_path};
 use super::slots::{Found, Slots};
-use crate::store::{Damage, StoreError};
+use crate::store::{At, Damage, StoreError};
 use ldp_pca::task::TaskDigest;
 
 /// The name of the file.
@@ -50,7 +50,7 @@ impl AcknowledgedFile {
         state: Acknowledged,
     ) -> Result<Self, StoreError> {
         let slots = Slots::create(disk, folder, NAME, task.as_bytes(), state.numbers());
-        Ok(Self(slots.map_err(|error| StoreError::io("write", &folder.join(NAME), error))?))
+        Ok(Self(slots.at("write", &folder.join(NAME))?))
     }
 
     /// Notes what is acknowledged next. It may fail: then the file tells of less.
@@ -76,7 +76,7 @@ impl Told {
     /// Reads the file of a task.
     pub(super) fn read(disk: &dyn Disk, folder: &Path, task: TaskDigest, expected: bool) -> Result<Self, StoreError> {
         let found = Found::read(disk, &folder.join(NAME), task.as_bytes());
-        let found = found.map_err(|error| StoreError::io("read", &folder.join(NAME), error))?;
+        let found = found.at("read", &folder.join(NAME))?;
         Ok(Self { task, found, expected })
     }
 
@@ -88,7 +88,7 @@ impl Told {
         state: Acknowledged,
     ) -> Result<AcknowledgedFile, StoreError> {
         let slots = Slots::resume(disk, folder, NAME, self.task.as_bytes(), self.found, state.numbers());
-        Ok(AcknowledgedFile(slots.map_err(|error| StoreError::io("write", &folder.join(NAME), error))?))
+        Ok(AcknowledgedFile(slots.at("write", &folder.join(NAME))?))
     }
 
     pub(super) fn state(&self) -> Option<Acknowledged> {

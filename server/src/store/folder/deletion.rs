@@ -8,7 +8,7 @@ use super::disk::{Disk, write_small};
 use super::manifest::{AT_ONCE, Manifest, now};
 use super::place::folder_of;
 use super::segment::SegmentFile;
-use crate::store::{DeletedTask, StoreError, TaskSettings};
+use crate::store::{At, DeletedTask, StoreError, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
 /// Where deleted tasks are kept.
@@ -29,7 +29,7 @@ pub(super) fn deleted(disk: &dyn Disk, root: &Path) -> Result<Vec<DeletedTask>, 
     let folder = deleted_folder(root);
     let names = match disk.list(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        names => names.map_err(|error| StoreError::io("list", &folder, error))?,
+        names => names.at("list", &folder)?,
     };
     let task = |name: &String| {
         let (digest, since) = name.split_once('.')?;
@@ -57,8 +57,8 @@ impl Deletion<'_> {
     pub(super) fn keep_settings(&self, digest: TaskDigest, settings: &TaskSettings) -> Result<(), StoreError> {
         let folder = folder_of(self.root, digest);
         let kept = serde_json::to_string(settings).map_err(io::Error::from);
-        let kept = kept.and_then(|settings| write_small(self.disk, &folder, SETTINGS, settings.as_bytes()));
-        kept.map_err(|error| StoreError::io("write", &folder.join(SETTINGS), error))
+        kept.and_then(|settings| write_small(self.disk, &folder, SETTINGS, settings.as_bytes()))
+            .at("write", &folder.join(SETTINGS))
     }
 
     /// Now, or as soon after it as no other deletion of the task has for its name.
@@ -94,14 +94,14 @@ impl Deletion<'_> {
             self.disk.sync_folder(&deleted_folder(self.root))?;
             self.disk.sync_folder(&self.root.join("tasks"))
         };
-        put().map_err(|error| StoreError::io("put aside", &from, error))
+        put().at("put aside", &from)
     }
 
     /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are
     /// somebody's mistake.
     pub(super) fn sweep(&self, digest: TaskDigest) -> Result<(), StoreError> {
         let folder = folder_of(self.root, digest);
-        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
+        let names = self.disk.list(&folder).at("list", &folder)?;
         let is_segment = |name: &String| {
             matches!(
                 SegmentFile::of_name(name),
@@ -130,7 +130,7 @@ impl Deletion<'_> {
             self.disk.remove_folder(folder)?;
             folder.parent().map_or(Ok(()), |above| self.disk.sync_folder(above))
         };
-        remove().map_err(|error| StoreError::io("delete", folder, error))
+        remove().at("delete", folder)
     }
 }
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 #[cfg(target_os = "linux")]
 use super::direct;
-use crate::store::StoreError;
+use crate::store::{At, StoreError};
 
 /// A file system. A new, renamed or removed name is there for good once its folder was synced.
 pub(super) trait Disk: Send + Sync + 'static {
@@ -120,13 +120,13 @@ impl Disk for SystemDisk {
     fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
         let path = folder.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = file.map_err(|error| StoreError::io("open", &path, error))?;
+        let file = file.at("open", &path)?;
         let start = Instant::now();
         lock_file(&file, start, &path)?;
         if !cfg!(unix) {
             return Ok(Box::new(file));
         }
-        let itself = File::open(folder).map_err(|error| StoreError::io("open", folder, error))?;
+        let itself = File::open(folder).at("open", folder)?;
         match lock_file(&itself, start, folder) {
             // Some file systems lock no folders.
             Ok(()) | Err(StoreError::Io { .. }) => Ok(Box::new((file, itself))),

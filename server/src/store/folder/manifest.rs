@@ -5,7 +5,6 @@
 //! Every row is under a checksum, and one row tells how many there are and what their checksums come to (`tally`). So
 //! opening it notices what the disk changed, and refuses it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +19,7 @@ use super::slots::{Found, Slots};
 use super::tables::{OLD_VERSION, TABLES, VERSION, make_tables};
 use super::tally::{Problem, State, Tally};
 use super::upgrade::upgrade;
-use crate::store::{StoreError, TaskSettings};
+use crate::store::{At, StoreError, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -62,7 +61,7 @@ impl Manifest {
         }
         let state = check(&connection).map_err(failed)?;
         let counted = Found::<1>::read(disk, &path.with_file_name(CHANGES), CHANGES.as_bytes());
-        let counted = counted.map_err(|error| StoreError::io("read", &path.with_file_name(CHANGES), error))?;
+        let counted = counted.at("read", &path.with_file_name(CHANGES))?;
         let doubt = match counted.and_then(|found| found.numbers) {
             Some([changes]) if changes > state.changes => {
                 let lost = changes - state.changes;
@@ -91,7 +90,7 @@ impl Manifest {
         let kind = CHANGES.as_bytes();
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let open = || Slots::resume(disk, folder, CHANGES, kind, Found::read(disk, &path, kind)?, numbers);
-        inner.counter = Some(open().map_err(|error: io::Error| StoreError::io("write", &path, error))?);
+        inner.counter = Some(open().at("write", &path)?);
         Ok(())
     }
 

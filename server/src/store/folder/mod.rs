@@ -65,7 +65,7 @@ use self::place::{Place, folder_of};
 use self::reserve::Reserve;
 use self::task::FolderTask;
 use super::queue::hold;
-use super::{Damage, DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use super::{At, Damage, DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
@@ -94,7 +94,7 @@ impl FolderStore {
 
     fn open_on(disk: Arc<dyn Disk>, root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
         let folder = root.join("tasks");
-        disk.make_folder(&folder).map_err(|error| StoreError::io("make", &folder, error))?;
+        disk.make_folder(&folder).at("make", &folder)?;
         let lock = Mutex::new(Some(disk.lock(root)?));
         let age = read_format(&*disk, root)?;
         let reserve = Reserve::new(&disk, root, options.reserve_bytes);
@@ -151,7 +151,7 @@ impl FolderStore {
             self.add(task);
         }
         let folder = self.root.join("tasks");
-        for name in self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))? {
+        for name in self.disk.list(&folder).at("list", &folder)? {
             match TaskDigest::from_hex(&name) {
                 Some(digest) if !known.contains(&digest) => self.deletion().sweep(digest)?,
                 _ => {}
@@ -177,8 +177,7 @@ impl FolderStore {
             .disk
             .make_folder(&folder)
             .and_then(|()| write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes()));
-        let made = made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks")));
-        made.map_err(|error| StoreError::io("make", &folder, error))?;
+        made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks"))).at("make", &folder)?;
         AcknowledgedFile::create(&*self.disk, &folder, digest, Acknowledged::default())?;
         self.manifest.put(digest, &settings)?;
         self.add(FolderTask::open(self.place(task)?, settings)?);
@@ -270,7 +269,7 @@ impl ReportStore for FolderStore {
     }
 
     fn check(&self) -> Result<(), String> {
-        let probed = self.reserve.probe().map_err(|error| StoreError::io("write", &self.root, error));
+        let probed = self.reserve.probe().at("write", &self.root);
         self.reserve.explain(probed).map_err(|error| error.to_string())?;
         self.reserve.keep();
         Ok(())
@@ -299,8 +298,7 @@ fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
 }
 
 fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
-    let written = write_small(disk, root, "format", format!("{FORMAT}\n").as_bytes());
-    written.map_err(|error| StoreError::io("write", &root.join("format"), error))
+    write_small(disk, root, "format", format!("{FORMAT}\n").as_bytes()).at("write", &root.join("format"))
 }
 
 /// Tells an operator of what opening a task found.
@@ -316,7 +314,7 @@ fn warn_of(damage: &Damage, task: TaskDigest) {
 /// The task of a folder.
 fn read_task(disk: &dyn Disk, folder: &Path, digest: TaskDigest) -> Result<Task, StoreError> {
     let path = folder.join("task.json");
-    let text = read_small(disk, &path, MAX_TASK_BYTES).map_err(|error| StoreError::io("read", &path, error))?;
+    let text = read_small(disk, &path, MAX_TASK_BYTES).at("read", &path)?;
     let task = match Task::from_json(&String::from_utf8_lossy(&text)) {
         Ok(task) => task,
         Err(source) => return Err(StoreError::Task { path, source }),

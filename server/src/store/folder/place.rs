@@ -15,7 +15,7 @@ use super::scan::{Found, ScanError, Scanned, scan};
 use super::segment::{
     IdsChecksum, Segment, SegmentFile, damaged_path, open_path, sealed_as, sealed_path, temporary_path,
 };
-use crate::store::{Damage, StoreError};
+use crate::store::{At, Damage, StoreError};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::Report;
 use ldp_pca::task::{Task, TaskDigest};
@@ -53,14 +53,13 @@ impl Place {
 
     /// Gives a segment its footer and its last name.
     pub(super) fn seal(&self, segment: &mut Segment) -> Result<Sealed, StoreError> {
-        let sealed = segment.seal(&*self.disk, &self.folder, &self.task);
-        sealed.map_err(|error| StoreError::io("seal", &sealed_path(&self.folder, segment.number), error))
+        segment.seal(&*self.disk, &self.folder, &self.task).at("seal", &sealed_path(&self.folder, segment.number))
     }
 
     /// The length and the footer of a sealed segment.
     pub(super) fn sealed(&self, number: u64) -> Result<Sealed, StoreError> {
         let path = sealed_path(&self.folder, number);
-        sealed_as(&*self.disk, &path).map_err(|error| StoreError::io("read", &path, error))
+        sealed_as(&*self.disk, &path).at("read", &path)
     }
 
     /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`.
@@ -77,8 +76,8 @@ impl Place {
             SegmentFile::Open(number) => (number, open_path(&self.folder, number), false),
             SegmentFile::Temporary | SegmentFile::Damaged => unreachable!("no segment"),
         };
-        let mut source = self.disk.open(&path).map_err(|error| StoreError::io("read", &path, error))?;
-        source.reread().map_err(|error| StoreError::io("read", &path, error))?;
+        let mut source = self.disk.open(&path).at("read", &path)?;
+        source.reread().at("read", &path)?;
         let mut ids = IdsChecksum::default();
         let scanned = self.scan(&mut *source, file, &path, &mut |found| {
             ids.add(&[found.bytes], self.report_bytes);
@@ -98,8 +97,7 @@ impl Place {
                 self.seal(&mut segment)?;
                 None
             } else {
-                let renamed = segment.rename(&*self.disk, &self.folder, path.clone());
-                renamed.map_err(|error| StoreError::io("write", &path, error))?;
+                segment.rename(&*self.disk, &self.folder, path.clone()).at("write", &path)?;
                 Some(segment)
             }
         } else if sealed {
@@ -109,7 +107,7 @@ impl Place {
                 self.set_aside(&mut *source, &path, number)?;
             }
             let resumed = Segment::resume(&*self.disk, path.clone(), number, scanned.good_end, ids, self.options.sizes);
-            Some(resumed.map_err(|error| StoreError::io("write", &path, error))?)
+            Some(resumed.at("write", &path)?)
         };
         Ok(Replayed { segment, damage })
     }
@@ -122,7 +120,7 @@ impl Place {
         path: &Path,
         each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
     ) -> Result<Scanned, StoreError> {
-        let length = source.length().map_err(|error| StoreError::io("read", path, error))?;
+        let length = source.length().at("read", path)?;
         let known_end = self.told.end_of(file);
         let searched = self.options.sizes.searched;
         let mut read = |buffer: &mut [u8], offset| source.read_at(buffer, offset);
@@ -155,7 +153,7 @@ impl Place {
             self.disk.sync_folder(&self.folder)?;
             Ok(kept)
         };
-        copy().map_err(|error| StoreError::io("set aside", path, error))
+        copy().at("set aside", path)
     }
 
     /// Writes the good reports of a file into a new one that has no name yet.
@@ -163,7 +161,7 @@ impl Place {
         let number = file.number();
         let temporary = temporary_path(&self.folder, number);
         let segment = Segment::create(&*self.disk, &self.folder, number, temporary, self.options.sizes);
-        let mut segment = segment.map_err(|error| StoreError::io("write", path, error))?;
+        let mut segment = segment.at("write", path)?;
         self.scan(source, file, path, &mut |found| Ok(segment.append(&[found.bytes], self.report_bytes)?))?;
         Ok(segment)
     }

@@ -16,7 +16,7 @@ use super::segment::{Segment, SegmentFile, open_path, sealed_path};
 use super::writer::Writer;
 use crate::store::queue::{CommitQueue, hold};
 use crate::store::{
-    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings, mark,
+    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings, mark,
 };
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
@@ -67,8 +67,7 @@ impl FolderTask {
         };
         let (queue, waiting) = CommitQueue::new(place.options.queue);
         let start = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
-            thread.map_err(|error| StoreError::io("serve", &place.folder, error))
+            thread::Builder::new().name(name.to_owned()).spawn(work).at("serve", &place.folder)
         };
         let threads = Mutex::new(vec![
             start("report-writer", Box::new(move || writer.run(waiting)))?,
@@ -119,8 +118,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     // A killed process may have left names in the system's memory only. What is built on them now must not outlive
     // them.
     if !unlisted.is_empty() {
-        let synced = place.disk.sync_folder(&place.folder);
-        synced.map_err(|error| StoreError::io("write", &place.folder, error))?;
+        place.disk.sync_folder(&place.folder).at("write", &place.folder)?;
     }
     for (number, file) in unlisted {
         let mut segment_ids = Vec::new();
@@ -162,11 +160,11 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
 fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentFile>, StoreError> {
     let folder = &place.folder;
     let mut files = BTreeMap::new();
-    for name in place.disk.list(folder).map_err(|error| StoreError::io("list", folder, error))? {
+    for name in place.disk.list(folder).at("list", folder)? {
         let path = folder.join(&name);
         let number = match SegmentFile::of_name(&name) {
             Some(SegmentFile::Temporary) => {
-                place.disk.remove(&path).map_err(|error| StoreError::io("remove", &path, error))?;
+                place.disk.remove(&path).at("remove", &path)?;
                 continue;
             }
             Some(SegmentFile::Damaged) | None => continue,

@@ -11,7 +11,7 @@ use super::read::{Folder, Meter};
 use crate::limits::Share;
 use crate::store::folder::disk::{Disk, SystemDisk};
 use crate::store::folder::{FolderOptions, FolderStore};
-use crate::store::{Batch, CommitError, ReportStore, StoreError};
+use crate::store::{At, Batch, CommitError, ReportStore, StoreError};
 use ldp_pca::task::TaskDigest;
 
 /// What became of one task.
@@ -71,7 +71,7 @@ fn add(
     merged: &mut Vec<MergedTask>,
 ) -> Result<(), StoreError> {
     let waiting = runtime::Builder::new_current_thread().build();
-    let waiting = waiting.map_err(|error| StoreError::io("merge", &folder.root, error))?;
+    let waiting = waiting.at("merge", &folder.root)?;
     let manifest = folder.manifest()?;
     for (task, row) in folder.served(&manifest)? {
         let place = folder.place(task.clone(), &manifest, true)?;

@@ -16,7 +16,7 @@ use crate::store::folder::scan::{Found, ScanError, Scanned, scan};
 use crate::store::folder::segment::SegmentFile;
 use crate::store::folder::sizes::Sizes;
 use crate::store::folder::{read_format, read_task};
-use crate::store::{StoreError, StoreMetrics};
+use crate::store::{At, StoreError, StoreMetrics};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -32,7 +32,7 @@ impl Folder {
     /// Holds a folder that is there.
     pub(super) fn hold(disk: Arc<dyn Disk>, root: &Path) -> Result<Self, StoreError> {
         let tasks = root.join("tasks");
-        disk.list(&tasks).map_err(|error| StoreError::io("read", &tasks, error))?;
+        disk.list(&tasks).at("read", &tasks)?;
         let lock = disk.lock(root)?;
         Ok(Self { disk, root: root.to_owned(), lock })
     }
@@ -65,7 +65,7 @@ impl Folder {
     /// The tasks that have a folder, in the order of their digests.
     pub(super) fn task_folders(&self) -> Result<Vec<TaskDigest>, StoreError> {
         let folder = self.root.join("tasks");
-        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
+        let names = self.disk.list(&folder).at("list", &folder)?;
         let mut digests: Vec<TaskDigest> = names.iter().filter_map(|name| TaskDigest::from_hex(name)).collect();
         digests.sort();
         Ok(digests)
@@ -74,7 +74,7 @@ impl Folder {
     /// The files of a task's folder, segments first and in order.
     pub(super) fn files(&self, digest: TaskDigest) -> Result<Vec<(SegmentFile, PathBuf)>, StoreError> {
         let folder = self.task_folder(digest);
-        let names = self.disk.list(&folder).map_err(|error| StoreError::io("list", &folder, error))?;
+        let names = self.disk.list(&folder).at("list", &folder)?;
         let mut files: Vec<(SegmentFile, PathBuf)> =
             names.iter().filter_map(|name| Some((SegmentFile::of_name(name)?, folder.join(name)))).collect();
         files.sort_by_key(|(file, path)| match file {
@@ -102,8 +102,7 @@ impl Folder {
     }
 
     pub(super) fn length(&self, path: &Path) -> Result<u64, StoreError> {
-        let length = self.disk.open(path).and_then(|file| file.length());
-        length.map_err(|error| StoreError::io("read", path, error))
+        self.disk.open(path).and_then(|file| file.length()).at("read", path)
     }
 
     pub(super) fn read_task(&self, digest: TaskDigest) -> Result<Task, StoreError> {
@@ -156,7 +155,7 @@ impl<'a> Meter<'a> {
         (file, path): (SegmentFile, &Path),
         each: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
     ) -> Result<Scanned, StoreError> {
-        let mut source = place.disk.open(path).map_err(|error| StoreError::io("read", path, error))?;
+        let mut source = place.disk.open(path).at("read", path)?;
         place.scan(&mut *source, file, path, &mut |found| {
             self.add(found.bytes.len() as u64);
             each(found)

@@ -15,7 +15,7 @@ use crate::store::folder::rows::{StoredTask, TaskRow};
 use crate::store::folder::segment::{SegmentFile, damaged_path, open_path};
 use crate::store::folder::task::FolderTask;
 use crate::store::folder::{read_format, write_format};
-use crate::store::{StoreError, TaskReports, TaskSettings};
+use crate::store::{At, StoreError, TaskReports, TaskSettings};
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
 /// What [`repair`] did.
@@ -62,8 +62,7 @@ fn repair_on(disk: Arc<dyn Disk>, root: &Path, progress: Progress<'_>) -> Result
             Err(error) => match task_of_segments(&folder, digest) {
                 Some(task) => {
                     let path = folder.task_folder(digest);
-                    let written = write_small(&*folder.disk, &path, "task.json", task.to_json().as_bytes());
-                    written.map_err(|error| StoreError::io("write", &path, error))?;
+                    write_small(&*folder.disk, &path, "task.json", task.to_json().as_bytes()).at("write", &path)?;
                     done.repairs.push(format!("the task of {digest} was written anew from its segments ({error})"));
                     task
                 }
@@ -150,14 +149,13 @@ fn repair_manifest(
 
 /// Gives the manifest that is there a name that says that it is damaged.
 fn set_aside(folder: &Folder) -> Result<(), StoreError> {
-    let names = folder.disk.list(&folder.root).map_err(|error| StoreError::io("list", &folder.root, error))?;
+    let names = folder.disk.list(&folder.root).at("list", &folder.root)?;
     let free = (0..).find(|copy| !names.contains(&format!("store.sqlite.{copy}.damaged"))).unwrap_or(0);
     for part in ["", "-wal", "-shm", "-changes"] {
         let name = format!("store.sqlite{part}");
         if names.contains(&name) {
             let kept = folder.root.join(format!("store.sqlite.{free}.damaged{part}"));
-            let renamed = folder.disk.rename(&folder.root.join(name), &kept);
-            renamed.map_err(|error| StoreError::io("set aside", &kept, error))?;
+            folder.disk.rename(&folder.root.join(name), &kept).at("set aside", &kept)?;
         }
     }
     Ok(())
@@ -213,7 +211,7 @@ fn repair_task(folder: &Folder, place: Place, meter: &mut Meter<'_>, done: &mut 
             Err(StoreError::ForeignReport { source, .. }) => {
                 let kept = damaged_path(&*folder.disk, &place.folder, file.number())
                     .and_then(|kept| folder.disk.rename(&path, &kept).map(|()| kept))
-                    .map_err(|error| StoreError::io("set aside", &path, error))?;
+                    .at("set aside", &path)?;
                 done.repairs.push(format!("{} was set aside as {}: {source}", path.display(), kept.display()));
             }
             Err(error) => return Err(error),
@@ -243,8 +241,7 @@ fn separate_names(folder: &Folder, digest: TaskDigest, done: &mut Repaired) -> R
         if let SegmentFile::Open(number) = file
             && files.iter().any(|(other, _)| *other == SegmentFile::Sealed(*number))
         {
-            let renamed = folder.disk.rename(path, &open_path(&folder.task_folder(digest), free));
-            renamed.map_err(|error| StoreError::io("rename", path, error))?;
+            folder.disk.rename(path, &open_path(&folder.task_folder(digest), free)).at("rename", path)?;
             done.repairs.push(format!("{} has now the number {free}, since {number} was sealed", path.display()));
             free += 1;
         }

@@ -11,7 +11,7 @@ use crate::store::folder::deletion::{SETTINGS, deleted_folder, deleted_path};
 use crate::store::folder::disk::{Disk, SystemDisk, read_small};
 use crate::store::folder::task::FolderTask;
 use crate::store::folder::{deletion, read_task};
-use crate::store::{StoreError, TaskReports, TaskSettings};
+use crate::store::{At, StoreError, TaskReports, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
 /// Bytes of settings that are read.
@@ -86,12 +86,12 @@ pub(in super::super) fn restore_on(
             folder.disk.sync_folder(&root.join("tasks"))?;
             folder.disk.sync_folder(&deleted_folder(root))
         };
-        moved().map_err(|error| StoreError::io("restore", &from, error))?;
+        moved().at("restore", &from)?;
     }
     let kept = to.join(SETTINGS);
     let settings = read_small(&*folder.disk, &kept, MAX_SETTINGS_BYTES);
     let settings = settings.and_then(|text| serde_json::from_slice::<TaskSettings>(&text).map_err(io::Error::from));
-    let mut settings = settings.map_err(|error| StoreError::io("read", &kept, error))?;
+    let mut settings = settings.at("read", &kept)?;
     let without_retention = settings.retention.take().is_some();
     let place = folder.place(folder.read_task(digest)?, &manifest, true)?;
     manifest.count_changes(&*folder.disk)?;
