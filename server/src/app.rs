@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ptr;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, RwLock, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::extract::Path as UrlPath;
@@ -21,6 +21,7 @@ use super::recovery::{Recoveries, RecoveryCache};
 use super::sessions::Sessions;
 use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings};
 use super::tokens::Tokens;
+use crate::locks::{read_lock, write_lock};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::task::TaskDigest;
 
@@ -149,12 +150,12 @@ impl App {
     pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<Collection> {
         let task = reports.task().digest();
         let is_of = |of: &Weak<dyn TaskReports>| ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports));
-        let collections = self.collections.read().unwrap_or_else(PoisonError::into_inner);
+        let collections = read_lock(&self.collections);
         if let Some((_, found)) = collections.get(&task).filter(|(of, _)| is_of(of)) {
             return Arc::clone(found);
         }
         drop(collections);
-        let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
+        let mut collections = write_lock(&self.collections);
         let (of, collection) = collections.entry(task).or_insert_with(|| (Arc::downgrade(reports), Arc::default()));
         if !is_of(of) {
             collection.pulse.end();
@@ -165,7 +166,7 @@ impl App {
 
     /// Forgets a task that the store has deleted, and ends its streams.
     pub(super) fn forget(&self, task: TaskDigest) {
-        let collection = self.collections.write().unwrap_or_else(PoisonError::into_inner).remove(&task);
+        let collection = write_lock(&self.collections).remove(&task);
         if let Some((_, collection)) = collection {
             collection.pulse.end();
         }

@@ -21,6 +21,7 @@ mod error;
 mod events;
 mod issuing;
 mod limits;
+mod locks;
 mod metrics;
 mod net;
 mod object;

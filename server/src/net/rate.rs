@@ -7,11 +7,12 @@
 //! many.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::client::Client;
 use crate::config::RateLimit;
+use crate::locks::hold;
 
 /// Clients in each of the two tables. A flood from more addresses than these, within the time of one bucket, gets fresh
 /// buckets: memory is bounded, and `max_connections` and the bounded queue hold then.
@@ -58,7 +59,7 @@ impl RateLimiter {
     pub(in super::super) fn take(&self, client: Client, count: u32, now: Instant) -> Result<(), Duration> {
         let count = f64::from(count);
         let RateLimit { per_second, burst } = self.limit;
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = hold(&self.tables);
         tables.turn(now, self.refill);
         let full = Bucket { tokens: f64::from(burst), at: now };
         let Bucket { tokens, at } = tables.newer.get(&client).or(tables.older.get(&client)).copied().unwrap_or(full);

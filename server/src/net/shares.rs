@@ -1,10 +1,11 @@
 //! What each client holds of something that all of them share, so that none can take it all, and no crowd either.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::client::Client;
 use crate::config::Most;
+use crate::locks::hold;
 
 /// Why somebody gets no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +48,6 @@ impl Shares {
         portion.grow(amount, 0)?;
         Ok(portion)
     }
-
-    fn hold(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Portion {
@@ -60,7 +57,7 @@ impl Portion {
             return Ok(());
         }
         let Shares { whole, most, .. } = *self.shares;
-        let mut held = self.shares.hold();
+        let mut held = hold(&self.shares.held);
         let by_client = held.by_client.get(&self.client).copied().unwrap_or(0);
         let left_by_others = whole.saturating_sub(spared).saturating_sub(held.by_all - by_client);
         let grown = by_client.saturating_add(amount);
@@ -82,7 +79,7 @@ impl Drop for Portion {
         if self.amount == 0 {
             return;
         }
-        let mut held = self.shares.hold();
+        let mut held = hold(&self.shares.held);
         held.by_all -= self.amount;
         if let Some(by_client) = held.by_client.get_mut(&self.client) {
             *by_client -= self.amount;
@@ -115,7 +112,7 @@ mod tests {
         drop(second);
         assert!(first.grow(4, 0).is_ok() && first.grow(usize::MAX, 0).is_err());
         drop(first);
-        let held = shares.hold();
+        let held = hold(&shares.held);
         assert!(held.by_client.is_empty() && held.by_all == 0);
     }
 

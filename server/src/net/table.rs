@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::task::{AbortHandle, JoinHandle};
@@ -14,6 +14,7 @@ use super::activity::{Activity, Clock, Phase};
 use super::client::Client;
 use super::shares::Full;
 use crate::config::{Most, ServerConfig};
+use crate::locks::hold;
 
 /// How often connections are looked at, unless a limit is short.
 const SWEEP: Duration = Duration::from_millis(250);
@@ -118,7 +119,7 @@ impl Table {
     /// Closes what has taken too long.
     pub(super) fn sweep(&self) {
         self.clock.set(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let Open { connections, of_clients, .. } = &mut *self.hold();
+        let Open { connections, of_clients, .. } = &mut *hold(&self.open);
         connections.retain(|_, entry| {
             let (phase, since) = entry.activity.phase();
             let late = match phase {
@@ -144,7 +145,7 @@ impl Table {
         client: Option<Client>,
         task: impl FnOnce(Place) -> JoinHandle<T>,
     ) -> Result<(), Full> {
-        let mut open = self.hold();
+        let mut open = hold(&self.open);
         let held = client.and_then(|client| open.of_clients.get(&client)).copied().unwrap_or(0);
         let by_others = open.connections.len() - held;
         let most = self.of_client.of(self.max_connections.saturating_sub(by_others));
@@ -168,18 +169,14 @@ impl Table {
 
     /// Closes the connection that has been without a request longest, if there is one.
     pub(super) fn make_room(&self) -> bool {
-        self.hold().make_room(None, usize::MAX)
+        hold(&self.open).make_room(None, usize::MAX)
     }
 
     /// Cuts all connections.
     pub(super) fn close_all(&self) {
-        let mut open = self.hold();
+        let mut open = hold(&self.open);
         open.of_clients.clear();
         open.connections.drain().for_each(|(_, entry)| entry.task.abort());
-    }
-
-    fn hold(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -249,6 +246,6 @@ fn leave(of_clients: &mut HashMap<Client, usize>, client: Option<Client>) {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.table.hold().remove(self.number);
+        hold(&self.table.open).remove(self.number);
     }
 }

@@ -1,11 +1,12 @@
 //! Requests of one client wait for each other, so that many at once do not make those of others wait.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::client::Client;
+use crate::locks::hold;
 
 /// Whose turn it is, for each client that has requests.
 #[derive(Default)]
@@ -27,21 +28,17 @@ impl Turns {
     /// Waits for the client's turn. Only for what is answered without waiting for anybody.
     pub(in super::super) async fn wait(self: &Arc<Self>, client: Client) -> Turn {
         let new = || Arc::new(Semaphore::new(AT_ONCE));
-        let permits = Arc::clone(self.hold().entry(client).or_insert_with(new));
+        let permits = Arc::clone(hold(&self.of_clients).entry(client).or_insert_with(new));
         // Kept from now on, in case the request is given up while it waits.
         let mut turn = Turn { turns: Arc::clone(self), client, permit: None };
         turn.permit = permits.acquire_owned().await.ok();
         turn
     }
-
-    fn hold(&self) -> MutexGuard<'_, HashMap<Client, Arc<Semaphore>>> {
-        self.of_clients.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut of_clients = self.turns.hold();
+        let mut of_clients = hold(&self.turns.of_clients);
         self.permit.take();
         // Under the lock nobody comes; whoever waits holds it too.
         if of_clients.get(&self.client).is_some_and(|permits| Arc::strong_count(permits) == 1) {
@@ -75,6 +72,6 @@ mod tests {
         let mut given_up = Box::pin(turns.wait(client("192.0.2.1")));
         let _ = timeout(Duration::ZERO, &mut given_up).await;
         drop((given_up, next, taken));
-        assert!(turns.hold().is_empty());
+        assert!(hold(&turns.of_clients).is_empty());
     }
 }

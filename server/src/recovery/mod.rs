@@ -3,9 +3,10 @@
 mod answer;
 mod query;
 
-use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::sync::{Arc, Mutex as Lock};
 use std::time::{Duration, Instant};
 
+use crate::locks::hold;
 use ldp_pca::recovery::{Decomposition, Question};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
@@ -122,7 +123,7 @@ impl RecoveryCache {
     }
 
     fn slot(&self, question: Question) -> Slot {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = hold(&self.answers);
         let slot = match answers.iter().position(|(kept, _)| *kept == question) {
             Some(place) => answers.remove(place).1,
             None => Slot::default(),
@@ -137,7 +138,7 @@ impl RecoveryCache {
     /// The error that the components asked for last are predicted to have, of what a random subspace has, and their
     /// number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = hold(&self.answers);
         answers.iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error())
     }
 }
@@ -158,7 +159,7 @@ fn compute(
         Some(_) => Answer::sparse(reports, question, deadline),
         None => {
             // All ranks share the decomposition of a state.
-            let mut last = decomposition.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = hold(decomposition);
             let state = match &*last {
                 Some(state) if state.records() >= records => Arc::clone(state),
                 _ => Arc::clone(last.insert(Arc::new(decompose(reports)?))),

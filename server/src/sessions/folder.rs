@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use super::files::{PARAMETERS, checksum_of, sync, write};
 use super::running::Running;
 use crate::error::ServerError;
+use crate::locks::{read_lock, write_lock};
 use crate::problem::{Kind, Problem};
 use ldp_pca_dps::{Session, SessionId, State};
 
@@ -43,17 +44,17 @@ impl Sessions {
     }
 
     pub(crate) fn ids(&self) -> Vec<SessionId> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+        read_lock(&self.known).keys().copied().collect()
     }
 
     pub(crate) fn find(&self, id: SessionId) -> Option<Arc<Running>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+        read_lock(&self.known).get(&id).cloned()
     }
 
     /// Adds a session; false when it is there.
     pub(crate) fn create(&self, session: Session) -> Result<bool, Problem> {
         // Nobody else creates or deletes one meanwhile.
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write_lock(&self.known);
         let id = session.id();
         if known.contains_key(&id) {
             return Ok(false);
@@ -74,7 +75,7 @@ impl Sessions {
 
     /// Removes a session with all messages.
     pub(crate) fn delete(&self, id: SessionId) -> Result<(), Problem> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write_lock(&self.known);
         let folder = self.folder.join(id.to_string());
         // Without this file the rest is nothing.
         match fs::remove_file(folder.join(PARAMETERS)) {

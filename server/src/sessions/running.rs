@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use super::files::{self, Kept};
+use crate::locks::hold;
 use crate::object;
 use crate::problem::{Kind, Problem};
 use ldp_pca_dps::DpsPcaError;
@@ -60,7 +61,7 @@ impl Running {
     }
 
     pub(crate) fn state(&self, provider: Option<u32>) -> State {
-        let progress = self.progress();
+        let progress = hold(&self.progress);
         let coordinator = &progress.coordinator;
         let over = coordinator.finished() || progress.failed.is_some();
         let everybody = 1..=self.session.parameters().providers;
@@ -79,8 +80,8 @@ impl Running {
 
     /// Takes a message that has the right shape. It is on the disk before it counts. The same one again is taken again.
     pub(crate) fn take(&self, provider: u32, round: u32, cells: Vec<i64>) -> Result<(), Problem> {
-        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.progress().is_new(provider, round, &cells)? {
+        let writing = hold(&self.writing);
+        if !hold(&self.progress).is_new(provider, round, &cells)? {
             return Ok(());
         }
         let kept = Kept { round, provider, cells };
@@ -90,7 +91,7 @@ impl Running {
                 format!("the message could not be stored, and does not count: {error}; send the same bytes again");
             Kind::StoreUnavailable.because(detail)
         })?;
-        let mut progress = self.progress();
+        let mut progress = hold(&self.progress);
         progress.add(&self.session, kept);
         let (finished, failed) = (progress.coordinator.finished(), progress.failed.is_some());
         drop(progress);
@@ -113,17 +114,13 @@ impl Running {
         if !(1..=providers).contains(&provider) {
             return Err(refused(format!("the session has {providers} providers")));
         }
-        let mut progress = self.progress();
+        let mut progress = hold(&self.progress);
         match progress.is_new(provider, round, &kept.cells) {
             Ok(true) => progress.add(&self.session, kept),
             Ok(false) => return Err(refused("it is there twice".into())),
             Err(problem) => return Err(refused(problem.detail().to_owned())),
         }
         Ok(())
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

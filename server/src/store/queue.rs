@@ -1,10 +1,11 @@
 //! Batches of a task that wait to be stored, and those who wait for them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Batch, CommitError, Committed};
+use crate::locks::hold;
 
 /// Bytes of reports beyond which no further batch joins those that are written together.
 const GROUP_BYTES: usize = 8 << 20;
@@ -60,12 +61,6 @@ pub(super) fn group(first: Waiting, queue: &mut Waits) -> Vec<Waiting> {
         group.push(next);
     }
     group
-}
-
-/// Locks. Nothing that is done under the stores' locks leaves a half-made state behind, so a panic elsewhere does not
-/// matter.
-pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! TLS by rustls.
 
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -13,6 +13,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::TlsError;
 use crate::config::TlsFiles;
+use crate::locks::{read_lock, write_lock};
 
 /// A certificate and its key, which can be changed while it serves.
 #[derive(Clone)]
@@ -37,7 +38,7 @@ impl Tls {
             let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
             while hangups.recv().await.is_some() {
                 match acceptor(&self.files) {
-                    Ok(acceptor) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = acceptor,
+                    Ok(acceptor) => *write_lock(&self.current) = acceptor,
                     Err(error) => tracing::error!(%error, "the certificate is not changed"),
                 }
             }
@@ -45,7 +46,7 @@ impl Tls {
     }
 
     pub(in super::super) async fn shake_hands(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        let acceptor = self.current.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let acceptor = read_lock(&self.current).clone();
         acceptor.accept(stream).await
     }
 }

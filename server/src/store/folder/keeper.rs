@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::place::Place;
 use super::rows::SegmentRow;
 use super::segment::Segment;
-use crate::store::queue::hold;
+use crate::locks::hold;
 use crate::store::{Counts, StoreError};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::Report;

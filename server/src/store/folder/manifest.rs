@@ -6,7 +6,7 @@
 //! opening it notices what the disk changed, and refuses it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, Transaction};
@@ -19,6 +19,7 @@ use super::slots::{Found, Slots};
 use super::tables::{OLD_VERSION, TABLES, VERSION, make_tables};
 use super::tally::{Problem, State, Tally};
 use super::upgrade::upgrade;
+use crate::locks::hold;
 use crate::store::{At, StoreError, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::task::{Task, TaskDigest};
@@ -84,7 +85,7 @@ impl Manifest {
 
     /// From now on each change is counted beside the database too. Nothing is changed before.
     pub(super) fn count_changes(&self, disk: &dyn Disk) -> Result<(), StoreError> {
-        let mut inner = self.hold();
+        let mut inner = hold(&self.inner);
         let state = State::read(&inner.connection).map_err(|problem| self.failed(problem))?;
         let (path, numbers) = (self.path.with_file_name(CHANGES), [state.changes]);
         let kind = CHANGES.as_bytes();
@@ -205,7 +206,7 @@ impl Manifest {
     /// Closes the database, its log written back into it.
     pub(super) fn close(&self) {
         // What is not written back now is at the next start.
-        let _ = self.hold().connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
+        let _ = hold(&self.inner).connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
     }
 
     /// When the deletion of a task began that is there; 0 if it did not.
@@ -214,7 +215,7 @@ impl Manifest {
     }
 
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
-        read(&self.hold().connection).map_err(|problem| self.failed(problem))
+        read(&hold(&self.inner).connection).map_err(|problem| self.failed(problem))
     }
 
     /// Changes rows of one task.
@@ -223,7 +224,7 @@ impl Manifest {
         task: TaskDigest,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
     ) -> Result<T, StoreError> {
-        let mut inner = self.hold();
+        let mut inner = hold(&self.inner);
         let Inner { connection, counter } = &mut *inner;
         let run = || {
             let transaction = connection.transaction()?;
@@ -245,11 +246,6 @@ impl Manifest {
 
     fn failed(&self, problem: Problem) -> StoreError {
         StoreError::manifest(&self.path, problem)
-    }
-
-    /// A transaction that a panic cut short was undone when it was dropped.
-    fn hold(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

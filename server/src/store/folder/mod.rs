@@ -54,7 +54,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use self::acknowledged::{Acknowledged, AcknowledgedFile, Told};
 use self::deletion::Deletion;
@@ -64,8 +64,8 @@ use self::manifest::{AT_ONCE, Manifest};
 use self::place::{Place, folder_of};
 use self::reserve::Reserve;
 use self::task::FolderTask;
-use super::queue::hold;
 use super::{At, Damage, DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use crate::locks::{hold, read_lock, write_lock};
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
@@ -199,7 +199,7 @@ impl FolderStore {
                 }
             };
             self.manifest.bury(digest, at)?;
-            self.tasks.write().unwrap_or_else(PoisonError::into_inner).remove(&digest);
+            write_lock(&self.tasks).remove(&digest);
             task.close();
             // Should this fail, the next start finishes it.
             deletion.finish(digest, at)?;
@@ -218,11 +218,11 @@ impl FolderStore {
     }
 
     fn find(&self, digest: TaskDigest) -> Option<Arc<FolderTask>> {
-        self.tasks.read().unwrap_or_else(PoisonError::into_inner).get(&digest).map(Arc::clone)
+        read_lock(&self.tasks).get(&digest).map(Arc::clone)
     }
 
     fn add(&self, task: FolderTask) {
-        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = write_lock(&self.tasks);
         tasks.insert(task.task().digest(), Arc::new(task));
     }
 
@@ -242,7 +242,7 @@ impl FolderStore {
 
 impl ReportStore for FolderStore {
     fn tasks(&self) -> Vec<Arc<dyn TaskReports>> {
-        let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+        let tasks = read_lock(&self.tasks);
         tasks.values().map(|task| Arc::clone(task) as Arc<dyn TaskReports>).collect()
     }
 
@@ -276,7 +276,7 @@ impl ReportStore for FolderStore {
     }
 
     fn close(&self) {
-        self.tasks.read().unwrap_or_else(PoisonError::into_inner).values().for_each(|task| task.close());
+        read_lock(&self.tasks).values().for_each(|task| task.close());
         self.manifest.close();
         hold(&self.lock).take();
     }

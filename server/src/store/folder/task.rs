@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::watch;
@@ -14,7 +14,8 @@ use super::place::Place;
 use super::rows::SegmentRow;
 use super::segment::{Segment, SegmentFile, open_path, sealed_path};
 use super::writer::Writer;
-use crate::store::queue::{CommitQueue, hold};
+use crate::locks::{hold, read_lock, write_lock};
+use crate::store::queue::CommitQueue;
 use crate::store::{
     At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings, mark,
 };
@@ -78,7 +79,7 @@ impl FolderTask {
 
     /// Gives it other settings.
     pub(super) fn configure(&self, settings: TaskSettings) {
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        *write_lock(&self.settings) = Arc::new(settings);
     }
 
     /// Takes no further batch, and returns when those that wait are written and full segments are sealed.
@@ -203,7 +204,7 @@ impl TaskReports for FolderTask {
     }
 
     fn settings(&self) -> Arc<TaskSettings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read_lock(&self.settings))
     }
 
     fn damage(&self) -> Damage {

@@ -2,7 +2,7 @@
 //! answers them.
 
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
@@ -10,6 +10,7 @@ use super::ids::Ids;
 use super::keeper::{Backlog, Totals};
 use super::place::Place;
 use super::segment::{NotAppended, Segment, open_path};
+use crate::locks::read_lock;
 use crate::store::queue::{self, Waiting, Waits};
 use crate::store::{Batch, CommitError, Committed, TaskSettings, mark};
 use ldp_pca::aggregate::MAX_RECORDS;
@@ -52,7 +53,7 @@ impl Writer {
     }
 
     fn commit(&mut self, mut group: Vec<Waiting>) {
-        let settings = Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner));
+        let settings = Arc::clone(&read_lock(&self.settings));
         let limit = settings.max_records.unwrap_or(MAX_RECORDS).min(MAX_RECORDS);
         let records = self.totals.counts.borrow().records;
         let mut fresh = Fresh::default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use futures_util::TryStreamExt;
 use tokio::runtime::Handle;
@@ -16,6 +16,7 @@ use super::pool::{Address, Database, Pool};
 use super::shared::Shared;
 use super::task::{PostgresTask, sum};
 use super::{schema, snapshots, state::Range};
+use crate::locks::{read_lock, write_lock};
 use crate::store::{TaskReports, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, report_bytes};
@@ -204,7 +205,7 @@ impl Follower {
 
     /// Serves another task under a digest, or none. What waits for the one before is still written.
     fn replace(&self, digest: TaskDigest, task: Option<Arc<PostgresTask>>) {
-        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = write_lock(&self.tasks);
         let before = match task {
             Some(task) => tasks.insert(digest, task),
             None => tasks.remove(&digest),
@@ -216,7 +217,7 @@ impl Follower {
 }
 
 pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
-    tasks.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    read_lock(tasks).values().cloned().collect()
 }
 
 /// What is new.

@@ -20,7 +20,7 @@ mod task;
 mod tests;
 mod writer;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -32,6 +32,7 @@ use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
 use self::schema::{LOCKS, lock_alone};
 use super::{DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use crate::locks::{hold, read_lock};
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
@@ -98,7 +99,7 @@ async fn drive(follower: Arc<AsyncMutex<Follower>>, trouble: Arc<Mutex<Option<St
 }
 
 fn set_trouble(trouble: &Mutex<Option<String>>, followed: Result<(), PostgresError>) {
-    let mut trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut trouble = hold(trouble);
     let found = followed.err().map(|error| error.to_string());
     match (&*trouble, &found) {
         (before, Some(error)) if before.as_ref() != Some(error) => {
@@ -116,7 +117,7 @@ impl ReportStore for PostgresStore {
     }
 
     fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>> {
-        let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+        let tasks = read_lock(&self.tasks);
         tasks.get(&digest).map(|task| Arc::clone(task) as Arc<dyn TaskReports>)
     }
 
@@ -172,7 +173,7 @@ impl ReportStore for PostgresStore {
         probed
             .map_err(|_| format!("the database did not answer within {} s", CHECK_TIMEOUT.as_secs()))?
             .map_err(|error: PostgresError| error.to_string())?;
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+        hold(&self.trouble).clone().map_or(Ok(()), Err)
     }
 
     fn close(&self) {

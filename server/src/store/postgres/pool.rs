@@ -13,7 +13,7 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use super::error::{PostgresError, describe};
 use super::schema;
-use crate::store::queue::hold;
+use crate::locks::hold;
 
 /// The longest that a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

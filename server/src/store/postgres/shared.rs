@@ -1,11 +1,11 @@
 //! What those who write a task's reports, follow them and keep their sum work on together.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use super::state::{Snapshot, State};
+use crate::locks::{hold, read_lock, write_lock};
 use crate::store::TaskSettings;
-use crate::store::queue::hold;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::Task;
 
@@ -45,11 +45,11 @@ impl Shared {
     }
 
     pub(super) fn settings(&self) -> Arc<TaskSettings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read_lock(&self.settings))
     }
 
     pub(super) fn configure(&self, settings: TaskSettings) {
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        *write_lock(&self.settings) = Arc::new(settings);
     }
 }
 

@@ -20,8 +20,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::watch;
 
+use crate::locks::hold;
 use crate::store::Counts;
-use crate::store::queue::hold;
 use ldp_pca::aggregate::{Aggregate, AggregateError};
 
 /// A sum, and what is in it.

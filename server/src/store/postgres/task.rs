@@ -15,7 +15,8 @@ use super::pool::Pool;
 use super::shared::Shared;
 use super::state::Awaited;
 use super::writer::{Commit, commit};
-use crate::store::queue::{self, CommitQueue, Waiting, Waits, hold};
+use crate::locks::hold;
+use crate::store::queue::{self, CommitQueue, Waiting, Waits};
 use crate::store::{
     Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings,
 };

@@ -12,8 +12,8 @@ use rand::{RngExt, SeedableRng};
 use rusqlite::Connection;
 
 use super::super::disk::{Disk, DiskFile};
+use crate::locks::hold;
 use crate::store::StoreError;
-use crate::store::queue::hold;
 
 /// Databases in memory are found by name.
 static MACHINES: AtomicU64 = AtomicU64::new(0);
