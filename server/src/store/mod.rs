@@ -14,8 +14,10 @@ mod settings;
 
 use std::fmt;
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::thread;
 
 use tokio::sync::watch;
 
@@ -207,6 +209,12 @@ pub(super) struct Damage {
     pub(super) passed_over: u64,
     /// What is wrong, with its place. Never what a report says.
     pub(super) places: Vec<String>,
+}
+
+/// Adds reports that were decoded as reports of `task`, which is all that an aggregate asks for.
+fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
+    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    aggregate.accumulate_with_threads(task, reports, threads).expect("reports of this task");
 }
 
 impl fmt::Debug for dyn TaskReports {

@@ -9,7 +9,7 @@ use super::place::Place;
 use super::rows::SegmentRow;
 use super::segment::Segment;
 use crate::locks::hold;
-use crate::store::{Counts, StoreError};
+use crate::store::{Counts, StoreError, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::Report;
 
@@ -128,10 +128,10 @@ impl Keeper {
             }
         }
         self.ids.extend(reports.iter().flat_map(|report| *report.id().as_bytes()));
-        let mut sum = hold(&self.totals.sum);
-        self.place.add(&mut sum.aggregate, &reports);
-        sum.backlog -= bytes;
-        drop(sum);
+        let mut total = hold(&self.totals.sum);
+        sum(&mut total.aggregate, &self.place.task, &reports);
+        total.backlog -= bytes;
+        drop(total);
         self.totals.progress.notify_all();
         next
     }

@@ -1,10 +1,8 @@
 //! Where one task is kept, and how its segments are replayed, repaired and sealed there.
 
 use std::io::{self, IoSlice};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use super::acknowledged::Told;
 use super::disk::{Disk, DiskFile};
@@ -16,7 +14,6 @@ use super::segment::{
     IdsChecksum, Segment, SegmentFile, damaged_path, open_path, sealed_as, sealed_path, temporary_path,
 };
 use crate::store::{At, Damage, StoreError};
-use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::Report;
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -45,12 +42,6 @@ pub(super) struct Replayed {
 }
 
 impl Place {
-    /// Adds reports that were decoded as reports of the task, which is all that an aggregate asks for.
-    pub(super) fn add(&self, aggregate: &mut Aggregate, reports: &[Report]) {
-        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        aggregate.accumulate_with_threads(&self.task, reports, threads).expect("reports of this task");
-    }
-
     /// Gives a segment its footer and its last name.
     pub(super) fn seal(&self, segment: &mut Segment) -> Result<Sealed, StoreError> {
         segment.seal(&*self.disk, &self.folder, &self.task).at("seal", &sealed_path(&self.folder, segment.number))

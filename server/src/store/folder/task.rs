@@ -17,7 +17,7 @@ use super::writer::Writer;
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::CommitQueue;
 use crate::store::{
-    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings, mark,
+    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings, mark, sum,
 };
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
@@ -129,7 +129,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
                 Entry::Vacant(place) => place.insert(Some(mark(&report.to_bytes()))).is_some(),
             });
             segment_ids.extend(reports.iter().flat_map(|report| *report.id().as_bytes()));
-            place.add(&mut aggregate, reports);
+            sum(&mut aggregate, &place.task, reports);
         })?;
         damage.cut_bytes += replayed.damage.cut_bytes;
         damage.passed_over += replayed.damage.passed_over;

@@ -4,15 +4,16 @@
 use tokio_postgres::{Client, types::Type};
 
 use super::error::PostgresError;
-use super::schema::{LOCKS, lock_alone};
+use super::schema::lock_alone;
+use super::statements::Statements;
 use crate::store::{DeletedTask, Erase};
 use ldp_pca::task::TaskDigest;
 
 /// Deletes a task. Files of a table that is dropped the database removes when this is committed.
 pub(super) async fn delete(client: &Client, digest: TaskDigest, erase: Erase) -> Result<bool, PostgresError> {
-    let failed = || PostgresError::query("delete a task");
+    let statements = Statements::to("delete a task", client);
     let digest = digest.to_string();
-    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
+    statements.begin().await?;
     let number = lock_alone(client, &digest).await?;
     if let Some(number) = number {
         let delete = format!(
@@ -21,24 +22,24 @@ pub(super) async fn delete(client: &Client, digest: TaskDigest, erase: Erase) ->
             DELETE FROM ldp_pca.tasks WHERE number = {number};
             UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1"
         );
-        client.batch_execute(&delete).await.map_err(failed())?;
+        statements.run(&delete).await?;
     }
     let mut erased = false;
     if erase == Erase::Now {
         let query = "DELETE FROM ldp_pca.deleted WHERE digest = $1 RETURNING number";
-        for row in client.query_typed(query, &[(&digest, Type::TEXT)]).await.map_err(failed())? {
+        for row in statements.rows(query, &[(&digest, Type::TEXT)]).await? {
             drop_reports(client, row.get(0)).await?;
             erased = true;
         }
     }
-    client.batch_execute("COMMIT").await.map_err(failed())?;
+    statements.run("COMMIT").await?;
     Ok(number.is_some() || erased)
 }
 
 /// The tasks that were deleted and are not erased yet.
 pub(super) async fn deleted(client: &Client) -> Result<Vec<DeletedTask>, PostgresError> {
     let query = "SELECT number, digest, extract(epoch FROM deleted)::bigint FROM ldp_pca.deleted";
-    let rows = client.query_typed(query, &[]).await.map_err(PostgresError::query("list deleted tasks"))?;
+    let rows = Statements::to("list deleted tasks", client).rows(query, &[]).await?;
     let task = |row: &tokio_postgres::Row| {
         Some(DeletedTask {
             digest: TaskDigest::from_hex(row.get(1))?,
@@ -51,16 +52,16 @@ pub(super) async fn deleted(client: &Client) -> Result<Vec<DeletedTask>, Postgre
 
 /// Erases one of them, unless somebody else did, or it was brought back.
 pub(super) async fn erase(client: &Client, task: &DeletedTask) -> Result<(), PostgresError> {
-    let failed = || PostgresError::query("erase a deleted task");
-    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
+    let statements = Statements::to("erase a deleted task", client);
+    statements.begin().await?;
     let erase = format!("DELETE FROM ldp_pca.deleted WHERE number = {} RETURNING number", task.key);
-    for row in client.query_typed(&erase, &[]).await.map_err(failed())? {
+    for row in statements.rows(&erase, &[]).await? {
         drop_reports(client, row.get(0)).await?;
     }
-    client.batch_execute("COMMIT").await.map_err(failed())
+    statements.run("COMMIT").await
 }
 
 async fn drop_reports(client: &Client, number: i32) -> Result<(), PostgresError> {
     let drop = format!("DROP TABLE IF EXISTS ldp_pca.reports_{number}");
-    client.batch_execute(&drop).await.map_err(PostgresError::query("erase a deleted task"))
+    Statements::to("erase a deleted task", client).run(&drop).await
 }

@@ -25,7 +25,7 @@ pub(super) fn check(found: Option<&str>) -> Result<(), PostgresError> {
 pub(super) async fn commit(client: &Client) -> Result<(), CommitError> {
     // A time limit that ended the wait for a standby would end it with success.
     let commit = format!("SELECT set_config('statement_timeout', '0', true), {UNSAFE}; COMMIT");
-    let answers = client.simple_query(&commit).await.map_err(|error| uncommitted(&error))?;
+    let answers = client.simple_query(&commit).await.map_err(uncommitted)?;
     let found = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => row.try_get(1).ok().flatten(),
         _ => None,
@@ -34,16 +34,17 @@ pub(super) async fn commit(client: &Client) -> Result<(), CommitError> {
 }
 
 /// Why a statement before the commit failed: nothing was written.
-pub(super) fn unwritten(error: &tokio_postgres::Error) -> CommitError {
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(super) fn unwritten(error: tokio_postgres::Error) -> CommitError {
     // Undefined table: the task was deleted.
     if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) {
         return CommitError::Closed;
     }
-    CommitError::Write(describe(error))
+    CommitError::Write(describe(&error))
 }
 
 /// A COMMIT that the database refused did nothing. One whose session ended instead may have been done.
-fn uncommitted(error: &tokio_postgres::Error) -> CommitError {
+fn uncommitted(error: tokio_postgres::Error) -> CommitError {
     let refused = error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error));
-    if refused { unwritten(error) } else { CommitError::Unknown(describe(error)) }
+    if refused { unwritten(error) } else { CommitError::Unknown(describe(&error)) }
 }

@@ -7,17 +7,19 @@ use std::sync::{Arc, RwLock};
 use futures_util::TryStreamExt;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
-use tokio_postgres::{Client, Row, types::Type};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
 
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
 use super::options::PostgresOptions;
 use super::pool::{Address, Database, Pool};
 use super::shared::Shared;
-use super::task::{PostgresTask, sum};
+use super::statements::Statements;
+use super::task::PostgresTask;
 use super::{schema, snapshots, state::Range};
-use crate::locks::{read_lock, write_lock};
-use crate::store::{TaskReports, TaskSettings};
+use crate::locks::{hold, read_lock, write_lock};
+use crate::store::{TaskReports, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
@@ -33,7 +35,7 @@ pub(super) struct Follower {
     address: Address,
     client: Option<Client>,
     pool: Arc<Pool>,
-    tasks: Arc<Tasks>,
+    pub(super) tasks: Arc<Tasks>,
     options: PostgresOptions,
     /// Which database everything was read of.
     identity: Option<String>,
@@ -55,10 +57,6 @@ impl Follower {
             tasks_version: None,
             tables: None,
         }
-    }
-
-    pub(super) fn tasks(&self) -> Arc<Tasks> {
-        Arc::clone(&self.tasks)
     }
 
     /// Brings everything to what the database has now. After an error the next round makes a new connection.
@@ -105,7 +103,7 @@ impl Follower {
             self.read_tasks(client, anew.then_some(&counted), ended).await?;
         }
         for task in tasks_of(&self.tasks) {
-            let shared = task.shared();
+            let shared = &task.shared;
             read_reports(client, shared, ended).await?;
             if durable.is_ok() {
                 snapshots::write(client, shared, &self.options).await?;
@@ -123,25 +121,22 @@ impl Follower {
         counted: Option<&BTreeMap<TaskDigest, u64>>,
         ended: i64,
     ) -> Result<(), PostgresError> {
-        let rows = client
-            .query_typed("SELECT number, digest, document, settings::text FROM ldp_pca.tasks", &[])
-            .await
-            .map_err(PostgresError::query("list the tasks"))?;
+        let query = "SELECT number, digest, document, settings::text FROM ldp_pca.tasks";
         let mut there = BTreeMap::new();
-        for row in &rows {
-            let (number, task, settings) = read_task(row)?;
+        for row in Statements::to("list the tasks", client).rows(query, &[]).await? {
+            let (number, task, settings) = read_task(&row)?;
             there.insert(task.digest(), (number, task, settings));
         }
         let mut before = BTreeMap::new();
         for task in tasks_of(&self.tasks) {
-            let digest = task.shared().task.digest();
+            let digest = task.shared.task.digest();
             match there.get(&digest) {
                 // Another number: deleted, and put there anew without its reports.
-                Some((number, _, settings)) if *number == task.shared().number => {
+                Some((number, _, settings)) if *number == task.shared.number => {
                     if counted.is_some() {
-                        before.insert(digest, Arc::clone(task.shared()));
+                        before.insert(digest, Arc::clone(&task.shared));
                     } else {
-                        task.shared().configure(settings.clone());
+                        task.shared.configure(settings.clone());
                         there.remove(&digest);
                     }
                 }
@@ -178,17 +173,15 @@ impl Follower {
         now: &Shared,
         ended: i64,
     ) -> Result<(), PostgresError> {
-        let confirmed = before.confirmed();
+        let confirmed = *hold(&before.confirmed);
         let query = format!(
             "SELECT (SELECT count(*) FROM ldp_pca.reports_{0} WHERE xid >= $1),
                 $2 IS NULL OR EXISTS (SELECT FROM ldp_pca.reports_{0} WHERE id = $2)",
             now.number
         );
         let id = confirmed.as_ref().map(|id| &id.as_bytes()[..]);
-        let rows = client
-            .query_typed(&query, &[(&ended, Type::INT8), (&id, Type::BYTEA)])
-            .await
-            .map_err(PostgresError::query("count reports"))?;
+        let statements = Statements::to("count reports", client);
+        let rows = statements.rows(&query, &[(&ended, Type::INT8), (&id, Type::BYTEA)]).await?;
         let (later, is_kept) = rows.first().map_or((0, true), |row| (row.get::<_, i64>(0), row.get(1)));
         let found = now.state.counts().borrow().records + later.unsigned_abs();
         if found >= counted && is_kept {
@@ -235,16 +228,11 @@ struct Moment {
 }
 
 async fn moment(client: &Client) -> Result<Moment, PostgresError> {
-    let rows = client
-        .query_typed(
-            &format!(
-                "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-                    (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
-            ),
-            &[],
-        )
-        .await
-        .map_err(PostgresError::query("tell what is new"))?;
+    let query = format!(
+        "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+            (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
+    );
+    let rows = Statements::to("tell what is new", client).rows(&query, &[]).await?;
     let row = rows.first().ok_or(PostgresError::Replaced)?;
     Ok(Moment {
         version: row.get(0),
@@ -275,7 +263,7 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
     }
     let query =
         format!("SELECT report FROM ldp_pca.reports_{} WHERE xid >= $1 AND xid < $2 AND xid <> ALL($3)", shared.number);
-    let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 3] =
+    let parameters: [(&(dyn ToSql + Sync), Type); 3] =
         [(&from, Type::INT8), (&to, Type::INT8), (&without, Type::INT8_ARRAY)];
     let mut rows = match client.query_typed_raw(&query, parameters).await {
         Ok(rows) => pin!(rows),

@@ -15,6 +15,7 @@ mod schema;
 mod shared;
 mod snapshots;
 mod state;
+mod statements;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use tokio_postgres::{Client, types::Type};
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
 use self::schema::{LOCKS, lock_alone};
+use self::statements::Statements;
 use super::{DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use crate::locks::{hold, read_lock};
 use ldp_pca::task::{Task, TaskDigest};
@@ -75,11 +77,27 @@ impl PostgresStore {
         let poll = options.poll;
         let mut follower = Follower::new(address, Arc::clone(&pool), options);
         follower.round().await?;
-        let tasks = follower.tasks();
+        let tasks = Arc::clone(&follower.tasks);
         let follower = Arc::new(AsyncMutex::new(follower));
         let trouble = Arc::new(Mutex::new(None));
         let driver = tokio::spawn(drive(Arc::clone(&follower), Arc::clone(&trouble), poll));
         Ok(Self { pool, tasks, follower, trouble, runtime: Handle::current(), driver })
+    }
+
+    /// Does something over a connection, which goes back to the pool if that is done.
+    async fn ask<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>) -> Result<T, PostgresError> {
+        let connection = self.pool.take().await?;
+        let done = work(&connection.client).await?;
+        connection.release();
+        Ok(done)
+    }
+
+    fn change<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>) -> Result<T, StoreError> {
+        self.runtime.block_on(async {
+            let changed = self.ask(work).await?;
+            self.refresh().await;
+            Ok(changed)
+        })
     }
 
     /// Reads what was just changed, so that it holds when the caller goes on. If that fails, the next round does it.
@@ -122,57 +140,34 @@ impl ReportStore for PostgresStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.runtime.block_on(async {
-            let connection = self.pool.take().await?;
-            schema::check_durable(&connection.client).await?;
-            let outcome = put(&connection.client, &task, Some(&settings)).await?;
-            connection.release();
-            self.refresh().await;
-            Ok(outcome)
+        self.change(async |client| {
+            schema::check_durable(client).await?;
+            put(client, &task, Some(&settings)).await
         })
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        self.runtime.block_on(async {
-            let connection = self.pool.take().await?;
-            let deleted = deletion::delete(&connection.client, digest, erase).await?;
-            connection.release();
-            self.refresh().await;
-            Ok(deleted)
-        })
+        self.change(async |client| deletion::delete(client, digest, erase).await)
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
-        self.runtime.block_on(async {
-            let connection = self.pool.take().await?;
-            let deleted = deletion::deleted(&connection.client).await?;
-            connection.release();
-            Ok(deleted)
-        })
+        Ok(self.runtime.block_on(self.ask(deletion::deleted))?)
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        self.runtime.block_on(async {
-            let connection = self.pool.take().await?;
-            deletion::erase(&connection.client, task).await?;
-            connection.release();
-            Ok(())
-        })
+        Ok(self.runtime.block_on(self.ask(async |client| deletion::erase(client, task).await))?)
     }
 
     fn check(&self) -> Result<(), String> {
-        let probe = async {
-            let connection = self.pool.take().await?;
-            schema::check_durable(&connection.client).await?;
+        let probe = self.ask(async |client| {
+            schema::check_durable(client).await?;
             let probe = format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, -1); {PROBE}");
-            connection.client.batch_execute(&probe).await.map_err(PostgresError::query("write"))?;
-            connection.release();
-            Ok(())
-        };
+            Statements::to("write", client).run(&probe).await
+        });
         let probed = self.runtime.block_on(async { timeout(CHECK_TIMEOUT, probe).await });
         probed
             .map_err(|_| format!("the database did not answer within {} s", CHECK_TIMEOUT.as_secs()))?
-            .map_err(|error: PostgresError| error.to_string())?;
+            .map_err(|error| error.to_string())?;
         hold(&self.trouble).clone().map_or(Ok(()), Err)
     }
 
@@ -195,38 +190,33 @@ impl Drop for PostgresStore {
 
 /// Adds a task, or gives it other settings if there are some.
 async fn put(client: &Client, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, PostgresError> {
-    let failed = || PostgresError::query("store a task");
+    let statements = Statements::to("store a task", client);
     let digest = task.digest().to_string();
     let json = serde_json::to_string(&settings.cloned().unwrap_or_default())
         .map_err(|error| PostgresError::Settings { digest: digest.clone(), reason: error.to_string() })?;
-    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
-    let created = client
-        .query_typed(
-            "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ($1, $2, $3::text::jsonb)
-                ON CONFLICT (digest) DO NOTHING RETURNING number",
-            &[(&digest, Type::TEXT), (&task.to_json(), Type::TEXT), (&json, Type::TEXT)],
-        )
-        .await
-        .map_err(failed())?;
+    statements.begin().await?;
+    let insert = "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ($1, $2, $3::text::jsonb)
+        ON CONFLICT (digest) DO NOTHING RETURNING number";
+    let row = [(&digest as _, Type::TEXT), (&task.to_json() as _, Type::TEXT), (&json as _, Type::TEXT)];
+    let created = statements.rows(insert, &row).await?;
     if let Some(row) = created.first() {
-        client.batch_execute(&schema::create_reports(row.get(0))).await.map_err(failed())?;
+        statements.run(&schema::create_reports(row.get(0))).await?;
     }
     if !created.is_empty() || settings.is_some() {
         configure(client, &digest, &json).await?;
-        client.batch_execute("UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1").await.map_err(failed())?;
+        statements.run("UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1").await?;
     }
-    client.batch_execute("COMMIT").await.map_err(failed())?;
+    statements.run("COMMIT").await?;
     Ok(if created.is_empty() { Put::Updated } else { Put::Created })
 }
 
 /// Gives a task settings. With a quota its reports are counted, while nobody else writes.
 async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), PostgresError> {
-    let failed = || PostgresError::query("store a task's settings");
     let Some(number) = lock_alone(client, digest).await? else { return Ok(()) };
     let configure = format!(
         "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb, records = CASE WHEN $2::text::jsonb ? 'max_records'
             THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number})) END WHERE number = $1"
     );
-    client.execute_typed(&configure, &[(&number, Type::INT4), (&json, Type::TEXT)]).await.map_err(failed())?;
-    Ok(())
+    let statements = Statements::to("store a task's settings", client);
+    statements.rows(&configure, &[(&number, Type::INT4), (&json, Type::TEXT)]).await.map(drop)
 }

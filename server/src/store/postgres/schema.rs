@@ -15,6 +15,7 @@ use tokio_postgres::{Client, types::Type};
 
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
+use super::statements::Statements;
 
 /// The version of the tables.
 const VERSION: i32 = 1;
@@ -83,16 +84,9 @@ pub(super) fn create_reports(number: i32) -> String {
 
 /// Checks that what the database confirms stays.
 pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> {
-    let failed = PostgresError::query("tell its settings");
-    let row = client
-        .query_typed(
-            &format!(
-                "SELECT current_setting('server_version'), current_setting('server_version_num')::integer, {UNSAFE}"
-            ),
-            &[],
-        )
-        .await
-        .map_err(failed)?;
+    let query =
+        format!("SELECT current_setting('server_version'), current_setting('server_version_num')::integer, {UNSAFE}");
+    let row = Statements::to("tell its settings", client).rows(&query, &[]).await?;
     let [row] = &row[..] else { return Ok(()) };
     if row.get::<_, i32>(1) < 130_000 {
         return Err(PostgresError::TooOld { found: row.get(0) });
@@ -102,24 +96,19 @@ pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> 
 
 /// Makes the tables, or checks that they are this release's.
 pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
-    let failed = || PostgresError::query("make the tables");
-    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
+    let statements = Statements::to("make the tables", client);
+    statements.begin().await?;
     if !is_there(client, "ldp_pca.meta").await? {
-        client.batch_execute(TABLES).await.map_err(failed())?;
-        client
-            .execute_typed(
-                "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM \
-                    pg_control_system()",
-                &[(&VERSION, Type::INT4)],
-            )
-            .await
-            .map_err(failed())?;
+        statements.run(TABLES).await?;
+        let insert =
+            "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM pg_control_system()";
+        statements.rows(insert, &[(&VERSION, Type::INT4)]).await?;
     }
     if !is_there(client, "ldp_pca.deleted").await? {
-        client.batch_execute(ADDITIONS).await.map_err(failed())?;
+        statements.run(ADDITIONS).await?;
     }
-    client.batch_execute("COMMIT").await.map_err(failed())?;
-    let rows = client.query_typed("SELECT version FROM ldp_pca.meta", &[]).await.map_err(failed())?;
+    statements.run("COMMIT").await?;
+    let rows = statements.rows("SELECT version FROM ldp_pca.meta", &[]).await?;
     match rows.first().map_or(0, |row| row.get(0)) {
         VERSION => Ok(()),
         found => Err(PostgresError::Version { found, expected: VERSION }),
@@ -127,10 +116,8 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
 }
 
 async fn is_there(client: &Client, table: &str) -> Result<bool, PostgresError> {
-    let rows = client
-        .query_typed("SELECT to_regclass($1) IS NOT NULL", &[(&table, Type::TEXT)])
-        .await
-        .map_err(PostgresError::query("look for the tables"))?;
+    let statements = Statements::to("look for the tables", client);
+    let rows = statements.rows("SELECT to_regclass($1) IS NOT NULL", &[(&table, Type::TEXT)]).await?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
@@ -142,10 +129,8 @@ pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
     if !is_there(client, "ldp_pca.deleted").await? {
         create(client).await?;
     }
-    let renumbered = client
-        .query_typed("SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()", &[])
-        .await
-        .map_err(PostgresError::query("tell which database it is"))?;
+    let query = "SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()";
+    let renumbered = Statements::to("tell which database it is", client).rows(query, &[]).await?;
     if renumbered.first().is_some_and(|row| row.get(0)) {
         renumber(client).await?;
     }
@@ -155,52 +140,38 @@ pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
 /// Which database this is: cluster, timeline, database and tables. It is another after a promotion, or when a dump took
 /// its place; it is the same after an earlier copy of its files did.
 pub(super) async fn identity(client: &Client) -> Result<String, PostgresError> {
-    let rows = client
-        .query_typed(
-            "SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
-                || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/'
-                || 'ldp_pca.meta'::regclass::oid FROM pg_control_system()",
-            &[],
-        )
-        .await
-        .map_err(PostgresError::query("tell which database it is"))?;
+    let query = "SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
+        || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/'
+        || 'ldp_pca.meta'::regclass::oid FROM pg_control_system()";
+    let rows = Statements::to("tell which database it is", client).rows(query, &[]).await?;
     Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
 }
 
 /// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller.
 /// They get new ones, all the same. It rewrites the rows, not the reports.
 async fn renumber(client: &Client) -> Result<(), PostgresError> {
-    let failed = || PostgresError::query("renumber restored reports");
-    client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await.map_err(failed())?;
-    let tasks = client
-        .query_typed(
-            "SELECT number FROM (SELECT number FROM ldp_pca.tasks UNION SELECT number FROM ldp_pca.deleted) all_tasks,
-                ldp_pca.meta, pg_control_system() WHERE cluster <> system_identifier::text",
-            &[],
-        )
-        .await
-        .map_err(failed())?;
-    for row in tasks {
+    let statements = Statements::to("renumber restored reports", client);
+    statements.begin().await?;
+    let tasks = "SELECT number FROM (SELECT number FROM ldp_pca.tasks UNION SELECT number FROM ldp_pca.deleted)
+        all_tasks, ldp_pca.meta, pg_control_system() WHERE cluster <> system_identifier::text";
+    for row in statements.rows(tasks, &[]).await? {
         let number: i32 = row.get(0);
         let renumber = format!(
             "SELECT pg_advisory_xact_lock({LOCKS}, {number});
             UPDATE ldp_pca.reports_{number} SET xid = pg_current_xact_id()::text::bigint;
             DELETE FROM ldp_pca.snapshots WHERE task = {number}"
         );
-        client.batch_execute(&renumber).await.map_err(failed())?;
+        statements.run(&renumber).await?;
     }
-    client
-        .batch_execute("UPDATE ldp_pca.meta SET cluster = system_identifier::text FROM pg_control_system(); COMMIT")
-        .await
-        .map_err(failed())
+    statements.run("UPDATE ldp_pca.meta SET cluster = system_identifier::text FROM pg_control_system(); COMMIT").await
 }
 
 /// Takes a task's lock alone, until the transaction ends. `None` if there is no such task.
 pub(super) async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, PostgresError> {
-    let failed = || PostgresError::query("lock a task");
+    let statements = Statements::to("lock a task", client);
     let query = "SELECT number FROM ldp_pca.tasks WHERE digest = $1";
-    let rows = client.query_typed(query, &[(&digest, Type::TEXT)]).await.map_err(failed())?;
+    let rows = statements.rows(query, &[(&digest, Type::TEXT)]).await?;
     let Some(number) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
-    client.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await.map_err(failed())?;
+    statements.run(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await?;
     Ok(Some(number))
 }

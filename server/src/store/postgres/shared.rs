@@ -1,10 +1,10 @@
 //! What those who write a task's reports, follow them and keep their sum work on together.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use super::state::{Snapshot, State};
-use crate::locks::{hold, read_lock, write_lock};
+use crate::locks::{read_lock, write_lock};
 use crate::store::TaskSettings;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::Task;
@@ -17,7 +17,7 @@ pub(super) struct Shared {
     settings: RwLock<Arc<TaskSettings>>,
     pub(super) state: State,
     /// Reports in the last snapshot that is known of.
-    snapshot: AtomicU64,
+    pub(super) last_snapshot: AtomicU64,
     /// Up to where the sum was compared with the table.
     pub(super) compared: Mutex<Compared>,
     /// A report of the last own commit, which the database has for as long as it keeps what it confirms.
@@ -26,22 +26,10 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(task: Task, number: i32, settings: TaskSettings, snapshot: Snapshot, duplicates: u64) -> Self {
-        let last = AtomicU64::new(snapshot.aggregate.records());
+        let last_snapshot = AtomicU64::new(snapshot.aggregate.records());
         let compared = Mutex::new(Compared::of(&snapshot));
         let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
-        Self { task, number, settings, state, snapshot: last, compared, confirmed: Mutex::default() }
-    }
-
-    pub(super) fn confirmed(&self) -> Option<ReportId> {
-        *hold(&self.confirmed)
-    }
-
-    pub(super) fn last_snapshot(&self) -> u64 {
-        self.snapshot.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_last_snapshot(&self, records: u64) {
-        self.snapshot.store(records, Ordering::Relaxed);
+        Self { task, number, settings, state, last_snapshot, compared, confirmed: Mutex::default() }
     }
 
     pub(super) fn settings(&self) -> Arc<TaskSettings> {

@@ -2,6 +2,7 @@
 //! has is worse than none: whoever writes or reads one counts the rows that it is of.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::task::spawn_blocking;
 use tokio_postgres::Client;
@@ -12,6 +13,7 @@ use super::options::PostgresOptions;
 use super::schema::SNAPSHOT_LOCKS;
 use super::shared::{Compared, Shared};
 use super::state::Snapshot;
+use super::statements::Statements;
 use crate::locks::hold;
 use crate::store::StoreMetrics;
 use ldp_pca::aggregate::Aggregate;
@@ -29,14 +31,14 @@ impl Compared {
             "SELECT count(*) FROM ldp_pca.reports_{number}
                 WHERE xid >= $1 AND xid <> ALL($2) AND (xid < $3 OR xid = ANY($4))"
         );
-        let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
+        let parameters: &[(&(dyn ToSql + Sync), Type)] = &[
             (&before.horizon, Type::INT8),
             (&before.counted, Type::INT8_ARRAY),
             (&self.horizon, Type::INT8),
             (&self.counted, Type::INT8_ARRAY),
         ];
-        let rows = client.query_typed(&query, &parameters).await;
-        Ok(rows.map_err(PostgresError::query("count reports"))?.first().map_or(0, |row| row.get(0)))
+        let rows = Statements::to("count reports", client).rows(&query, parameters).await?;
+        Ok(rows.first().map_or(0, |row| row.get(0)))
     }
 }
 
@@ -48,13 +50,8 @@ pub(super) async fn read(
     number: i32,
     metrics: &StoreMetrics,
 ) -> Result<Snapshot, PostgresError> {
-    let rows = client
-        .query_typed(
-            "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = $1 ORDER BY part",
-            &[(&number, Type::INT4)],
-        )
-        .await
-        .map_err(PostgresError::query("read a snapshot"))?;
+    let query = "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = $1 ORDER BY part";
+    let rows = Statements::to("read a snapshot", client).rows(query, &[(&number, Type::INT4)]).await?;
     let empty = Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(empty) };
@@ -71,13 +68,9 @@ pub(super) async fn read(
             reports are read"
     );
     metrics.dropped_snapshots.inc();
-    client
-        .execute_typed(
-            "DELETE FROM ldp_pca.snapshots WHERE task = $1 AND horizon = $2",
-            &[(&number, Type::INT4), (&snapshot.horizon, Type::INT8)],
-        )
-        .await
-        .map_err(PostgresError::query("drop a snapshot"))?;
+    let delete = "DELETE FROM ldp_pca.snapshots WHERE task = $1 AND horizon = $2";
+    let place = [(&number as _, Type::INT4), (&snapshot.horizon as _, Type::INT8)];
+    Statements::to("drop a snapshot", client).rows(delete, &place).await?;
     Ok(empty)
 }
 
@@ -93,24 +86,18 @@ pub(super) async fn write(
         let bytes = more.saturating_mul(report_bytes(&shared.task) as u64);
         more >= options.snapshot_reports || bytes >= options.snapshot_bytes.max(state_bytes(&shared.task))
     };
-    if !enough(shared.last_snapshot()) {
+    if !enough(shared.last_snapshot.load(Ordering::Relaxed)) {
         return Ok(());
     }
-    let failed = || PostgresError::query("write a snapshot");
-    let number = shared.number;
-    client.batch_execute("BEGIN").await.map_err(failed())?;
-    let rows = client
-        .query_typed(
-            "SELECT pg_try_advisory_xact_lock($1, $2),
-                coalesce((SELECT records FROM ldp_pca.snapshots WHERE task = $2 AND part = 0), 0)",
-            &[(&SNAPSHOT_LOCKS, Type::INT4), (&number, Type::INT4)],
-        )
-        .await
-        .map_err(failed())?;
+    let (statements, number) = (Statements::to("write a snapshot", client), shared.number);
+    statements.run("BEGIN").await?;
+    let query = "SELECT pg_try_advisory_xact_lock($1, $2),
+        coalesce((SELECT records FROM ldp_pca.snapshots WHERE task = $2 AND part = 0), 0)";
+    let rows = statements.rows(query, &[(&SNAPSHOT_LOCKS, Type::INT4), (&number, Type::INT4)]).await?;
     let (locked, last) = rows.first().map_or((false, 0), |row| (row.get(0), row.get::<_, i64>(1).unsigned_abs()));
     if !locked || !enough(last) {
-        client.batch_execute("ROLLBACK").await.map_err(failed())?;
-        shared.set_last_snapshot(last);
+        statements.run("ROLLBACK").await?;
+        shared.last_snapshot.store(last, Ordering::Relaxed);
         return Ok(());
     }
     let copied = Arc::clone(shared);
@@ -128,31 +115,24 @@ pub(super) async fn write(
     }
     let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
     let records = aggregate.records();
-    client
-        .execute_typed("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)])
-        .await
-        .map_err(failed())?;
+    statements.rows("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)]).await?;
+    // None where the task was deleted meanwhile.
+    let insert = "INSERT INTO ldp_pca.snapshots (task, part, horizon, counted, records, bytes, passed_over)
+        SELECT number, $2, $3, $4, $5, $6, $7 FROM ldp_pca.tasks WHERE number = $1";
     for (part, bytes) in bytes.chunks(PART_BYTES).enumerate() {
-        client
-            .execute_typed(
-                // None where the task was deleted meanwhile.
-                "INSERT INTO ldp_pca.snapshots (task, part, horizon, counted, records, bytes, passed_over)
-                    SELECT number, $2, $3, $4, $5, $6, $7 FROM ldp_pca.tasks WHERE number = $1",
-                &[
-                    (&number, Type::INT4),
-                    (&(part as i32), Type::INT4),
-                    (&horizon, Type::INT8),
-                    (&counted, Type::INT8_ARRAY),
-                    (&(records as i64), Type::INT8),
-                    (&bytes, Type::BYTEA),
-                    (&(passed_over as i64), Type::INT8),
-                ],
-            )
-            .await
-            .map_err(failed())?;
+        let parameters: &[(&(dyn ToSql + Sync), Type)] = &[
+            (&number, Type::INT4),
+            (&(part as i32), Type::INT4),
+            (&horizon, Type::INT8),
+            (&counted, Type::INT8_ARRAY),
+            (&(records as i64), Type::INT8),
+            (&bytes, Type::BYTEA),
+            (&(passed_over as i64), Type::INT8),
+        ];
+        statements.rows(insert, parameters).await?;
     }
-    client.batch_execute("COMMIT").await.map_err(failed())?;
-    shared.set_last_snapshot(records);
+    statements.run("COMMIT").await?;
+    shared.last_snapshot.store(records, Ordering::Relaxed);
     *hold(&shared.compared) = now;
     Ok(())
 }

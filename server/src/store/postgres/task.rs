@@ -1,9 +1,7 @@
 //! One task: its sum, its queue, and those who write what waits there.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Instant;
 
 use tokio::runtime::Handle;
@@ -18,7 +16,7 @@ use super::writer::{Commit, commit};
 use crate::locks::hold;
 use crate::store::queue::{self, CommitQueue, Waiting, Waits};
 use crate::store::{
-    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings,
+    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings, sum,
 };
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, ReportId, report_bytes};
@@ -29,7 +27,7 @@ const WRITERS: usize = 2;
 
 /// The reports of one task.
 pub(super) struct PostgresTask {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     queue: CommitQueue,
     writers: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -46,10 +44,6 @@ impl PostgresTask {
             })
             .collect();
         Self { shared, queue, writers: Mutex::new(writers) }
-    }
-
-    pub(super) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
     }
 
     /// Takes no further batch, and tells no more counts. Batches that wait are written.
@@ -168,10 +162,4 @@ async fn count(
     });
     // Should it panic, its transaction is awaited for ever: the sum stays behind, and is never wrong.
     let _ = counted.await;
-}
-
-/// Adds reports that were decoded as reports of `task`, which is all that an aggregate asks for.
-pub(super) fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
-    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    aggregate.accumulate_with_threads(task, reports, threads).expect("reports of this task");
 }

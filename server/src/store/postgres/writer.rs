@@ -32,13 +32,13 @@ pub(super) struct Commit {
 /// follower counts them.
 pub(super) async fn commit(shared: &Shared, pool: &Pool, batches: &[Batch]) -> Result<Commit, CommitError> {
     let mut alone = shared.settings().max_records.is_some();
-    pool.durable().map_err(|error| refused(&error))?;
-    let connection = pool.take().await.map_err(|error| refused(&error))?;
+    pool.durable().map_err(refused)?;
+    let connection = pool.take().await.map_err(refused)?;
     loop {
         let transaction = begin(&connection.client, shared, alone).await?;
         if transaction.settings.max_records.is_some() && !alone {
             // The quota is new. A lock that is held is not made stricter: two could wait for each other.
-            connection.client.batch_execute("ROLLBACK").await.map_err(|error| unwritten(&error))?;
+            connection.client.batch_execute("ROLLBACK").await.map_err(unwritten)?;
             alone = true;
             continue;
         }
@@ -61,21 +61,16 @@ async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transact
     let (lock, number) = (if alone { "" } else { "_shared" }, shared.number);
     let begin =
         format!("BEGIN; SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock{lock}({LOCKS}, {number})");
-    client.batch_execute(&begin).await.map_err(|error| unwritten(&error))?;
-    let rows = client
-        .query_typed(
-            // Where a copy took the tables' place a number may be another task's.
-            "SELECT pg_current_xact_id()::text::bigint, settings::text, records FROM ldp_pca.tasks
-                WHERE number = $1 AND digest = $2",
-            &[(&number, Type::INT4), (&shared.task.digest().to_string(), Type::TEXT)],
-        )
-        .await
-        .map_err(|error| unwritten(&error))?;
+    client.batch_execute(&begin).await.map_err(unwritten)?;
+    // Where a copy took the tables' place a number may be another task's.
+    let query = "SELECT pg_current_xact_id()::text::bigint, settings::text, records FROM ldp_pca.tasks
+        WHERE number = $1 AND digest = $2";
+    let digest = shared.task.digest().to_string();
+    let rows = client.query_typed(query, &[(&number, Type::INT4), (&digest, Type::TEXT)]).await.map_err(unwritten)?;
     // Deleted, maybe by another aggregator.
     let row = rows.first().ok_or(CommitError::Closed)?;
-    let settings = serde_json::from_str(row.get(1)).map_err(|error| {
-        refused(&PostgresError::Settings { digest: shared.task.digest().to_string(), reason: error.to_string() })
-    })?;
+    let settings = serde_json::from_str(row.get(1))
+        .map_err(|error| refused(PostgresError::Settings { digest, reason: error.to_string() }))?;
     Ok(Transaction { id: row.get(0), settings, records: row.get(2) })
 }
 
@@ -87,11 +82,11 @@ async fn store(
 ) -> Result<Commit, CommitError> {
     let report_bytes = report_bytes(&shared.task);
     let limit = transaction.settings.max_records;
-    let Admitted { rows, refusals } = if limit.is_some() || batches.iter().any(|batch| batch.closed.is_some()) {
+    let (rows, refusals) = if limit.is_some() || batches.iter().any(|batch| batch.closed.is_some()) {
         let records = transaction.records.unwrap_or(0).unsigned_abs();
         admit(client, shared, batches, limit.unwrap_or(u64::MAX), records).await?
     } else {
-        Admitted { rows: distinct(batches, report_bytes, |_| true), refusals: BTreeMap::new() }
+        (distinct(batches, report_bytes, |_| true), Refusals::new())
     };
     let ids: Vec<&[u8]> = rows.keys().map(|id| &id[..]).collect();
     let reports: Vec<&[u8]> = rows.values().map(|(_, report)| *report).collect();
@@ -100,11 +95,10 @@ async fn store(
             RETURNING id",
         shared.number
     );
-    let arrays: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 2] =
-        [(&ids, Type::BYTEA_ARRAY), (&reports, Type::BYTEA_ARRAY)];
+    let arrays = [(&ids as _, Type::BYTEA_ARRAY), (&reports as _, Type::BYTEA_ARRAY)];
     let mut new = HashMap::new();
     if !rows.is_empty() {
-        for row in client.query_typed(&insert, &arrays).await.map_err(|error| unwritten(&error))? {
+        for row in client.query_typed(&insert, &arrays).await.map_err(unwritten)? {
             let id: &[u8] = row.get(0);
             if let Some((batch, _)) = rows.get(id) {
                 new.insert(report_id(id), *batch);
@@ -112,24 +106,18 @@ async fn store(
         }
     }
     if transaction.settings.max_records.is_some() && !new.is_empty() {
-        client
-            .execute_typed(
-                "UPDATE ldp_pca.tasks SET records = records + $2 WHERE number = $1",
-                &[(&shared.number, Type::INT4), (&(new.len() as i64), Type::INT8)],
-            )
-            .await
-            .map_err(|error| unwritten(&error))?;
+        let update = "UPDATE ldp_pca.tasks SET records = records + $2 WHERE number = $1";
+        let row = [(&shared.number as _, Type::INT4), (&(new.len() as i64) as _, Type::INT8)];
+        client.query_typed(update, &row).await.map_err(unwritten)?;
     }
     let marks = marks(client, shared, batches, &rows, &new).await?;
     let awaited = (!new.is_empty()).then(|| Pending::new(shared, transaction.id));
     durability::commit(client).await?;
     let mut left = new.clone();
-    let outcomes = (0..batches.len())
-        .map(|index| {
-            refusals.get(&index).map_or_else(
-                || Ok(outcome(index, &batches[index], report_bytes, &mut left, &marks)),
-                |e| Err(e.clone()),
-            )
+    let outcomes = (batches.iter().enumerate())
+        .map(|(index, batch)| match refusals.get(&index) {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(outcome(index, batch, report_bytes, &mut left, &marks)),
         })
         .collect();
     Ok(Commit { outcomes, new, awaited: awaited.map(Pending::committed) })
@@ -176,8 +164,7 @@ async fn marks(
             "SELECT id, substring(report FROM octet_length(report) - 3) FROM ldp_pca.reports_{} WHERE id = ANY($1)",
             shared.number
         );
-        let found =
-            client.query_typed(&query, &[(&known, Type::BYTEA_ARRAY)]).await.map_err(|error| unwritten(&error))?;
+        let found = client.query_typed(&query, &[(&known, Type::BYTEA_ARRAY)]).await.map_err(unwritten)?;
         marks.extend(found.iter().map(|row| (report_id(row.get(0)), mark(row.get(1)))));
     }
     Ok(marks)
@@ -186,12 +173,8 @@ async fn marks(
 /// Reports by id, in its order: the batch that each comes from, and its bytes.
 type Rows<'a> = BTreeMap<[u8; 16], (usize, &'a [u8])>;
 
-/// What may be written.
-struct Admitted<'a> {
-    rows: Rows<'a>,
-    /// By batch, why none of it may.
-    refusals: BTreeMap<usize, CommitError>,
-}
+/// By batch, why none of it may be written.
+type Refusals = BTreeMap<usize, CommitError>;
 
 /// The first report of each id in the batches that `take` names.
 fn distinct(batches: &[Batch], report_bytes: usize, take: impl Fn(usize) -> bool) -> Rows<'_> {
@@ -211,16 +194,15 @@ async fn admit<'a>(
     shared: &Shared,
     batches: &'a [Batch],
     limit: u64,
-    records: u64,
-) -> Result<Admitted<'a>, CommitError> {
+    mut records: u64,
+) -> Result<(Rows<'a>, Refusals), CommitError> {
     let report_bytes = report_bytes(&shared.task);
     let all = distinct(batches, report_bytes, |_| true);
     let ids: Vec<&[u8]> = all.keys().map(|id| &id[..]).collect();
     let query = format!("SELECT id FROM ldp_pca.reports_{} WHERE id = ANY($1)", shared.number);
-    let known = client.query_typed(&query, &[(&ids, Type::BYTEA_ARRAY)]).await.map_err(|error| unwritten(&error))?;
+    let known = client.query_typed(&query, &[(&ids, Type::BYTEA_ARRAY)]).await.map_err(unwritten)?;
     let mut seen: HashSet<ReportId> = known.iter().map(|row| report_id(row.get(0))).collect();
-    let mut records = records;
-    let mut refusals = BTreeMap::new();
+    let mut refusals = Refusals::new();
     for (index, batch) in batches.iter().enumerate() {
         let new: HashSet<ReportId> = batch.reports.iter().map(Report::id).filter(|id| !seen.contains(id)).collect();
         // What is there already needs no room, even where the limit was lowered since.
@@ -233,7 +215,7 @@ async fn admit<'a>(
             seen.extend(new);
         }
     }
-    Ok(Admitted { rows: distinct(batches, report_bytes, |index| !refusals.contains_key(&index)), refusals })
+    Ok((distinct(batches, report_bytes, |index| !refusals.contains_key(&index)), refusals))
 }
 
 /// An own transaction between its last statement and the outcome of its COMMIT. Dropped, it is given up.
@@ -262,13 +244,11 @@ impl Drop for Pending<'_> {
 }
 
 fn report_id(bytes: &[u8]) -> ReportId {
-    let mut id = [0; 16];
-    // The table takes no others.
-    id.copy_from_slice(bytes);
-    ReportId::new(id)
+    ReportId::new(bytes.try_into().expect("the table takes ids of 16 bytes alone"))
 }
 
-fn refused(error: &PostgresError) -> CommitError {
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: PostgresError) -> CommitError {
     match error {
         // Clients need not know where it is; the follower logs that.
         PostgresError::Connect { .. } => CommitError::Write("the database cannot be reached".into()),

@@ -13,7 +13,7 @@ use crate::store::folder::manifest::Manifest;
 use crate::store::folder::place::Place;
 use crate::store::folder::rows::{SegmentRow, TaskRow};
 use crate::store::folder::segment::{IdsChecksum, SegmentFile, footer, sealed_as};
-use crate::store::{Damage, StoreError};
+use crate::store::{Damage, StoreError, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
@@ -179,7 +179,7 @@ fn verify_segment(
         twice += (before - page.reports.len()) as u64;
         new_ids.extend(page.reports.iter().flat_map(|report| *report.id().as_bytes()));
         if listed {
-            place.add(sealed, page.reports);
+            sum(sealed, &place.task, page.reports);
         }
         Ok(())
     });

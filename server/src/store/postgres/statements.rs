@@ -1,0 +1,39 @@
+//! What the database is asked to do, so that an error names it.
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use super::error::PostgresError;
+use super::schema::LOCKS;
+
+/// Statements that do one thing together.
+pub(super) struct Statements<'a> {
+    client: &'a Client,
+    action: &'static str,
+}
+
+impl<'a> Statements<'a> {
+    /// Those that `action` takes.
+    pub(super) fn to(action: &'static str, client: &'a Client) -> Self {
+        Self { client, action }
+    }
+
+    /// Begins a transaction that holds the list of tasks alone.
+    pub(super) async fn begin(&self) -> Result<(), PostgresError> {
+        self.run(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await
+    }
+
+    /// Statements without parameters and rows.
+    pub(super) async fn run(&self, statements: &str) -> Result<(), PostgresError> {
+        self.client.batch_execute(statements).await.map_err(PostgresError::query(self.action))
+    }
+
+    /// The rows that a statement with these parameters gives.
+    pub(super) async fn rows(
+        &self,
+        statement: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, PostgresError> {
+        self.client.query_typed(statement, parameters).await.map_err(PostgresError::query(self.action))
+    }
+}
