@@ -68,40 +68,26 @@ impl PageHeader {
     /// Reads the header of a page of reports of `report_bytes` each, and how long it is; `None` for anything that is
     /// not written so.
     pub(super) fn read(bytes: &[u8], report_bytes: usize) -> Option<(Self, usize)> {
-        let mut numbers = [None; 5];
-        let [kind, full, stored, checksum, reports] = &mut numbers;
+        let (mut stored, mut checksum, mut reports) = (None, None, None);
         let mut reader = Reader::new(bytes);
         reader.fields(|reader, field, _| {
-            let number = match field {
-                1 => &mut *kind,
-                2 => &mut *full,
-                3 => &mut *stored,
-                4 => &mut *checksum,
-                5 => {
-                    reader.fields(|reader, field, _| {
-                        if field == 1 {
-                            *reports = Some(reader.integer()?);
-                        }
-                        Some(field == 1)
-                    })?;
-                    return Some(true);
-                }
+            match field {
+                3 => stored = Some(reader.integer()?),
+                4 => checksum = Some(reader.integer()?),
+                5 => reports = integer_in(reader, 1)?,
                 _ => return Some(false),
-            };
-            *number = Some(reader.integer()?);
+            }
             Some(true)
         })?;
-        let [kind, full, stored, checksum, reports] = numbers;
         let header = Self {
             reports: u32::try_from(reports?).ok()?,
             bytes: i32::try_from(stored?).ok()?.try_into().ok()?,
             checksum: i32::try_from(checksum?).ok()?.cast_unsigned(),
         };
         let length = reader.position();
-        // Any other way of writing the same is not ours.
+        // Any other way of writing the same is not ours, nor is what has other fields.
         let whole = u64::from(header.reports) * report_bytes as u64 == u64::from(header.bytes) && header.reports > 0;
-        let ours = kind == Some(DATA_PAGE.into()) && full == stored && whole;
-        (ours && bytes.get(..length) == Some(&header.to_bytes()[..])).then_some((header, length))
+        (whole && bytes.get(..length) == Some(&header.to_bytes()[..])).then_some((header, length))
     }
 }
 
@@ -192,23 +178,13 @@ impl Footer {
             match field {
                 2 => {
                     for _ in 0..structs(reader)? {
-                        reader.fields(|reader, field, _| {
-                            if field == 2 {
-                                report_bytes = u32::try_from(reader.integer()?).ok();
-                            }
-                            Some(field == 2)
-                        })?;
+                        report_bytes = integer_in(reader, 2)?;
                     }
                 }
                 3 => reports = u64::try_from(reader.integer()?).ok(),
                 4 => {
                     for _ in 0..structs(reader)? {
-                        reader.fields(|reader, field, _| {
-                            if field == 2 {
-                                page_bytes = u64::try_from(reader.integer()?).ok();
-                            }
-                            Some(field == 2)
-                        })?;
+                        page_bytes = integer_in(reader, 2)?;
                     }
                 }
                 5 => {
@@ -230,8 +206,9 @@ impl Footer {
             }
             Some(true)
         })?;
-        let footer =
-            Self { reports: reports?, report_bytes: report_bytes?, page_bytes: page_bytes?, notes, writer: writer? };
+        let report_bytes = u32::try_from(report_bytes?).ok()?;
+        let page_bytes = u64::try_from(page_bytes?).ok()?;
+        let footer = Self { reports: reports?, report_bytes, page_bytes, notes, writer: writer? };
         let ours = footer.notes.len() <= MAX_NOTES
             && footer.to_bytes().strip_suffix(MAGIC)?.get(..metadata.len()) == Some(metadata);
         let ours = ours && footer.writer.starts_with(WRITER);
@@ -254,6 +231,18 @@ impl Footer {
     pub(super) fn note(&self, key: &str) -> Option<&str> {
         self.notes.iter().find(|(found, _)| found == key).map(|(_, value)| &**value)
     }
+}
+
+/// A struct's integer field of this number, if it has one; other fields are skipped.
+fn integer_in(reader: &mut Reader<'_>, number: i16) -> Option<Option<i64>> {
+    let mut found = None;
+    reader.fields(|reader, field, _| {
+        if field == number {
+            found = Some(reader.integer()?);
+        }
+        Some(field == number)
+    })?;
+    Some(found)
 }
 
 /// The number of structs in a list of them.
