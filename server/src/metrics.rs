@@ -59,38 +59,21 @@ impl Metrics {
     /// All figures, under the names that operators watch.
     pub(super) fn registry(&self) -> Registry {
         let mut registry = Registry::with_prefix("ldp_pca");
-        let Metrics {
-            accepted,
-            duplicate,
-            conflicting,
-            issued_ids,
-            computed_recoveries,
-            rejected,
-            problems,
-            upload_seconds,
-            store,
-        } = self;
-        registry.register("reports_accepted", "Reports counted, since the start", accepted.clone());
-        registry.register("reports_duplicate", "Reports that were there already, since the start", duplicate.clone());
+        registry.register("reports_accepted", "Reports counted, since the start", self.accepted.clone());
+        let help = "Reports that were there already, since the start";
+        registry.register("reports_duplicate", help, self.duplicate.clone());
         let help = "Duplicates that came with another payload than the first, which counts; since the start";
-        registry.register("reports_conflicting", help, conflicting.clone());
-        let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(rejected));
+        registry.register("reports_conflicting", help, self.conflicting.clone());
+        let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(&self.rejected));
         registry.register("reports_rejected", "Reports rejected among others, since the start", family);
-        let family = by_label("type", Kind::ALL.iter().map(|kind| kind.name()).zip(problems));
+        let family = by_label("type", Kind::ALL.iter().map(|kind| kind.name()).zip(&self.problems));
         registry.register("problems", "Requests refused, since the start", family);
-        registry.register_with_unit(
-            "upload",
-            "Time from the head of a request with reports to its answer",
-            Unit::Seconds,
-            upload_seconds.clone(),
-        );
-        registry.register("issued_ids", "Report ids issued, since the start", issued_ids.clone());
-        registry.register(
-            "recoveries_computed",
-            "Recoveries that were computed, not cached",
-            computed_recoveries.clone(),
-        );
-        store.register(&mut registry);
+        let help = "Time from the head of a request with reports to its answer";
+        registry.register_with_unit("upload", help, Unit::Seconds, self.upload_seconds.clone());
+        registry.register("issued_ids", "Report ids issued, since the start", self.issued_ids.clone());
+        let help = "Recoveries that were computed, not cached";
+        registry.register("recoveries_computed", help, self.computed_recoveries.clone());
+        self.store.register(&mut registry);
         registry
     }
 }

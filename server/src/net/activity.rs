@@ -1,6 +1,6 @@
 //! What a connection is doing, and since when.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -206,20 +206,6 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
         let sent = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.activity.sent(&sent);
         sent
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let sent = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
-        self.activity.sent(&sent);
-        sent
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -42,31 +42,23 @@ impl StoreMetrics {
     /// Shows them as `store_…` in a registry, which puts its own prefix before them.
     pub(in super::super) fn register(&self, registry: &mut Registry) {
         let store = registry.sub_registry_with_prefix("store");
-        store.register_with_unit(
-            "sync",
-            "Time to make a group of reports durable",
-            Unit::Seconds,
-            self.sync_seconds.clone(),
-        );
+        let help = "Time to make a group of reports durable";
+        store.register_with_unit("sync", help, Unit::Seconds, self.sync_seconds.clone());
         store.register("group_reports", "New reports made durable by one sync", self.group_reports.clone());
-        store.register_with_unit(
-            "written",
-            "Segment bytes written and synced",
-            Unit::Bytes,
-            self.written_bytes.clone(),
-        );
-        store.register("sealed_segments", "Segments sealed", self.sealed_segments.clone());
-        store.register("failed_writes", "Writes and syncs that the system refused", self.failed_writes.clone());
-        store.register(
-            "missing_reports",
-            "Reports that the database had confirmed and no longer has",
-            self.missing_reports.clone(),
-        );
-        store.register(
-            "dropped_snapshots",
-            "Snapshots that did not follow from the reports in the database",
-            self.dropped_snapshots.clone(),
-        );
+        let help = "Segment bytes written and synced";
+        store.register_with_unit("written", help, Unit::Bytes, self.written_bytes.clone());
+        for (name, help, counter) in [
+            ("sealed_segments", "Segments sealed", &self.sealed_segments),
+            ("failed_writes", "Writes and syncs that the system refused", &self.failed_writes),
+            ("missing_reports", "Reports that the database had confirmed and no longer has", &self.missing_reports),
+            (
+                "dropped_snapshots",
+                "Snapshots that did not follow from the reports in the database",
+                &self.dropped_snapshots,
+            ),
+        ] {
+            store.register(name, help, counter.clone());
+        }
     }
 }
 
