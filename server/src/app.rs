@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::{Arc, RwLock, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::Path as UrlPath;
-use axum::extract::rejection::PathRejection;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
@@ -18,6 +17,7 @@ use super::metrics::Metrics;
 use super::problem::Problem;
 use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
+use super::request::Id;
 use super::sessions::Sessions;
 use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings};
 use super::tokens::Tokens;
@@ -38,16 +38,7 @@ pub(super) struct App {
     /// Held while a task is put.
     pub(super) putting: Mutex<()>,
     pub(super) tokens: Tokens,
-    pub(super) max_body_bytes: usize,
-    minimum_batch: u64,
-    open_recovery: bool,
-    issued_ids: bool,
-    range_check: bool,
-    clock_skew: Duration,
-    max_task_records: u64,
-    max_task_bytes: u64,
-    /// How long the reports of a deleted task are kept.
-    pub(super) deletion_grace: Duration,
+    pub(super) config: Arc<ServerConfig>,
     /// Made when first asked for: the store alone knows which tasks there are. Each with the reports that it is of.
     collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
 }
@@ -100,7 +91,7 @@ impl App {
         tokens: Tokens,
         issuer: Issuer,
         sessions: Sessions,
-        config: &ServerConfig,
+        config: &Arc<ServerConfig>,
     ) -> Self {
         let metrics = Metrics::new(store_metrics);
         let computed = metrics.computed_recoveries.clone();
@@ -115,32 +106,24 @@ impl App {
             recoveries: Recoveries::new(config.max_recoveries, config.request_timeout, computed),
             putting: Mutex::default(),
             tokens,
-            max_body_bytes: config.max_body_bytes,
-            minimum_batch: config.minimum_batch,
-            open_recovery: config.open_recovery,
-            issued_ids: config.issued_ids,
-            range_check: config.range_check,
-            clock_skew: config.clock_skew,
-            max_task_records: config.max_task_records,
-            max_task_bytes: config.max_task_bytes,
-            deletion_grace: config.deletion_grace,
+            config: Arc::clone(config),
             collections: RwLock::default(),
         }
     }
 
     /// The reports of the task beyond which no more are taken.
     pub(super) fn ceiling(&self, reports: &dyn TaskReports, settings: &TaskSettings) -> u64 {
-        let records = settings.max_records.unwrap_or(self.max_task_records);
-        records.min(self.max_task_bytes / reports.report_bytes() as u64)
+        let records = settings.max_records.unwrap_or(self.config.max_task_records);
+        records.min(self.config.max_task_bytes / reports.report_bytes() as u64)
     }
 
     /// An end before this is past for every clock.
     pub(super) fn earliest_end(&self) -> u64 {
-        unix_time().saturating_sub(self.clock_skew.as_secs())
+        unix_time().saturating_sub(self.config.clock_skew.as_secs())
     }
 
     /// The task of a path.
-    pub(super) fn find(&self, id: Result<UrlPath<String>, PathRejection>) -> Result<Arc<dyn TaskReports>, Problem> {
+    pub(super) fn find(&self, id: Id) -> Result<Arc<dyn TaskReports>, Problem> {
         let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
         TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
     }
@@ -174,22 +157,22 @@ impl App {
 
     /// The number of reports below which no components are given out: at least one.
     pub(super) fn minimum_batch(&self, settings: &TaskSettings) -> u64 {
-        settings.minimum_batch.unwrap_or(self.minimum_batch).max(1)
+        settings.minimum_batch.unwrap_or(self.config.minimum_batch).max(1)
     }
 
     /// Whether components are given out without a token.
     pub(super) fn open_recovery(&self, settings: &TaskSettings) -> bool {
-        settings.open_recovery.unwrap_or(self.open_recovery)
+        settings.open_recovery.unwrap_or(self.config.open_recovery)
     }
 
     /// Whether only reports with an id that was issued here are taken.
     pub(super) fn issued_ids(&self, settings: &TaskSettings) -> bool {
-        settings.issued_ids.unwrap_or(self.issued_ids)
+        settings.issued_ids.unwrap_or(self.config.issued_ids)
     }
 
     /// Whether dense reports that honest noise hardly ever makes are refused.
     pub(super) fn range_check(&self, settings: &TaskSettings) -> bool {
-        settings.range_check.unwrap_or(self.range_check)
+        settings.range_check.unwrap_or(self.config.range_check)
     }
 
     /// Where the task is now, with what clocks may be off in the sender's favour.
@@ -198,7 +181,7 @@ impl App {
         if settings.starts.is_none() && settings.expires.is_none() {
             return Period::Open;
         }
-        let (now, skew) = (unix_time(), self.clock_skew.as_secs());
+        let (now, skew) = (unix_time(), self.config.clock_skew.as_secs());
         match (settings.starts, settings.expires) {
             (Some(starts), _) if now.saturating_add(skew) < starts => Period::NotStarted(starts),
             (_, Some(expires)) if now > expires.saturating_add(skew) => Period::Expired(expires),

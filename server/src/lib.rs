@@ -29,6 +29,7 @@ mod origins;
 mod problem;
 mod readiness;
 mod recovery;
+mod request;
 mod retention;
 mod routes;
 mod secrets;
@@ -71,7 +72,6 @@ const PORTS_TRIED: u16 = 100;
 
 /// A server that holds its folder and its port, and serves once [`Server::serve`] is called.
 pub struct Server {
-    config: ServerConfig,
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
@@ -118,8 +118,8 @@ impl Server {
         let issuer = Issuer::load(&key)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, metrics, tokens, issuer, sessions, &config));
-        Ok(Self { config, listener, address, app, made_tokens, tls })
+        let app = Arc::new(App::new(store, metrics, tokens, issuer, sessions, &Arc::new(config)));
+        Ok(Self { listener, address, app, made_tokens, tls })
     }
 
     /// Whether the settings are good: limits, the page's folder, the certificate and its key, and the files of tokens
@@ -174,8 +174,8 @@ impl Server {
     /// # Errors
     /// [`ServerError::Io`] when the store's last writes cannot be waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
-        let Self { config, listener, app, tls, .. } = self;
-        let routes = Arc::new(Routes::new(Arc::clone(&app), config.www.as_deref()));
+        let Self { listener, app, tls, .. } = self;
+        let routes = Arc::new(Routes::new(Arc::clone(&app), app.config.www.as_deref()));
         let mut keeping = JoinSet::new();
         keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
         let stopped = async {
@@ -183,7 +183,7 @@ impl Server {
             // Streams end only when they are told to, and connections are closed only when what they carry has ended.
             app.events.stop();
         };
-        net::serve(listener, &config, tls, |peer| routes.answering(peer), stopped).await;
+        net::serve(listener, &app.config, tls, |peer| routes.answering(peer), stopped).await;
         drop(keeping);
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         Ok(())

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::config::{AddressRange, ServerConfig};
+use super::config::ServerConfig;
 use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
 use super::object;
 use super::problem::{Kind, Problem, excerpt};
@@ -43,8 +43,7 @@ const SLOWEST_BODY: f64 = 1024.0;
 
 /// The bounds that all requests share.
 pub(super) struct Limits {
-    max_body_bytes: usize,
-    request_timeout: Duration,
+    config: Arc<ServerConfig>,
     /// The bytes of reports that are held in memory.
     pending: Arc<Shares>,
     /// Those of them that are there for small bodies alone.
@@ -55,7 +54,6 @@ pub(super) struct Limits {
     ids: Option<RateLimiter>,
     reports: Option<RateLimiter>,
     bytes: Option<RateLimiter>,
-    trusted_proxies: Vec<AddressRange>,
     told_of_proxy: Once,
     /// Of what is answered without waiting for anybody.
     pub(super) turns: Arc<Turns>,
@@ -63,32 +61,19 @@ pub(super) struct Limits {
     lingering: Arc<Semaphore>,
 }
 
-/// Some of the bytes that the server may hold, for as long as it is kept.
-pub(super) struct Share {
-    _portion: Option<Portion>,
-}
-
-impl Share {
-    /// For batches that come from no request.
-    pub(super) fn of_nothing() -> Self {
-        Self { _portion: None }
-    }
-}
-
 /// A whole request body. Its share of the pending bytes is given back when the permit is dropped.
 pub(super) struct Upload {
     pub(super) bytes: Vec<u8>,
-    pub(super) permit: Share,
+    pub(super) permit: Portion,
 }
 
 impl Limits {
-    pub(super) fn new(config: &ServerConfig) -> Self {
+    pub(super) fn new(config: &Arc<ServerConfig>) -> Self {
         let pending = config.pending_bytes();
         let spared = pending / 8;
         let largest = u32::try_from(config.max_body_bytes).unwrap_or(u32::MAX);
         Self {
-            max_body_bytes: config.max_body_bytes,
-            request_timeout: config.request_timeout,
+            config: Arc::clone(config),
             pending: Shares::new(pending.saturating_add(spared), config.client_pending_bytes()),
             spared,
             forwarded: Shares::new(config.max_connections, config.client_connections()),
@@ -96,7 +81,6 @@ impl Limits {
             ids: config.seeds_rate_limit.map(|limit| RateLimiter::new(limit, limit.burst)),
             reports: config.reports_rate_limit.map(|limit| RateLimiter::new(limit, largest / SHORTEST_REPORT)),
             bytes: config.bytes_rate_limit.map(|limit| RateLimiter::new(limit, largest)),
-            trusted_proxies: config.trusted_proxies.clone(),
             told_of_proxy: Once::new(),
             turns: Arc::default(),
             lingering: Arc::new(Semaphore::new(LINGERING)),
@@ -106,7 +90,7 @@ impl Limits {
     /// For whom a request on a connection from `peer` is made.
     pub(super) fn client<B>(&self, peer: IpAddr, request: &Request<B>) -> Client {
         let headers = request.headers();
-        if peer.is_loopback() && headers.contains_key(FORWARDED_FOR) && !is_proxy(peer, &self.trusted_proxies) {
+        if peer.is_loopback() && headers.contains_key(FORWARDED_FOR) && !is_proxy(peer, &self.config.trusted_proxies) {
             self.told_of_proxy.call_once(|| {
                 tracing::warn!(
                     "a proxy on this machine asks for others and is not in trusted_proxies: limits count all of its \
@@ -114,19 +98,18 @@ impl Limits {
                 );
             });
         }
-        client_address(peer, headers, &self.trusted_proxies).into()
+        client_address(peer, headers, &self.config.trusted_proxies).into()
     }
 
     /// Whether the client may ask now.
     pub(super) fn admit(&self, client: Client) -> Result<(), Problem> {
-        let Some(limiter) = &self.limiter else { return Ok(()) };
-        limiter.take(client, 1, Instant::now()).map_err(too_often)
+        take(&self.limiter, client, 1)
     }
 
     /// A place for a request that comes through a proxy, to keep until it is answered. Other connections are counted
     /// themselves.
     pub(super) fn enter(&self, peer: IpAddr, client: Client) -> Result<Option<Portion>, Problem> {
-        if !is_proxy(peer, &self.trusted_proxies) {
+        if !is_proxy(peer, &self.config.trusted_proxies) {
             return Ok(None);
         }
         let place = self.forwarded.take(client, 1);
@@ -141,37 +124,37 @@ impl Limits {
 
     /// The most report ids that a client can get at once.
     pub(super) fn most_ids(&self, most: u32) -> u32 {
-        self.ids.as_ref().map_or(most, |limiter| most.min(limiter.burst()))
+        self.ids.as_ref().map_or(most, |limiter| most.min(limiter.limit.burst))
     }
 
     /// Whether the client may have so many report ids now.
     pub(super) fn admit_ids(&self, client: Client, count: u32) -> Result<(), Problem> {
-        let Some(limiter) = &self.ids else { return Ok(()) };
-        limiter.take(client, count, Instant::now()).map_err(too_often)
+        take(&self.ids, client, count)
     }
 
     /// Whether the client may have so many reports stored now.
     pub(super) fn admit_reports(&self, client: Client, reports: usize, bytes: usize) -> Result<(), Problem> {
-        for (limiter, count) in [(&self.reports, reports), (&self.bytes, bytes)] {
-            let Some(limiter) = limiter else { continue };
-            limiter.take(client, u32::try_from(count).unwrap_or(u32::MAX), Instant::now()).map_err(too_often)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn request_timeout(&self) -> Duration {
-        self.request_timeout
+        let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        take(&self.reports, client, counted(reports))?;
+        take(&self.bytes, client, counted(bytes))
     }
 
     /// The body, or why not.
-    pub(super) async fn read(&self, client: Client, headers: &HeaderMap, mut body: Body) -> Result<Upload, Problem> {
-        let read = timeout(self.request_timeout, self.collect(client, declared_length(headers), &mut body)).await;
-        let problem = match read {
-            Ok(Ok(upload)) => return Ok(upload),
-            Ok(Err(problem)) => problem,
-            Err(_) => return Err(too_slow()),
+    pub(super) async fn read(&self, client: Client, headers: &HeaderMap, body: Body) -> Result<Upload, Problem> {
+        let most = self.config.max_body_bytes;
+        let too_large = |found: usize| {
+            Kind::BodyTooLarge.because(format!(
+                "the body has {found} bytes or more and at most {most} are read: send the reports in several requests"
+            ))
         };
-        Err(self.refuse(headers, body, problem))
+        let mut permit = self.pending.take(client, 0).map_err(no_room)?;
+        // What is announced is not yet there: only what has come is held against the others.
+        let hold = |length: usize, more: usize| {
+            let spared = if length > SMALL_BODY { self.spared } else { 0 };
+            permit.grow(more, spared).map_err(no_room)
+        };
+        let bytes = self.collect(headers, body, most, too_large, hold).await?;
+        Ok(Upload { bytes, permit })
     }
 
     /// Reads a document of at most `most` bytes.
@@ -187,32 +170,44 @@ impl Limits {
             let problem = Kind::MediaType.because(format!("the Content-Type is '{found}': send application/json"));
             return Err(self.refuse(headers, body, problem));
         }
-        let bytes = self.read_document(headers, body, most).await?;
+        let too_large =
+            |_| Kind::BodyTooLarge.because(format!("the body has more than {most} bytes, and so many are read"));
+        let bytes = self.collect(headers, body, most, too_large, |_, _| Ok(())).await?;
         object::from_slice(&bytes)
             .map_err(|error| Kind::BadJson.because(format!("the body is not what is asked for: {error}")))
     }
 
-    /// A whole body that is no upload, of at most `most` bytes.
-    async fn read_document(&self, headers: &HeaderMap, mut body: Body, most: usize) -> Result<Vec<u8>, Problem> {
-        let too_large =
-            || Kind::BodyTooLarge.because(format!("the body has more than {most} bytes, and so many are read"));
-        let read = if declared_length(headers) > most {
-            Ok(Err(too_large()))
-        } else {
-            let collect = async {
-                let mut bytes = Vec::new();
-                let pace = Pace::new();
-                while let Some(data) = pace.next(&mut body, bytes.len()).await? {
-                    if bytes.len() + data.len() > most {
-                        return Err(too_large());
-                    }
-                    bytes.extend_from_slice(&data);
+    /// A whole body of at most `most` bytes. `hold` is told of each piece before it is kept: the length with it, and
+    /// its own.
+    async fn collect(
+        &self,
+        headers: &HeaderMap,
+        mut body: Body,
+        most: usize,
+        too_large: impl Fn(usize) -> Problem,
+        mut hold: impl FnMut(usize, usize) -> Result<(), Problem>,
+    ) -> Result<Vec<u8>, Problem> {
+        let declared = declared_length(headers);
+        let collect = async {
+            if declared > most {
+                return Err(too_large(declared));
+            }
+            let mut bytes = Vec::with_capacity(declared.min(ROOM_AT_FIRST));
+            let pace = Pace::new();
+            while let Some(data) = pace.next(&mut body, bytes.len()).await? {
+                let length = bytes.len() + data.len();
+                if length > most {
+                    return Err(too_large(length));
                 }
-                Ok(bytes)
-            };
-            timeout(self.request_timeout, collect).await
+                hold(length, data.len())?;
+                if length > bytes.capacity() {
+                    bytes.reserve(declared.min(ROOM_AHEAD).saturating_sub(bytes.len()));
+                }
+                bytes.extend_from_slice(&data);
+            }
+            Ok(bytes)
         };
-        match read {
+        match timeout(self.config.request_timeout, collect).await {
             Ok(Ok(bytes)) => Ok(bytes),
             Ok(Err(problem)) => Err(self.refuse_longer(headers, body, most, problem)),
             Err(_) => Err(too_slow()),
@@ -223,7 +218,7 @@ impl Limits {
     /// after they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue`
     /// has not sent it.
     pub(super) fn refuse(&self, headers: &HeaderMap, body: Body, problem: Problem) -> Problem {
-        self.refuse_longer(headers, body, self.max_body_bytes, problem)
+        self.refuse_longer(headers, body, self.config.max_body_bytes, problem)
     }
 
     fn refuse_longer(&self, headers: &HeaderMap, mut body: Body, most: usize, problem: Problem) -> Problem {
@@ -245,35 +240,11 @@ impl Limits {
         });
         problem
     }
+}
 
-    async fn collect(&self, client: Client, declared: usize, body: &mut Body) -> Result<Upload, Problem> {
-        if declared > self.max_body_bytes {
-            return Err(self.too_large(declared));
-        }
-        // What is announced is not yet there: only what has come is held against the others.
-        let mut bytes = Vec::with_capacity(declared.min(ROOM_AT_FIRST));
-        let mut held = self.pending.take(client, 0).map_err(no_room)?;
-        let pace = Pace::new();
-        while let Some(data) = pace.next(body, bytes.len()).await? {
-            if bytes.len() + data.len() > self.max_body_bytes {
-                return Err(self.too_large(bytes.len() + data.len()));
-            }
-            let spared = if bytes.len() + data.len() > SMALL_BODY { self.spared } else { 0 };
-            held.grow(data.len(), spared).map_err(no_room)?;
-            if bytes.len() + data.len() > bytes.capacity() {
-                bytes.reserve(declared.min(ROOM_AHEAD).saturating_sub(bytes.len()));
-            }
-            bytes.extend_from_slice(&data);
-        }
-        Ok(Upload { bytes, permit: Share { _portion: Some(held) } })
-    }
-
-    fn too_large(&self, found: usize) -> Problem {
-        let limit = self.max_body_bytes;
-        Kind::BodyTooLarge.because(format!(
-            "the body has {found} bytes or more and at most {limit} are read: send the reports in several requests"
-        ))
-    }
+/// Takes so many from the client's bucket, where there is a limit.
+fn take(limiter: &Option<RateLimiter>, client: Client, count: u32) -> Result<(), Problem> {
+    limiter.as_ref().map_or(Ok(()), |limiter| limiter.take(client, count, Instant::now()).map_err(too_often))
 }
 
 fn too_often(wait: Duration) -> Problem {

@@ -124,7 +124,8 @@ pub(super) fn urn(name: &str) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     kind: Kind,
-    detail: String,
+    /// What was wrong, and what to do.
+    pub(super) detail: String,
     retry_after: Option<u32>,
     members: Map<String, Value>,
 }
@@ -172,11 +173,6 @@ impl Problem {
             self.members.extend(members);
         }
         self
-    }
-
-    /// What was wrong, and what to do.
-    pub(super) fn detail(&self) -> &str {
-        &self.detail
     }
 
     /// The problem as a document.

@@ -29,12 +29,12 @@ pub(super) fn delete(
     erase: Erase,
     asked: Option<(&str, &str)>,
 ) -> Result<bool, StoreError> {
-    let erase = if app.deletion_grace.is_zero() { Erase::Now } else { erase };
+    let erase = if app.config.deletion_grace.is_zero() { Erase::Now } else { erase };
     let records = app.store.task(task).map_or(0, |reports| reports.counts().records);
     let deleted = app.store.delete(task, erase)?;
     app.forget(task);
     if deleted {
-        let seconds = if erase == Erase::Now { 0 } else { app.deletion_grace.as_secs() };
+        let seconds = if erase == Erase::Now { 0 } else { app.config.deletion_grace.as_secs() };
         let (who, request) = asked.unzip();
         tracing::warn!(%task, who, request, records, erased_after_seconds = seconds, "the task is deleted");
     }
@@ -89,7 +89,7 @@ impl Readings {
             Vec::new()
         });
         for task in deleted {
-            let is_over = now > task.since.saturating_add(app.deletion_grace.as_secs());
+            let is_over = now > task.since.saturating_add(app.config.deletion_grace.as_secs());
             if self.erasable.read(task, is_over, at) != Agreement::Full {
                 continue;
             }

@@ -144,20 +144,14 @@ fn read(line: &str, role: &str, number: usize, place: impl Fn() -> String) -> Re
 /// The digest of a token that is good enough. What is wrong is told without the token.
 fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerError> {
     let found = token.chars().count();
-    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let place = place();
-        return Err(ServerError::Token(format!(
-            "{place} has a space or another character than ASCII: use letters and digits"
-        )));
-    }
-    if found < FEWEST_CHARACTERS {
-        let place = place();
-        return Err(ServerError::Token(format!(
-            "{place} has {found} characters: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' \
-                makes them"
-        )));
-    }
-    Ok(Sha256::digest(token).into())
+    let problem = if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        "a space or another character than ASCII: use letters and digits".to_owned()
+    } else if found < FEWEST_CHARACTERS {
+        format!("{found} characters: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' makes them")
+    } else {
+        return Ok(Sha256::digest(token).into());
+    };
+    Err(ServerError::Token(format!("{} has {problem}", place())))
 }
 
 /// The token of a request.

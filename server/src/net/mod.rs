@@ -106,7 +106,7 @@ pub(super) async fn serve<S>(
 
 async fn sweep_forever(table: Arc<Table>) {
     loop {
-        sleep(table.period()).await;
+        sleep(table.period).await;
         table.sweep();
     }
 }

@@ -20,7 +20,7 @@ const CLIENTS: usize = 1 << 16;
 
 /// The buckets of all clients.
 pub(in super::super) struct RateLimiter {
-    limit: RateLimit,
+    pub(in super::super) limit: RateLimit,
     /// The time in which the emptiest bucket becomes full.
     refill: Duration,
     tables: Mutex<Tables>,
@@ -47,11 +47,6 @@ impl RateLimiter {
         let refill = Duration::try_from_secs_f64(owed / limit.per_second).unwrap_or(Duration::MAX);
         let tables = Tables { turned: Instant::now(), newer: HashMap::new(), older: HashMap::new() };
         Self { limit, refill, tables: Mutex::new(tables) }
-    }
-
-    /// The most that can be taken at once.
-    pub(in super::super) fn burst(&self) -> u32 {
-        self.limit.burst
     }
 
     /// Takes `count` from the client's bucket; when it has fewer, how long until there are as many. What is more than

@@ -29,7 +29,8 @@ pub(super) struct Table {
     header: u64,
     idle: u64,
     stall: u64,
-    period: Duration,
+    /// The time between sweeps.
+    pub(super) period: Duration,
 }
 
 #[derive(Default)]
@@ -109,11 +110,6 @@ impl Table {
             stall: milliseconds(config.request_timeout),
             period: (shortest / 4).clamp(Duration::from_millis(1), SWEEP),
         }
-    }
-
-    /// The time between sweeps.
-    pub(super) fn period(&self) -> Duration {
-        self.period
     }
 
     /// Closes what has taken too long.

@@ -19,9 +19,12 @@ const PREDICTED: usize = 32;
 
 /// An answer, ready to be sent.
 pub(crate) struct Answer {
-    records: u64,
-    predicted_error: Option<(usize, f64)>,
-    json: Bytes,
+    /// The number of reports that it is of.
+    pub(crate) records: u64,
+    /// The number of components, and their predicted error as a share of what a random subspace has.
+    pub(super) predicted_error: Option<(usize, f64)>,
+    /// The document.
+    pub(crate) json: Bytes,
 }
 
 #[derive(Serialize)]
@@ -75,21 +78,6 @@ struct Sparse<'a> {
 }
 
 impl Answer {
-    /// The number of reports that it is of.
-    pub(crate) fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// The number of components, and their predicted error as a share of what a random subspace has.
-    pub(crate) fn predicted_error(&self) -> Option<(usize, f64)> {
-        self.predicted_error
-    }
-
-    /// The document.
-    pub(crate) fn json(&self) -> &Bytes {
-        &self.json
-    }
-
     /// The leading components of a state; `rank` is at most the dimension.
     pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
         let predicted = rank.value() <= PREDICTED && rank.value() < task.dimension();

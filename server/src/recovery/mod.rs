@@ -96,7 +96,7 @@ impl RecoveryCache {
         records: u64,
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
-        let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records() >= records);
+        let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records >= records);
         let slot = self.slot(question.clone());
         if let Some(answer) = fresh(&*slot.lock().await) {
             return Ok(answer);
@@ -139,7 +139,7 @@ impl RecoveryCache {
     /// number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
         let answers = hold(&self.answers);
-        answers.iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error())
+        answers.iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error)
     }
 }
 

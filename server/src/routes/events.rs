@@ -104,8 +104,8 @@ impl Listener {
         let (event, records) =
             match recover(&self.app, asker, &self.reports, self.question.clone(), counts.records).await {
                 Ok(answer) => {
-                    let json = String::from_utf8_lossy(answer.json());
-                    (Event::default().event("recovery").data(json), answer.records().max(counts.records))
+                    let json = String::from_utf8_lossy(&answer.json);
+                    (Event::default().event("recovery").data(json), answer.records.max(counts.records))
                 }
                 Err(problem) => (event("problem", &problem.document()), counts.records),
             };

@@ -22,7 +22,7 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Result<Response, Probl
     if app.events.stopping() {
         return Err(Kind::NotReady.because("the server is stopping: ask another one"));
     }
-    match app.readiness.find(&app.store, app.limits.request_timeout()).await {
+    match app.readiness.find(&app.store, app.config.request_timeout).await {
         Ok(()) => Ok(Json(serde_json::json!({"status": "ready"})).into_response()),
         Err(reason) => {
             Err(Kind::NotReady.because(format!("reports cannot be stored now: {reason}; look at the server's disk")))

@@ -22,7 +22,7 @@ pub(super) async fn show(
     Asked { reports, asker, question, .. }: Asked,
 ) -> Result<Response, Problem> {
     let answer = recover(&app, asker?, &reports, question?, reports.counts().records).await?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], answer.json().clone()).into_response())
+    Ok(([(header::CONTENT_TYPE, "application/json")], answer.json.clone()).into_response())
 }
 
 /// What a request has that asks for components, now or whenever there are new ones. Who comes with a token comes with a
@@ -69,7 +69,7 @@ pub(super) async fn recover(
     }
     let collection = app.collection(reports);
     let computed = collection.recovery.answer(&app.recoveries, asker, reports, question, records);
-    timeout(app.limits.request_timeout(), computed).await.unwrap_or_else(|_| {
+    timeout(app.config.request_timeout, computed).await.unwrap_or_else(|_| {
         Err(Kind::RecoveryTimeout.because("the components are still being computed: ask again later"))
     })
 }

@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Extension, Path as UrlPath, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use serde::Serialize;
 use tokio::time::timeout;
@@ -18,6 +17,7 @@ use crate::limits::{Upload, busy};
 use crate::net::Client;
 use crate::origins::supply_type;
 use crate::problem::{Kind, Problem, Rejected, excerpt, urn};
+use crate::request::Id;
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
 use ldp_pca::mechanism::{Estimator, RangeCheck};
 use ldp_pca::report::{Report, ReportError};
@@ -55,7 +55,7 @@ struct Rejection {
 pub(super) async fn take(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
-    id: Result<UrlPath<String>, PathRejection>,
+    id: Id,
     mut headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Verdict>, Problem> {
@@ -86,7 +86,7 @@ pub(super) async fn take(
     let committed = if batch.reports.is_empty() {
         Committed::default()
     } else {
-        let committed = timeout(app.limits.request_timeout(), reports.commit(batch)).await;
+        let committed = timeout(app.config.request_timeout, reports.commit(batch)).await;
         committed.map_err(|_| commit_timeout())?.map_err(|error| not_committed(&error))?
     };
     // Whether a duplicate was one with another payload is for the operator alone: told to whoever asks, it would be a
@@ -241,7 +241,7 @@ fn decode(upload: Upload, rules: &Rules) -> Decoded {
     }
     bytes.truncate(reports.len() * report_bytes);
     Decoded {
-        batch: Batch { reports, bytes, closed: None, permit },
+        batch: Batch { reports, bytes, closed: None, permit: Some(permit) },
         rejected: reasons.len() as u64,
         rejections,
         reasons,

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path as UrlPath, Query, State};
+use axum::extract::{Path as UrlPath, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -16,6 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use super::blocking::blocking;
 use crate::app::App;
 use crate::problem::{Kind, Problem, excerpt};
+use crate::request::{self, Id};
 use crate::sessions::Running;
 use crate::tokens::{Role, presented};
 use ldp_pca_dps::{Message, Parameters, Session, SessionError, SessionId};
@@ -42,7 +42,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body
     let bad = |detail: String| Kind::BadSession.because(detail);
     let session = blocking(move || Session::new(parameters)).await?.map_err(|error| bad(error.to_string()))?;
     let guarantee = session.guarantee().map_err(|error| bad(error.to_string()))?;
-    let (needed, most) = (message_bytes(&session), app.max_body_bytes);
+    let (needed, most) = (message_bytes(&session), app.config.max_body_bytes);
     if needed > most {
         let remedy = "raise max_body_bytes";
         return Err(bad(format!("a message may have {needed} bytes, and the server reads bodies of {most}: {remedy}")));
@@ -59,22 +59,15 @@ pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body
 }
 
 /// `GET /sessions/{id}`.
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
-) -> Result<Response, Problem> {
-    let json = find(&app, id)?.session().to_json();
+pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response, Problem> {
+    let json = find(&app, id)?.session.to_json();
     Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
 }
 
 /// `DELETE /sessions/{id}`: with all messages.
-pub(super) async fn delete(
-    State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
-    headers: HeaderMap,
-) -> Result<StatusCode, Problem> {
+pub(super) async fn delete(State(app): State<Arc<App>>, id: Id, headers: HeaderMap) -> Result<StatusCode, Problem> {
     app.tokens.check(&headers, Role::Admin)?;
-    let id = find(&app, id)?.session().id();
+    let id = find(&app, id)?.session.id();
     let owner = Arc::clone(&app);
     blocking(move || owner.sessions.delete(id)).await??;
     tracing::info!(session = %id, "session deleted");
@@ -84,18 +77,18 @@ pub(super) async fn delete(
 /// `GET /sessions/{id}/state?after=t&wait=seconds`: waits until the session is beyond round t.
 pub(super) async fn state(
     State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
+    id: Id,
     headers: HeaderMap,
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    query: request::Parameters,
 ) -> Result<Response, Problem> {
     let running = find(&app, id)?;
-    let id = running.session().id();
+    let id = running.session.id();
     let provider = match provider_of(&app, &headers, &running)? {
         Some(provider) => Some(provider),
         None => app.tokens.check(&headers, Role::Collector).map(|_| None)?,
     };
     let (after, wait) = read_query(query)?;
-    let deadline = Instant::now() + wait.min(app.limits.request_timeout());
+    let deadline = Instant::now() + wait.min(app.config.request_timeout);
     let mut changes = running.changes();
     loop {
         changes.mark_unchanged();
@@ -116,7 +109,7 @@ pub(super) async fn state(
 /// `POST /sessions/{id}/messages`: a provider's answer to the present round.
 pub(super) async fn take(
     State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
+    id: Id,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -125,10 +118,10 @@ pub(super) async fn take(
         Ok(provider) => provider,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
-    let Message { round, cells } = app.limits.read_json(&headers, body, message_bytes(running.session())).await?;
+    let Message { round, cells } = app.limits.read_json(&headers, body, message_bytes(&running.session)).await?;
     let bad = |error: SessionError| Kind::BadMessage.because(error.to_string());
-    running.session().check_cells(&cells).map_err(bad)?;
-    let id = running.session().id();
+    running.session.check_cells(&cells).map_err(bad)?;
+    let id = running.session.id();
     blocking(move || running.take(provider, round, cells)).await??;
     Ok(Json(json!({"session": id.to_string(), "provider": provider, "round": round})).into_response())
 }
@@ -138,7 +131,7 @@ fn message_bytes(session: &Session) -> usize {
     BYTES_PER_NUMBER * dimension * rank + BESIDE_THE_NUMBERS
 }
 
-fn find(app: &App, id: Result<UrlPath<String>, PathRejection>) -> Result<Arc<Running>, Problem> {
+fn find(app: &App, id: Id) -> Result<Arc<Running>, Problem> {
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     SessionId::from_hex(&id).and_then(|id| app.sessions.find(id)).ok_or_else(|| unknown(&id))
 }
@@ -161,7 +154,7 @@ fn token(app: &App, session: SessionId, provider: u32) -> String {
 /// The provider whose token the request has, if it has one of this session.
 fn provider_of(app: &App, headers: &HeaderMap, running: &Running) -> Result<Option<u32>, Problem> {
     let Some(presented) = presented(headers)? else { return Ok(None) };
-    let session = running.session();
+    let session = &running.session;
     let number = str::from_utf8(presented).ok().and_then(|text| text.split_once('-')?.0.parse().ok());
     let known = |provider: &u32| {
         (1..=session.parameters().providers).contains(provider)
@@ -187,7 +180,7 @@ fn sender(app: &App, headers: &HeaderMap, running: &Running) -> Result<u32, Prob
     })
 }
 
-fn read_query(query: Result<Query<Vec<(String, String)>>, QueryRejection>) -> Result<(Option<u32>, Duration), Problem> {
+fn read_query(query: request::Parameters) -> Result<(Option<u32>, Duration), Problem> {
     let most = LONGEST_WAIT.as_secs();
     let remedy = format!("ask for ?after=t&wait=s with whole numbers from 0, s up to {most}");
     let bad = |what: String| Kind::BadQuery.because(format!("{what}: {remedy}"));

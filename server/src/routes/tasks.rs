@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path as UrlPath, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,8 +17,9 @@ use crate::app::{App, Status};
 use crate::issuing::{MOST, OPEN_COUNT};
 use crate::net::Client;
 use crate::object;
-use crate::origins::{Origin, supply_type};
+use crate::origins::{is_origin, supply_type};
 use crate::problem::{Kind, Problem, excerpt};
+use crate::request::{Id, Parameters};
 use crate::retention;
 use crate::store::{Erase, Put, StoreError, TaskSettings, date_of};
 use crate::tokens::Role;
@@ -36,19 +36,13 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
 }
 
 /// `GET /tasks/{id}`.
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
-) -> Result<Response, Problem> {
+pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response, Problem> {
     let json = app.find(id)?.task().to_json();
     Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
 }
 
 /// `GET /tasks/{id}/status`.
-pub(super) async fn status(
-    State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
-) -> Result<Json<Status>, Problem> {
+pub(super) async fn status(State(app): State<Arc<App>>, id: Id) -> Result<Json<Status>, Problem> {
     let reports = app.find(id)?;
     Ok(Json(app.status(&*reports, reports.counts())))
 }
@@ -67,8 +61,8 @@ struct PutTask {
 /// `PUT /tasks/{id}`: adds a task, or gives it other settings.
 pub(super) async fn put(
     State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    id: Id,
+    query: Parameters,
     Extension(request): Extension<RequestId>,
     headers: HeaderMap,
     body: Body,
@@ -92,7 +86,7 @@ pub(super) async fn put(
             "the path says '{id}', and the digest of the task in the body is {digest}: PUT it to /tasks/{digest}"
         )));
     }
-    let (each, most) = (report_bytes(&task), app.max_body_bytes);
+    let (each, most) = (report_bytes(&task), app.config.max_body_bytes);
     if each > most {
         return Err(Kind::BadTask.because(format!(
             "a report of the task has {each} bytes, and the server reads bodies of {most}: raise max_body_bytes"
@@ -124,8 +118,8 @@ pub(super) async fn put(
 /// `DELETE /tasks/{id}`: its reports are erased after the grace, or with `now=true` at once.
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
-    id: Result<UrlPath<String>, PathRejection>,
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    id: Id,
+    query: Parameters,
     Extension(request): Extension<RequestId>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
@@ -151,7 +145,7 @@ struct WantedIds {
 pub(super) async fn issue(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
-    id: Result<UrlPath<String>, PathRejection>,
+    id: Id,
     mut headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -187,7 +181,7 @@ struct Change<'a> {
 }
 
 /// The only parameter of a query, `true` or `false`, where there is one.
-fn flag(query: Result<Query<Vec<(String, String)>>, QueryRejection>, name: &str) -> Result<bool, Problem> {
+fn flag(query: Parameters, name: &str) -> Result<bool, Problem> {
     let bad = |what: String| Err(Kind::BadQuery.because(format!("{what}: use ?{name}=true, ?{name}=false or none")));
     let Ok(Query(query)) = query else { return bad("the query cannot be read".into()) };
     match query.as_slice() {
@@ -243,7 +237,7 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
         return bad(format!("retention is {retention} without expires, from which it counts: give both"));
     }
     for origin in settings.origins.iter().flatten() {
-        if Origin::parse(origin).is_none() {
+        if !is_origin(origin) {
             let origin = excerpt(origin);
             return bad(format!("'{origin}' is no origin: write scheme, host and port alone, as https://example.org"));
         }

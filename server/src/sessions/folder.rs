@@ -103,8 +103,8 @@ fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
         Err(error) => return Err(error.to_string()),
     };
     let running = restored(&text, folder.to_owned())?;
-    if running.session().id() != id {
-        return Err(format!("{PARAMETERS} is of the session {}", running.session().id()));
+    if running.session.id() != id {
+        return Err(format!("{PARAMETERS} is of the session {}", running.session.id()));
     }
     let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let names: Vec<std::ffi::OsString> = names.map_err(|error: io::Error| error.to_string())?;
@@ -137,7 +137,7 @@ fn restored(parameters: &str, folder: PathBuf) -> Result<Running, String> {
 pub fn read_session(parameters: &str, messages: &[&[u8]]) -> Result<(Session, State), String> {
     let running = restored(parameters, PathBuf::new())?;
     messages.iter().try_for_each(|message| running.replay(message))?;
-    Ok((running.session().clone(), running.state(None)))
+    Ok((running.session.clone(), running.state(None)))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]

@@ -16,7 +16,7 @@ use ldp_pca_dps::{Coordinator, Session, State};
 
 /// A session and what has come in.
 pub(crate) struct Running {
-    session: Session,
+    pub(crate) session: Session,
     folder: PathBuf,
     /// Held while a message is written, so that whoever only asks need not wait for the disk.
     writing: Mutex<()>,
@@ -45,10 +45,6 @@ impl Running {
         };
         let (writing, progress) = (Mutex::default(), Mutex::new(progress));
         Ok(Self { session, folder, writing, progress, changed: watch::Sender::new(()) })
-    }
-
-    pub(crate) fn session(&self) -> &Session {
-        &self.session
     }
 
     /// Tells of every change.
@@ -118,7 +114,7 @@ impl Running {
         match progress.is_new(provider, round, &kept.cells) {
             Ok(true) => progress.add(&self.session, kept),
             Ok(false) => return Err(refused("it is there twice".into())),
-            Err(problem) => return Err(refused(problem.detail().to_owned())),
+            Err(problem) => return Err(refused(problem.detail)),
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use std::thread;
 
 use tokio::sync::watch;
 
-use super::limits::Share;
+use super::net::Portion;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
@@ -138,9 +138,9 @@ pub(super) struct Batch {
     pub(super) bytes: Vec<u8>,
     /// Why the task takes nothing new, if it does not: then the batch is good only if all of it is there already.
     pub(super) closed: Option<CommitError>,
-    /// Their share of the bytes that the server may hold.
+    /// Their share of the bytes that the server may hold; none of what comes from no request.
     #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
-    pub(super) permit: Share,
+    pub(super) permit: Option<Portion>,
 }
 
 /// What became of a batch. All of it is durable.

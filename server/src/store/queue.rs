@@ -69,10 +69,9 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
-    use crate::limits::Share;
 
     fn batch(bytes: usize) -> Batch {
-        Batch { reports: Vec::new(), bytes: vec![0; bytes], closed: None, permit: Share::of_nothing() }
+        Batch { reports: Vec::new(), bytes: vec![0; bytes], closed: None, permit: None }
     }
 
     #[test]

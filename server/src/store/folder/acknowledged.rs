@@ -30,7 +30,7 @@ pub(super) struct Acknowledged {
 
 impl Acknowledged {
     pub(super) fn new(segment: &Segment, records: u64) -> Self {
-        Self { segment: segment.number, length: segment.length(), records }
+        Self { segment: segment.number, length: segment.length, records }
     }
 
     fn numbers(self) -> [u64; 3] {

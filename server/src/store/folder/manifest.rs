@@ -125,18 +125,13 @@ impl Manifest {
 
     /// Forgets the segments of a task and their sum, so that the next start reads them all.
     pub(super) fn clear(&self, task: TaskDigest) -> Result<(), StoreError> {
-        self.transact(task, |transaction| {
-            transaction.execute("DELETE FROM snapshots WHERE task = ?1", [task.as_bytes()])?;
-            transaction.execute("DELETE FROM segments WHERE task = ?1", [task.as_bytes()])?;
-            Ok(())
-        })
+        self.transact(task, |transaction| Ok(clear(transaction, task)?))
     }
 
     /// Removes everything about a task.
     pub(super) fn forget(&self, task: TaskDigest) -> Result<(), StoreError> {
         self.transact(task, |transaction| {
-            transaction.execute("DELETE FROM snapshots WHERE task = ?1", [task.as_bytes()])?;
-            transaction.execute("DELETE FROM segments WHERE task = ?1", [task.as_bytes()])?;
+            clear(transaction, task)?;
             transaction.execute("DELETE FROM tasks WHERE digest = ?1", [task.as_bytes()])?;
             Ok(())
         })?;
@@ -287,6 +282,12 @@ fn check(connection: &Connection) -> Result<State, Problem> {
 fn check_pages(connection: &Connection) -> Result<(), Problem> {
     let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if found == "ok" { Ok(()) } else { Err(found.into()) }
+}
+
+fn clear(transaction: &Transaction<'_>, task: TaskDigest) -> rusqlite::Result<()> {
+    transaction.execute("DELETE FROM snapshots WHERE task = ?1", [task.as_bytes()])?;
+    transaction.execute("DELETE FROM segments WHERE task = ?1", [task.as_bytes()])?;
+    Ok(())
 }
 
 fn put_snapshot(transaction: &Transaction<'_>, aggregate: &Aggregate, part_bytes: usize) -> rusqlite::Result<()> {

@@ -56,17 +56,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use self::acknowledged::{Acknowledged, AcknowledgedFile, Told};
+use self::acknowledged::{Acknowledged, AcknowledgedFile};
 use self::deletion::Deletion;
 use self::disk::{Disk, SystemDisk, read_small, write_small};
 use self::format::{Age, FORMAT, OLD_FORMAT};
 use self::manifest::{AT_ONCE, Manifest};
-use self::place::{Place, folder_of};
+use self::place::{Place, folder_of, task_folders};
 use self::reserve::Reserve;
 use self::task::FolderTask;
 use super::{At, Damage, DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use crate::locks::{hold, read_lock, write_lock};
-use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
 pub(crate) use self::options::FolderOptions;
@@ -150,14 +149,9 @@ impl FolderStore {
             warn_of(&task.damage(), row.digest);
             self.add(task);
         }
-        let folder = self.root.join("tasks");
-        for name in self.disk.list(&folder).at("list", &folder)? {
-            match TaskDigest::from_hex(&name) {
-                Some(digest) if !known.contains(&digest) => self.deletion().sweep(digest)?,
-                _ => {}
-            }
-        }
-        Ok(())
+        let mut folders = task_folders(&*self.disk, &self.root)?;
+        folders.retain(|digest| !known.contains(digest));
+        folders.into_iter().try_for_each(|digest| self.deletion().sweep(digest))
     }
 
     fn put_task(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
@@ -173,11 +167,12 @@ impl FolderStore {
         }
         // The manifest tells of a task once its folder is complete.
         let folder = folder_of(&self.root, digest);
-        let made = self
-            .disk
-            .make_folder(&folder)
-            .and_then(|()| write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes()));
-        made.and_then(|()| self.disk.sync_folder(&self.root.join("tasks"))).at("make", &folder)?;
+        let make = || {
+            self.disk.make_folder(&folder)?;
+            write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes())?;
+            self.disk.sync_folder(&self.root.join("tasks"))
+        };
+        make().at("make", &folder)?;
         AcknowledgedFile::create(&*self.disk, &folder, digest, Acknowledged::default())?;
         self.manifest.put(digest, &settings)?;
         self.add(FolderTask::open(self.place(task)?, settings)?);
@@ -227,16 +222,8 @@ impl FolderStore {
     }
 
     fn place(&self, task: Task) -> Result<Place, StoreError> {
-        let folder = folder_of(&self.root, task.digest());
-        Ok(Place {
-            disk: Arc::clone(&self.disk),
-            told: Told::read(&*self.disk, &folder, task.digest(), self.age == Age::Current)?,
-            folder,
-            manifest: Arc::clone(&self.manifest),
-            report_bytes: report_bytes(&task),
-            task,
-            options: self.options.clone(),
-        })
+        let expected = self.age == Age::Current;
+        Place::open(&self.disk, &self.root, task, &self.manifest, expected, self.options.clone())
     }
 }
 

@@ -9,17 +9,26 @@ use super::disk::{Disk, DiskFile};
 use super::manifest::Manifest;
 use super::options::FolderOptions;
 use super::rows::Sealed;
-use super::scan::{Found, ScanError, Scanned, scan};
+use super::scan::{Found, Scanned, scan};
 use super::segment::{
     IdsChecksum, Segment, SegmentFile, damaged_path, open_path, sealed_as, sealed_path, temporary_path,
 };
 use crate::store::{At, Damage, StoreError};
-use ldp_pca::report::Report;
+use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
 /// The folder of a task, in that of its store.
 pub(super) fn folder_of(root: &Path, task: TaskDigest) -> PathBuf {
     root.join("tasks").join(task.to_string())
+}
+
+/// The tasks that have a folder in that of their store, in the order of their digests.
+pub(super) fn task_folders(disk: &dyn Disk, root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
+    let folder = root.join("tasks");
+    let names = disk.list(&folder).at("list", &folder)?;
+    let mut digests: Vec<TaskDigest> = names.iter().filter_map(|name| TaskDigest::from_hex(name)).collect();
+    digests.sort();
+    Ok(digests)
 }
 
 /// A task and its folder.
@@ -42,6 +51,21 @@ pub(super) struct Replayed {
 }
 
 impl Place {
+    /// That of a task in the folder `root` of a store; `expected` when it must tell what was acknowledged.
+    pub(super) fn open(
+        disk: &Arc<dyn Disk>,
+        root: &Path,
+        task: Task,
+        manifest: &Arc<Manifest>,
+        expected: bool,
+        options: FolderOptions,
+    ) -> Result<Self, StoreError> {
+        let folder = folder_of(root, task.digest());
+        let told = Told::read(&**disk, &folder, task.digest(), expected)?;
+        let (disk, manifest, report_bytes) = (Arc::clone(disk), Arc::clone(manifest), report_bytes(&task));
+        Ok(Self { disk, folder, manifest, task, report_bytes, told, options })
+    }
+
     /// Gives a segment its footer and its last name.
     pub(super) fn seal(&self, segment: &mut Segment) -> Result<Sealed, StoreError> {
         segment.seal(&*self.disk, &self.folder, &self.task).at("seal", &sealed_path(&self.folder, segment.number))
@@ -116,12 +140,7 @@ impl Place {
         let searched = self.options.sizes.searched;
         let mut read = |buffer: &mut [u8], offset| source.read_at(buffer, offset);
         let scanned = scan(&mut read, length, known_end, &self.task, searched, each);
-        scanned.map_err(|error| match error {
-            ScanError::Io(error) => StoreError::io("read", path, error),
-            ScanError::Foreign { offset, source } => {
-                StoreError::ForeignReport { path: path.to_owned(), offset, source }
-            }
-        })
+        scanned.map_err(|error| error.at(path))
     }
 
     /// Copies a file that cannot be read as a whole, under a name that says so.

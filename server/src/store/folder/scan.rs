@@ -1,8 +1,10 @@
 //! Reads a segment, whole or hurt: page by page, and around damage report by report.
 
 use std::io;
+use std::path::Path;
 
 use super::parquet::{FOOTER_END, Footer, MAGIC, MAX_METADATA, MAX_PAGE_HEADER, PageHeader};
+use crate::store::StoreError;
 use ldp_pca::report::{Report, ReportError, report_bytes};
 use ldp_pca::task::Task;
 
@@ -46,6 +48,16 @@ pub(super) enum ScanError {
     Io(io::Error),
     /// A whole report that is not one of the task.
     Foreign { offset: u64, source: ReportError },
+}
+
+impl ScanError {
+    /// Of the segment in this file.
+    pub(super) fn at(self, path: &Path) -> StoreError {
+        match self {
+            Self::Io(error) => StoreError::io("read", path, error),
+            Self::Foreign { offset, source } => StoreError::ForeignReport { path: path.to_owned(), offset, source },
+        }
+    }
 }
 
 impl From<io::Error> for ScanError {

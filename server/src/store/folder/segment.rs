@@ -9,6 +9,7 @@ use super::format::FORMAT;
 use super::parquet::{FOOTER_END, FORMAT_NOTE, Footer, IDS_NOTE, MAGIC, MAX_METADATA, PageHeader, WRITER};
 use super::rows::Sealed;
 use super::sizes::Sizes;
+use crate::store::{At, StoreError};
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::Task;
 
@@ -48,6 +49,18 @@ impl SegmentFile {
             _ => None,
         }
     }
+}
+
+/// What the folder of a task holds, segments first and in order.
+pub(super) fn files_in(disk: &dyn Disk, folder: &Path) -> Result<Vec<(SegmentFile, PathBuf)>, StoreError> {
+    let names = disk.list(folder).at("list", folder)?;
+    let mut files: Vec<(SegmentFile, PathBuf)> =
+        names.iter().filter_map(|name| Some((SegmentFile::of_name(name)?, folder.join(name)))).collect();
+    files.sort_by_key(|(file, path)| match file {
+        SegmentFile::Open(number) | SegmentFile::Sealed(number) => (*number, path.clone()),
+        SegmentFile::Temporary | SegmentFile::Damaged => (u64::MAX, path.clone()),
+    });
+    Ok(files)
 }
 
 pub(super) fn open_path(folder: &Path, number: u64) -> PathBuf {
@@ -92,7 +105,7 @@ pub(super) struct Segment {
     pub(super) number: u64,
     path: PathBuf,
     file: Box<dyn DiskFile>,
-    length: u64,
+    pub(super) length: u64,
     pub(super) reports: u64,
     ids: IdsChecksum,
     sizes: Sizes,
@@ -135,10 +148,6 @@ impl Segment {
         let mut segment = Self { number, path, file, length, reports, ids, sizes, room, doubtful, renamed };
         segment.cut()?;
         Ok(segment)
-    }
-
-    pub(super) fn length(&self) -> u64 {
-        self.length
     }
 
     /// Appends whole reports, given in runs of them. After `Ok` they are on the disk. A write that fails is undone. A
@@ -273,8 +282,14 @@ impl IdsChecksum {
 /// Where a report has its id.
 const ID: Range<usize> = 13..29;
 
-/// The length and the footer of a sealed file. What does not end like one has an empty footer.
+/// The length and the footer of a sealed file.
 pub(super) fn sealed_as(disk: &dyn Disk, path: &Path) -> io::Result<Sealed> {
+    let (bytes, footer) = read_footer(disk, path)?;
+    Ok(Sealed { bytes, footer: crc32fast::hash(&footer) })
+}
+
+/// The length of a sealed file, and the bytes of its footer. What does not end like one has an empty footer.
+pub(super) fn read_footer(disk: &dyn Disk, path: &Path) -> io::Result<(u64, Vec<u8>)> {
     let mut file = disk.open(path)?;
     let length = file.length()?;
     let mut size = [0; 4];
@@ -283,7 +298,8 @@ pub(super) fn sealed_as(disk: &dyn Disk, path: &Path) -> io::Result<Sealed> {
     let footer_bytes = footer_bytes.min((MAX_METADATA + FOOTER_END) as u64).min(length);
     let mut footer = vec![0; footer_bytes as usize];
     let filled = file.read_at(&mut footer, length - footer_bytes)?;
-    Ok(Sealed { bytes: length, footer: crc32fast::hash(&footer[..filled]) })
+    footer.truncate(filled);
+    Ok((length, footer))
 }
 
 /// The footer of a segment with reports of these ids, whose pages end at `end`.

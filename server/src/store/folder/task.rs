@@ -12,7 +12,7 @@ use super::ids::Ids;
 use super::keeper::{Keeper, Totals};
 use super::place::Place;
 use super::rows::SegmentRow;
-use super::segment::{Segment, SegmentFile, open_path, sealed_path};
+use super::segment::{Segment, SegmentFile, files_in, open_path, sealed_path};
 use super::writer::Writer;
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::CommitQueue;
@@ -161,19 +161,16 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
 fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentFile>, StoreError> {
     let folder = &place.folder;
     let mut files = BTreeMap::new();
-    for name in place.disk.list(folder).at("list", folder)? {
-        let path = folder.join(&name);
-        let number = match SegmentFile::of_name(&name) {
-            Some(SegmentFile::Temporary) => {
-                place.disk.remove(&path).at("remove", &path)?;
-                continue;
+    for (file, path) in files_in(&*place.disk, folder)? {
+        match file {
+            SegmentFile::Temporary => place.disk.remove(&path).at("remove", &path)?,
+            SegmentFile::Damaged => {}
+            SegmentFile::Open(number) | SegmentFile::Sealed(number) => {
+                if files.insert(number, file).is_some() {
+                    let problem = "is there as .open and as .parquet".to_owned();
+                    return Err(StoreError::Segment { path: open_path(folder, number), problem });
+                }
             }
-            Some(SegmentFile::Damaged) | None => continue,
-            Some(SegmentFile::Open(number) | SegmentFile::Sealed(number)) => number,
-        };
-        if SegmentFile::of_name(&name).and_then(|file| files.insert(number, file)).is_some() {
-            let problem = "is there as .open and as .parquet".to_owned();
-            return Err(StoreError::Segment { path: open_path(folder, number), problem });
         }
     }
     for row in rows {

@@ -117,7 +117,7 @@ impl Writer {
         if bytes > 0 {
             self.backlog.sum(reports, bytes);
             let full = |segment: &mut Segment| {
-                segment.length() >= self.full || segment.reports >= self.place.options.segment_reports
+                segment.length >= self.full || segment.reports >= self.place.options.segment_reports
             };
             if let Some(segment) = self.segment.take_if(full) {
                 self.backlog.seal(segment);

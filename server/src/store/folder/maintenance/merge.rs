@@ -8,7 +8,6 @@ use tokio::runtime;
 
 use super::Progress;
 use super::read::{Folder, Meter};
-use crate::limits::Share;
 use crate::store::folder::disk::{Disk, SystemDisk};
 use crate::store::folder::{FolderOptions, FolderStore};
 use crate::store::{At, Batch, CommitError, ReportStore, StoreError};
@@ -83,9 +82,8 @@ fn add(
         for (file, path) in folder.segments(row.digest)? {
             let mut refused = None;
             let scanned = meter.scan(&place, (file, &path), &mut |page| {
-                let permit = Share::of_nothing();
                 let (reports, bytes) = (std::mem::take(page.reports), page.bytes.to_vec());
-                let batch = Batch { reports, bytes, closed: None, permit };
+                let batch = Batch { reports, bytes, closed: None, permit: None };
                 match waiting.block_on(target.commit(batch)) {
                     Ok(committed) => {
                         merged.added += committed.accepted;

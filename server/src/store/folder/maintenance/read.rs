@@ -5,19 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Progress;
-use crate::store::folder::acknowledged::Told;
 use crate::store::folder::disk::{Disk, SystemDisk};
 use crate::store::folder::format::{Age, FORMAT};
 use crate::store::folder::manifest::Manifest;
 use crate::store::folder::options::FolderOptions;
-use crate::store::folder::place::{Place, folder_of};
+use crate::store::folder::place::{Place, folder_of, task_folders};
 use crate::store::folder::rows::TaskRow;
-use crate::store::folder::scan::{Found, ScanError, Scanned, scan};
-use crate::store::folder::segment::SegmentFile;
+use crate::store::folder::scan::{Found, Scanned, scan};
+use crate::store::folder::segment::{SegmentFile, files_in};
 use crate::store::folder::sizes::Sizes;
 use crate::store::folder::{read_format, read_task};
-use crate::store::{At, StoreError, StoreMetrics};
-use ldp_pca::report::{Report, report_bytes};
+use crate::store::{At, StoreError};
+use ldp_pca::report::Report;
 use ldp_pca::task::{Task, TaskDigest};
 
 /// A folder that this process holds.
@@ -64,24 +63,12 @@ impl Folder {
 
     /// The tasks that have a folder, in the order of their digests.
     pub(super) fn task_folders(&self) -> Result<Vec<TaskDigest>, StoreError> {
-        let folder = self.root.join("tasks");
-        let names = self.disk.list(&folder).at("list", &folder)?;
-        let mut digests: Vec<TaskDigest> = names.iter().filter_map(|name| TaskDigest::from_hex(name)).collect();
-        digests.sort();
-        Ok(digests)
+        task_folders(&*self.disk, &self.root)
     }
 
     /// The files of a task's folder, segments first and in order.
     pub(super) fn files(&self, digest: TaskDigest) -> Result<Vec<(SegmentFile, PathBuf)>, StoreError> {
-        let folder = self.task_folder(digest);
-        let names = self.disk.list(&folder).at("list", &folder)?;
-        let mut files: Vec<(SegmentFile, PathBuf)> =
-            names.iter().filter_map(|name| Some((SegmentFile::of_name(name)?, folder.join(name)))).collect();
-        files.sort_by_key(|(file, path)| match file {
-            SegmentFile::Open(number) | SegmentFile::Sealed(number) => (*number, path.clone()),
-            SegmentFile::Temporary | SegmentFile::Damaged => (u64::MAX, path.clone()),
-        });
-        Ok(files)
+        files_in(&*self.disk, &self.task_folder(digest))
     }
 
     pub(super) fn segments(&self, digest: TaskDigest) -> Result<Vec<(SegmentFile, PathBuf)>, StoreError> {
@@ -111,16 +98,7 @@ impl Folder {
 
     /// A task; `expected` when its folder must tell what was acknowledged.
     pub(super) fn place(&self, task: Task, manifest: &Arc<Manifest>, expected: bool) -> Result<Place, StoreError> {
-        let folder = self.task_folder(task.digest());
-        Ok(Place {
-            disk: Arc::clone(&self.disk),
-            told: Told::read(&*self.disk, &folder, task.digest(), expected)?,
-            folder,
-            manifest: Arc::clone(manifest),
-            report_bytes: report_bytes(&task),
-            task,
-            options: FolderOptions { metrics: StoreMetrics::default(), ..FolderOptions::default() },
-        })
+        Place::open(&self.disk, &self.root, task, manifest, expected, FolderOptions::default())
     }
 
     /// The tasks that are served from this folder, and their rows.
@@ -187,12 +165,7 @@ pub fn read_segment(bytes: &[u8], task: &Task) -> Result<Vec<Report>, StoreError
         reports.append(found.reports);
         Ok(())
     });
-    let path = || PathBuf::from("segment");
-    match scanned {
-        Ok(_) => Ok(reports),
-        Err(ScanError::Io(error)) => Err(StoreError::io("read", &path(), error)),
-        Err(ScanError::Foreign { offset, source }) => Err(StoreError::ForeignReport { path: path(), offset, source }),
-    }
+    scanned.map(|_| reports).map_err(|error| error.at(Path::new("segment")))
 }
 
 #[cfg(test)]

@@ -10,13 +10,14 @@ use super::read::{Folder, Meter};
 use crate::store::folder::disk::{Disk, SystemDisk, write_small};
 use crate::store::folder::format::{Age, FORMAT};
 use crate::store::folder::manifest::Manifest;
+use crate::store::folder::parquet::{FOOTER_END, Footer};
 use crate::store::folder::place::Place;
 use crate::store::folder::rows::{StoredTask, TaskRow};
-use crate::store::folder::segment::{SegmentFile, damaged_path, open_path};
+use crate::store::folder::segment::{SegmentFile, damaged_path, open_path, read_footer};
 use crate::store::folder::task::FolderTask;
 use crate::store::folder::{read_format, write_format};
 use crate::store::{At, StoreError, TaskReports, TaskSettings};
-use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
+use ldp_pca::task::{Task, TaskDigest};
 
 /// What [`repair`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -165,22 +166,10 @@ fn set_aside(folder: &Folder) -> Result<(), StoreError> {
 fn task_of_segments(folder: &Folder, digest: TaskDigest) -> Option<Task> {
     let segments = folder.segments(digest).ok()?;
     segments.iter().find_map(|(_, path)| {
-        let bytes = read_end(folder, path)?;
-        let footer = super::super::parquet::Footer::read(&bytes)?;
+        let (_, footer) = read_footer(&*folder.disk, path).ok()?;
+        let footer = Footer::read(footer.split_last_chunk::<FOOTER_END>()?.0)?;
         Task::from_json(footer.note("ldp-pca.task")?).ok().filter(|task| task.digest() == digest)
     })
-}
-
-/// The metadata at the end of a file.
-fn read_end(folder: &Folder, path: &Path) -> Option<Vec<u8>> {
-    let mut file = folder.disk.open(path).ok()?;
-    let end = file.length().ok()?.checked_sub(8)?;
-    let mut size = [0; 4];
-    file.read_at(&mut size, end).ok()?;
-    let size = u64::from(u32::from_le_bytes(size)).min(MAX_TASK_BYTES as u64 + (64 << 10));
-    let mut metadata = vec![0; size as usize];
-    file.read_at(&mut metadata, end.checked_sub(size)?).ok()?;
-    Some(metadata)
 }
 
 fn repair_task(folder: &Folder, place: Place, meter: &mut Meter<'_>, done: &mut Repaired) -> Result<(), StoreError> {

@@ -15,7 +15,6 @@ use super::super::maintenance::{merge_on, verify_on};
 use super::super::sizes::Sizes;
 use super::super::{FolderOptions, FolderStore};
 use super::simulated::Machine;
-use crate::limits::Share;
 use crate::store::{Batch, CommitError, Committed, Erase, Put, ReportStore, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::MechanismSpec;
@@ -48,7 +47,7 @@ pub(in super::super) fn batch(reports: &[Report]) -> Batch {
         closed: None,
         bytes: reports.iter().flat_map(Report::to_bytes).collect(),
         reports: reports.to_vec(),
-        permit: Share::of_nothing(),
+        permit: None,
     }
 }
 

@@ -95,16 +95,16 @@ fn every_report_is_written_whatever_the_size_of_a_page() {
                 let sizes = Sizes { page, worth_a_part, ..Sizes::default() };
                 let mut segment = Segment::create(&machine, Path::new(FOLDER), 0, path(), sizes).unwrap();
                 segment.append(&runs, each).unwrap();
-                let first = segment.length();
+                let first = segment.length;
                 assert_eq!(segment.reports, 11);
                 segment.append(&[&frames[11 * each..]], each).unwrap();
                 assert_eq!(segment.reports, 13);
                 segment.trim();
                 let bytes = content(&machine, &path());
-                assert_eq!(bytes.len() as u64, segment.length());
+                assert_eq!(bytes.len() as u64, segment.length);
                 let (scanned, found) = scanned(&bytes, &task, 1);
                 assert_eq!(found, all, "pages of {page} bytes");
-                assert!(scanned.is_whole() && scanned.torn == 0 && scanned.good_end == segment.length());
+                assert!(scanned.is_whole() && scanned.torn == 0 && scanned.good_end == segment.length);
                 let (before, after) = bytes.split_at(first as usize);
                 let mut expected = vec![full; 11 / full as usize];
                 expected.extend(Some(11 % full).filter(|rest| *rest > 0));
@@ -167,19 +167,19 @@ fn room_is_taken_between_its_bounds_and_given_back() {
         let mut room = 0;
         for report in frames.chunks(each) {
             // Enough for the headers of pages, too.
-            let needed = segment.length() + each as u64 + 1024;
+            let needed = segment.length + each as u64 + 1024;
             if needed > room {
                 room = needed + needed.max(least).min(most);
             }
             segment.append(&[report], each).unwrap();
             assert_eq!(machine.open(&path()).unwrap().length().unwrap(), room, "{least} {most}");
-            assert!(segment.length() <= room);
+            assert!(segment.length <= room);
         }
         segment.trim();
         let bytes = content(&machine, &path());
-        assert_eq!(bytes.len() as u64, segment.length());
-        let resumed = Segment::resume(&machine, path(), 0, segment.length(), IdsChecksum::default(), sizes).unwrap();
-        assert_eq!((resumed.length(), resumed.reports), (segment.length(), 0));
+        assert_eq!(bytes.len() as u64, segment.length);
+        let resumed = Segment::resume(&machine, path(), 0, segment.length, IdsChecksum::default(), sizes).unwrap();
+        assert_eq!((resumed.length, resumed.reports), (segment.length, 0));
     }
 }
 

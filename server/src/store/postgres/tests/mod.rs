@@ -18,7 +18,6 @@ use tokio::runtime::Runtime;
 
 use self::cluster::Cluster;
 use super::*;
-use crate::limits::Share;
 use crate::store::{Batch, CommitError, Committed, FolderOptions, FolderStore, StoreMetrics};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
@@ -53,7 +52,7 @@ fn batch(reports: &[Report]) -> Batch {
         closed: None,
         bytes: reports.iter().flat_map(Report::to_bytes).collect(),
         reports: reports.to_vec(),
-        permit: Share::of_nothing(),
+        permit: None,
     }
 }
 
