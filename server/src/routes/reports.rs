@@ -76,7 +76,7 @@ pub(super) async fn take(
     check_length(&upload.bytes, &*reports)?;
     app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes(), upload.bytes.len())?;
     let rules = Rules::new(&app, &*reports, &settings);
-    let Decoded { mut batch, rejected, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
+    let Decoded { mut batch, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, &rules)
     } else {
         blocking(move || decode(upload, &rules)).await?
@@ -95,6 +95,7 @@ pub(super) async fn take(
     app.metrics.accepted.inc_by(accepted);
     app.metrics.duplicate.inc_by(duplicate);
     app.metrics.conflicting.inc_by(conflicting);
+    let rejected = reasons.len() as u64;
     reasons.into_iter().for_each(|why| app.metrics.count_rejected(why));
     app.metrics.time_upload(start.elapsed());
     let verdict = Verdict { accepted, duplicate, rejected, rejections };
@@ -118,25 +119,6 @@ fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Probl
 fn full(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Option<CommitError> {
     let (limit, records) = (app.ceiling(reports, settings), reports.counts().records);
     (records >= limit).then_some(CommitError::Quota { limit, records })
-}
-
-fn quota(limit: u64, records: u64) -> Problem {
-    let full = CommitError::Quota { limit, records };
-    Kind::Quota
-        .because(format!(
-            "{full}; none of this request was counted: the operator can raise the limit (max_records of the task, \
-                max_task_records and max_task_bytes of the server)"
-        ))
-        .with(serde_json::json!({"max_records": limit, "records": records}))
-}
-
-fn task_expired(expires: u64) -> Problem {
-    Kind::TaskExpired
-        .because(format!(
-            "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and what \
-                was acknowledged before counts"
-        ))
-        .with(serde_json::json!({"expires": expires}))
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -180,10 +162,9 @@ struct Rules {
 /// What a body holds.
 struct Decoded {
     batch: Batch,
-    rejected: u64,
-    /// The first of them.
+    /// The first that are rejected.
     rejections: Vec<Rejection>,
-    /// Of all of them.
+    /// Of all that are.
     reasons: Vec<Rejected>,
 }
 
@@ -240,19 +221,24 @@ fn decode(upload: Upload, rules: &Rules) -> Decoded {
         }
     }
     bytes.truncate(reports.len() * report_bytes);
-    Decoded {
-        batch: Batch { reports, bytes, closed: None, permit: Some(permit) },
-        rejected: reasons.len() as u64,
-        rejections,
-        reasons,
-    }
+    Decoded { batch: Batch { reports, bytes, closed: None, permit: Some(permit) }, rejections, reasons }
 }
 
 fn not_committed(error: &CommitError) -> Problem {
     match error {
-        CommitError::Expired(expires) => task_expired(*expires),
+        CommitError::Expired(expires) => Kind::TaskExpired
+            .because(format!(
+                "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and \
+                    what was acknowledged before counts"
+            ))
+            .with(serde_json::json!({"expires": expires})),
         CommitError::Busy => busy(),
-        CommitError::Quota { limit, records } => quota(*limit, *records),
+        CommitError::Quota { limit, records } => Kind::Quota
+            .because(format!(
+                "{error}; none of this request was counted: the operator can raise the limit (max_records of the \
+                    task, max_task_records and max_task_bytes of the server)"
+            ))
+            .with(serde_json::json!({"max_records": limit, "records": records})),
         CommitError::Unknown(reason) => {
             tracing::warn!(%reason, "it is not known whether reports were stored");
             commit_timeout()

@@ -1,6 +1,7 @@
 //! TLS by rustls.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 use tokio::net::TcpStream;
@@ -56,15 +57,11 @@ fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     // A file without any is read without an error.
     let chain = chain.and_then(|chain| if chain.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(chain) });
-    let chain = chain.map_err(|source| {
-        let expected = "the server's certificate and those that it is derived from";
-        TlsError::File { path: certificate.clone(), expected, source: Box::new(source) }
-    })?;
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|source| TlsError::File {
-        path: key.clone(),
-        expected: "a private key",
-        source: Box::new(source),
-    })?;
+    let no_pem = |path: &PathBuf, expected, source| TlsError::File { path: path.clone(), expected, source };
+    let expected = "the server's certificate and those that it is derived from";
+    let chain = chain.map_err(|error| no_pem(certificate, expected, Box::new(error)))?;
+    let private = PrivateKeyDer::from_pem_file(key);
+    let private = private.map_err(|error| no_pem(key, "a private key", Box::new(error)))?;
     let mut config = TlsConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))

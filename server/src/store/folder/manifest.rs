@@ -97,12 +97,10 @@ impl Manifest {
 
     /// Every task, in the order of their digests.
     pub(super) fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
-        let rows = self.read(|connection| {
+        self.read(|connection| {
             let mut statement = connection.prepare(&format!("{SELECT_TASKS} ORDER BY digest"))?;
-            let rows = statement.query_map([], |row| Ok(StoredTask::read(row)))?;
-            rows.map(|row| row?).collect::<Result<Vec<StoredTask>, Problem>>()
-        })?;
-        rows.into_iter().map(|row| row.open().map_err(|problem| self.failed(problem))).collect()
+            statement.query_and_then([], |row| StoredTask::read(row)?.open())?.collect()
+        })
     }
 
     /// Adds a task, or gives it other settings.
@@ -148,19 +146,16 @@ impl Manifest {
                 "SELECT number, reports, bytes, footer, sealed, checksum, ids FROM segments WHERE task = ?1 ORDER BY \
                     number",
             )?;
-            let mut rows = statement.query([task.as_bytes()])?;
-            let mut segments = Vec::new();
-            while let Some(row) = rows.next()? {
+            let segments = statement.query_and_then([task.as_bytes()], |row| {
                 let sealed = Sealed { bytes: row.get(2)?, footer: row.get(3)? };
                 let segment = SegmentRow { number: row.get(0)?, reports: row.get(1)?, sealed, ids: row.get(6)? };
                 let whole = segment.checksum(task, row.get(4)?) == row.get::<_, u32>(5)?;
-                if !whole || segment.ids.len() as u64 != 16 * segment.reports {
-                    let number = segment.number;
-                    return Err(format!("the row of segment {number} of task {task} is not what was written").into());
+                if whole && segment.ids.len() as u64 == 16 * segment.reports {
+                    return Ok(segment);
                 }
-                segments.push(segment);
-            }
-            Ok(segments)
+                Err(format!("the row of segment {} of task {task} is not what was written", segment.number).into())
+            })?;
+            segments.collect()
         })
     }
 

@@ -48,20 +48,15 @@ pub(super) fn upgrade(disk: &dyn Disk, path: &Path, connection: &mut Connection)
 
 fn copy_tasks(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare("SELECT digest, settings, created, deleted FROM old_tasks")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        StoredTask::copy(row)?.write(transaction)?;
-    }
-    Ok(())
+    statement.query_and_then([], |row| StoredTask::copy(row)?.write(transaction))?.collect()
 }
 
 fn copy_snapshots(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare("SELECT task, part, bytes FROM old_snapshots")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        put_part(transaction, TaskDigest::new(row.get(0)?), row.get(1)?, row.get_ref(2)?.as_blob()?)?;
-    }
-    Ok(())
+    let copied = statement.query_and_then([], |row| {
+        put_part(transaction, TaskDigest::new(row.get(0)?), row.get(1)?, row.get_ref(2)?.as_blob()?)
+    })?;
+    copied.collect()
 }
 
 /// Notes with each segment what its footer is; 0 for a file that is not as it was sealed, which the start tells of.

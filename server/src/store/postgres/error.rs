@@ -61,12 +61,6 @@ pub enum PostgresError {
         /// What it says of itself.
         found: String,
     },
-    /// More reports than a sum can hold.
-    #[error("the reports in the database cannot be summed: {reason}")]
-    Sum {
-        /// What is wrong with them.
-        reason: String,
-    },
     /// Other tables than a moment ago.
     #[error("the tables of the database were replaced: they are read anew")]
     Replaced,
