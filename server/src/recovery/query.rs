@@ -2,20 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
-
 use crate::problem::{Kind, Problem, excerpt};
+use crate::request::Parameters;
 use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank, When};
 
 /// The penalties that a path may have, as on the command line.
 const POINTS: RangeInclusive<usize> = 2..=1000;
 
 /// Reads the question out of a query: `rank` once, `penalty` at most once, and with it `path` and `baselines`.
-pub(crate) fn read_question(
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
-    dimension: usize,
-) -> Result<Question, Problem> {
+pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Question, Problem> {
     let remedy = format!(
         "ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones, which may have \
          &path=20, so many penalties more, and &baselines=true, simpler methods beside them"
