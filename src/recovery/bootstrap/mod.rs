@@ -106,16 +106,16 @@ pub fn bootstrap<R: Rng + ?Sized>(
         return Err(BootstrapError::Replicates(replicates));
     }
     let model = Model::fit(estimate, law, &estimator(estimate)?)?;
-    let mut tally = Tally::new(&model);
+    let mut outcome = Bootstrap::start(&model);
     for done in 1..=replicates {
         let perturbed = model.perturbed(rng)?;
         let recovered = estimator(&law.draw_with_rng(&perturbed, rng)?)?;
-        tally.add(&model, &recovered)?;
+        outcome.add(&model.components, &recovered)?;
         if progress(BootstrapProgress { done, replicates }).is_break() {
             break;
         }
     }
-    tally.finish(&model)
+    outcome.finish()
 }
 
 impl Bootstrap {
@@ -179,29 +179,25 @@ fn quantile(ascending: &[f64], probability: f64) -> f64 {
     ascending[below] * (1.0 - weight) + ascending[(below + 1).min(last)] * weight
 }
 
-/// Sums over the replicates.
-struct Tally {
-    errors: Vec<f64>,
-    largest_errors: Vec<f64>,
-    component_errors: Vec<Vec<f64>>,
-    support_counts: Vec<u64>,
-    squared_deviations: DMatrix<f64>,
-}
-
-impl Tally {
-    fn new(model: &Model) -> Self {
-        let (dimension, rank) = model.components().shape();
+/// While replicates are drawn, `support_stability` counts and `loading_errors` has sums of squares.
+impl Bootstrap {
+    fn start(model: &Model) -> Self {
+        let (dimension, rank) = model.components.shape();
+        let component = |index: usize| ComponentConfidence {
+            eigenvalue: model.truth.variances()[index],
+            distinguishable: model.distinguishable[index],
+            errors: vec![],
+        };
         Self {
+            components: (0..rank).map(component).collect(),
+            support_stability: vec![0.0; dimension],
+            loading_errors: DMatrix::zeros(dimension, rank),
             errors: vec![],
             largest_errors: vec![],
-            component_errors: vec![vec![]; rank],
-            support_counts: vec![0; dimension],
-            squared_deviations: DMatrix::zeros(dimension, rank),
         }
     }
 
-    fn add(&mut self, model: &Model, recovered: &SubspaceEstimate) -> Result<(), BootstrapError> {
-        let truth = model.components();
+    fn add(&mut self, truth: &DMatrix<f64>, recovered: &SubspaceEstimate) -> Result<(), BootstrapError> {
         let (dimension, rank) = truth.shape();
         let subspace = check_estimate(recovered, dimension)?;
         if subspace.rank() != rank {
@@ -209,51 +205,38 @@ impl Tally {
         }
         let outside = truth - subspace.basis() * subspace.basis().tr_mul(truth);
         let (mut error, mut largest) = (0.0, 0.0);
-        for (index, column) in outside.column_iter().enumerate() {
+        for (component, column) in self.components.iter_mut().zip(outside.column_iter()) {
             let missed = column.norm_squared().min(1.0);
-            self.component_errors[index].push(missed);
+            component.errors.push(missed);
             error += missed;
-            largest += if model.distinguishable(index) { missed } else { 1.0 };
+            largest += if component.distinguishable { missed } else { 1.0 };
         }
         self.errors.push(error);
         self.largest_errors.push(f64::min(largest, rank.min(dimension - rank) as f64));
         for &row in &recovered.support {
-            self.support_counts[row] += 1;
+            self.support_stability[row] += 1.0;
         }
         for (index, column) in recovered.components.column_iter().enumerate() {
             let target = truth.column(index);
             let sign = if column.dot(&target) < 0.0 { -1.0 } else { 1.0 };
-            let mut sums = self.squared_deviations.column_mut(index);
+            let mut sums = self.loading_errors.column_mut(index);
             sums += (column * sign - target).map(|deviation| deviation * deviation);
         }
         Ok(())
     }
 
-    fn finish(mut self, model: &Model) -> Result<Bootstrap, BootstrapError> {
+    fn finish(mut self) -> Result<Self, BootstrapError> {
         let replicates = self.errors.len();
         if replicates < FEWEST_REPLICATES {
             return Err(BootstrapError::Cancelled(replicates));
         }
-        for values in self.component_errors.iter_mut().chain([&mut self.errors, &mut self.largest_errors]) {
+        let by_component = self.components.iter_mut().map(|component| &mut component.errors);
+        for values in by_component.chain([&mut self.errors, &mut self.largest_errors]) {
             values.sort_unstable_by(f64::total_cmp);
         }
-        let components = self
-            .component_errors
-            .into_iter()
-            .enumerate()
-            .map(|(index, errors)| ComponentConfidence {
-                eigenvalue: model.eigenvalue(index),
-                distinguishable: model.distinguishable(index),
-                errors,
-            })
-            .collect();
-        Ok(Bootstrap {
-            components,
-            support_stability: self.support_counts.iter().map(|&count| count as f64 / replicates as f64).collect(),
-            loading_errors: self.squared_deviations.map(|sum| (sum / replicates as f64).sqrt()),
-            errors: self.errors,
-            largest_errors: self.largest_errors,
-        })
+        self.support_stability.iter_mut().for_each(|count| *count /= replicates as f64);
+        self.loading_errors.apply(|sum| *sum = (*sum / replicates as f64).sqrt());
+        Ok(self)
     }
 }
 

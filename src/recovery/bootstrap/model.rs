@@ -17,15 +17,16 @@ const ROUNDS: usize = 4;
 pub(super) struct Model {
     law: NoiseLaw,
     /// The components reported come first.
-    truth: SpikedCovariance,
-    components: DMatrix<f64>,
+    pub(super) truth: SpikedCovariance,
+    /// The components reported, d × k.
+    pub(super) components: DMatrix<f64>,
     /// Rows on which eigenvalues are observed.
     support: Vec<usize>,
     /// The noise on these rows, without the components.
     bulk: NoiseBulk,
     /// Eigenvalues of the estimate on the support: of the first so many components of `truth`.
     observed: Vec<f64>,
-    distinguishable: Vec<bool>,
+    pub(super) distinguishable: Vec<bool>,
 }
 
 impl Model {
@@ -80,19 +81,6 @@ impl Model {
             observed: leading[..watched].to_vec(),
             distinguishable,
         })
-    }
-
-    /// The components reported, d × k.
-    pub(super) fn components(&self) -> &DMatrix<f64> {
-        &self.components
-    }
-
-    pub(super) fn eigenvalue(&self, index: usize) -> f64 {
-        self.truth.variances()[index]
-    }
-
-    pub(super) fn distinguishable(&self, index: usize) -> bool {
-        self.distinguishable[index]
     }
 
     /// The truth with other eigenvalues that could have led to those observed: each is off by as much as one drawn from
