@@ -63,10 +63,7 @@ impl PenaltyPath {
         }
         let step = libm::log(smallest.value() / largest) / (count - 1) as f64;
         let between = |index: usize| Penalty::new(largest * libm::exp(step * index as f64));
-        let mut penalties = vec![Penalty::new(largest)?];
-        for index in 1..count - 1 {
-            penalties.push(between(index)?);
-        }
+        let mut penalties = (0..count - 1).map(between).collect::<Result<Vec<_>, _>>()?;
         penalties.push(smallest);
         Ok(penalties)
     }
