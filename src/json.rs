@@ -64,6 +64,13 @@ impl<'a> Reader<'a> {
         self.sequence(b'[', b']', "an array", element)
     }
 
+    /// The elements of an array.
+    pub(crate) fn list<T>(&mut self, element: &mut dyn FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+        let mut elements = Vec::new();
+        self.array(&mut |reader| element(reader).map(|element| elements.push(element)))?;
+        Ok(elements)
+    }
+
     fn sequence(
         &mut self,
         open: u8,

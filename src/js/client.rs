@@ -124,10 +124,5 @@ impl Task {
 
 /// `["text", null, …]`.
 fn read_texts(reader: &mut Reader<'_>) -> Read<Vec<Option<String>>> {
-    let mut texts = Vec::new();
-    reader.array(&mut |reader| {
-        texts.push(if reader.at_text() { Some(reader.text()?) } else { reader.skip().map(|()| None)? });
-        Ok(())
-    })?;
-    Ok(texts)
+    reader.list(&mut |reader| if reader.at_text() { reader.text().map(Some) } else { reader.skip().map(|()| None) })
 }

@@ -1,6 +1,6 @@
 //! The JSON form of a schema.
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
 use crate::decimal;
@@ -30,14 +30,7 @@ impl Schema {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
         let mut columns = None;
         reader.object(&mut |reader, field| match field {
-            "columns" => reader.once(field, &mut columns, |reader| {
-                let mut columns = Vec::new();
-                reader.array(&mut |reader| {
-                    columns.push(Column::read(reader)?);
-                    Ok(())
-                })?;
-                Ok(columns)
-            }),
+            "columns" => reader.once(field, &mut columns, |reader| reader.list(&mut Column::read)),
             _ => Err(reader.unknown_field(field, "a schema has 'columns' alone")),
         })?;
         Self::new(reader.required("columns", columns)?).map_err(|error| reader.refused(&error))
@@ -60,14 +53,7 @@ impl Column {
             "label" => reader.once(field, &mut label, Reader::text),
             "offset" => reader.once(field, &mut offset, Reader::number),
             "scale" => reader.once(field, &mut scale, Reader::number),
-            "values" => reader.once(field, &mut values, |reader| {
-                let mut values = Vec::new();
-                reader.array(&mut |reader| {
-                    values.push(reader.text()?);
-                    Ok(())
-                })?;
-                Ok(values)
-            }),
+            "values" => reader.once(field, &mut values, |reader| reader.list(&mut Reader::text)),
             "unseen" => {
                 reader.once(field, &mut unseen, |reader| match reader.text()?.as_str() {
                     "zero" => Ok(Unseen::Zero),
@@ -104,11 +90,9 @@ impl Column {
     }
 
     fn write(&self, out: &mut String) {
-        out.push_str(match self.kind {
-            ColumnKind::Numeric { .. } => "{\"type\":\"numeric\",\"name\":",
-            ColumnKind::Categorical { .. } => "{\"type\":\"categorical\",\"name\":",
-            ColumnKind::Ignored => "{\"type\":\"ignored\",\"name\":",
-        });
+        out.push_str("{\"type\":");
+        write_text(self.kind.name(), out);
+        out.push_str(",\"name\":");
         write_text(&self.name, out);
         if let Some(label) = &self.label {
             out.push_str(",\"label\":");
@@ -135,42 +119,36 @@ impl Column {
     }
 }
 
-/// A column for serde, beside whose writing ours is tested.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
-pub(super) enum ColumnDocument {
-    Numeric {
-        #[serde(flatten)]
-        titles: Titles,
-        offset: f64,
-        scale: f64,
-    },
-    Categorical {
-        #[serde(flatten)]
-        titles: Titles,
-        values: Vec<String>,
-        unseen: Unseen,
-    },
-    Ignored {
-        #[serde(flatten)]
-        titles: Titles,
-    },
+/// For serde, beside whose writing ours is tested.
+impl Serialize for Column {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("type", self.kind.name())?;
+        fields.serialize_entry("name", &self.name)?;
+        if let Some(label) = &self.label {
+            fields.serialize_entry("label", label)?;
+        }
+        match &self.kind {
+            ColumnKind::Numeric { offset, scale } => {
+                fields.serialize_entry("offset", offset)?;
+                fields.serialize_entry("scale", scale)?;
+            }
+            ColumnKind::Categorical { values, unseen } => {
+                fields.serialize_entry("values", values)?;
+                fields.serialize_entry("unseen", unseen)?;
+            }
+            ColumnKind::Ignored => {}
+        }
+        fields.end()
+    }
 }
 
-#[derive(Serialize)]
-pub(super) struct Titles {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
-}
-
-impl From<Column> for ColumnDocument {
-    fn from(Column { name, label, kind }: Column) -> Self {
-        let titles = Titles { name, label };
-        match kind {
-            ColumnKind::Numeric { offset, scale } => Self::Numeric { titles, offset, scale },
-            ColumnKind::Categorical { values, unseen } => Self::Categorical { titles, values, unseen },
-            ColumnKind::Ignored => Self::Ignored { titles },
+impl ColumnKind {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Numeric { .. } => "numeric",
+            Self::Categorical { .. } => "categorical",
+            Self::Ignored => "ignored",
         }
     }
 }

@@ -48,8 +48,7 @@ pub struct Schema {
 }
 
 /// One column of a record.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(into = "document::ColumnDocument")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// The column's name; unique. Columns of files without header are called c1, c2, …
     pub name: String,
