@@ -18,17 +18,7 @@ impl TaskDigest {
     /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
-        let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = (digit(pair[0])? << 4) | digit(pair[1])?;
-        }
-        Some(Self(bytes))
+        if text.bytes().any(|digit| digit.is_ascii_uppercase()) { None } else { from_hex(text).map(Self) }
     }
 
     /// All 32 bytes.
@@ -82,16 +72,7 @@ impl ReportId {
     /// The id that 32 hexadecimal digits spell; `None` for anything else.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
-        let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
-        let digit = |character: u8| (character as char).to_digit(16);
-        let mut bytes = [0; 16];
-        if digits.len() != bytes.len() {
-            return None;
-        }
-        for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
-            *byte = (digit(*high)? * 16 + digit(*low)?) as u8;
-        }
-        Some(Self(bytes))
+        from_hex(text).map(Self)
     }
 
     /// The 16 bytes.
@@ -124,6 +105,20 @@ impl<'de> Deserialize<'de> for ReportId {
         let text = String::deserialize(deserializer)?;
         Self::from_hex(&text).ok_or_else(|| D::Error::custom("a report id is 32 hexadecimal digits"))
     }
+}
+
+/// The bytes that twice as many hexadecimal digits spell.
+fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let digit = |character: u8| (character as char).to_digit(16);
+    let mut bytes = [0; N];
+    if digits.len() != bytes.len() {
+        return None;
+    }
+    for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
+        *byte = (digit(*high)? * 16 + digit(*low)?) as u8;
+    }
+    Some(bytes)
 }
 
 #[cfg(test)]
