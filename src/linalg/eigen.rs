@@ -1,5 +1,7 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix.
 
+use core::convert::Infallible;
+
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
@@ -124,7 +126,10 @@ impl ScaledMatrix {
         let largest = largest_entry(matrix)?;
         check_symmetry(matrix, SYMMETRY_TOLERANCE * largest)?;
         let scale = power_of_two_below(largest);
-        Ok(Self { entries: half_sum_with_transpose(matrix, scale), scale })
+        let mut entries = matrix * (1.0 / scale);
+        // Scaled before the sum: two entries near the largest float must not overflow.
+        average_mirrored(&mut entries, |left, right| 0.5 * left + 0.5 * right);
+        Ok(Self { entries, scale })
     }
 
     /// Of a matrix that needs no check of its symmetry.
@@ -255,42 +260,48 @@ pub(super) fn largest_entry<T: Scalar + Copy + Into<f64>>(matrix: &DMatrix<T>) -
     Ok(largest)
 }
 
-/// Refuses mirrored entries that differ by more than `allowed`; in tiles, so that both sides stay in cache.
+/// Refuses mirrored entries that differ by more than `allowed`.
 pub(super) fn check_symmetry<T: Scalar + Copy + Into<f64>>(
     matrix: &DMatrix<T>,
     allowed: f64,
 ) -> Result<(), EigenError> {
+    visit_above_diagonal(matrix.ncols(), |row, column| {
+        let (value, mirror): (f64, f64) = (matrix[(row, column)].into(), matrix[(column, row)].into());
+        // Halves cannot overflow.
+        let apart = (0.5 * value - 0.5 * mirror).abs() > 0.5 * allowed;
+        if apart { Err(EigenError::NotSymmetric { row, column, value, mirror }) } else { Ok(()) }
+    })
+}
+
+/// Replaces mirrored entries by their mean.
+pub(super) fn average_mirrored<T: Scalar + Copy>(matrix: &mut DMatrix<T>, mean: impl Fn(T, T) -> T) {
+    let dimension = matrix.nrows();
+    let entries = matrix.as_mut_slice();
+    let Ok(()) = visit_above_diagonal(dimension, |row, column| {
+        let (upper, lower) = (column * dimension + row, row * dimension + column);
+        let average = mean(entries[upper], entries[lower]);
+        entries[upper] = average;
+        entries[lower] = average;
+        Ok::<(), Infallible>(())
+    });
+}
+
+/// Visits every row and column above the diagonal, in tiles so that an entry and its mirror image stay in cache.
+pub(crate) fn visit_above_diagonal<E>(
+    dimension: usize,
+    mut visit: impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<(), E> {
     const TILE: usize = 64;
-    let dimension = matrix.ncols();
     for column_tile in (0..dimension).step_by(TILE) {
         for row_tile in (0..=column_tile).step_by(TILE) {
             for column in column_tile..dimension.min(column_tile + TILE) {
                 for row in row_tile..column.min(row_tile + TILE) {
-                    let (value, mirror): (f64, f64) = (matrix[(row, column)].into(), matrix[(column, row)].into());
-                    // Halves cannot overflow.
-                    if (0.5 * value - 0.5 * mirror).abs() > 0.5 * allowed {
-                        return Err(EigenError::NotSymmetric { row, column, value, mirror });
-                    }
+                    visit(row, column)?;
                 }
             }
         }
     }
     Ok(())
-}
-
-/// `(A + Aᵀ) / (2 scale)`, for a scale that is a power of two: its inverse is exact.
-fn half_sum_with_transpose(matrix: &DMatrix<f64>, scale: f64) -> DMatrix<f64> {
-    let inverse = 1.0 / scale;
-    let mut sum = matrix * inverse;
-    for column in 0..matrix.ncols() {
-        for row in 0..column {
-            // Each half is scaled before the sum: two entries near the largest float must not overflow.
-            let mean = 0.5 * sum[(row, column)] + 0.5 * sum[(column, row)];
-            sum[(row, column)] = mean;
-            sum[(column, row)] = mean;
-        }
-    }
-    sum
 }
 
 /// The power of two in `(value / 2, value]`, or 1 for zero; subnormal values share the smallest normal power.

@@ -14,7 +14,7 @@ mod symmetric;
 
 pub(crate) use anderson::Anderson;
 pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
-pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below};
+pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below, visit_above_diagonal};
 pub use krylov::{Krylov, lanczos};
 pub(crate) use order::{sort_descending, sorted_descending};
 pub(crate) use partial::improve_leading_pairs;

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::EigenError;
-use super::eigen::{SYMMETRY_TOLERANCE, check_symmetry, largest_entry};
+use super::eigen::{SYMMETRY_TOLERANCE, average_mirrored, check_symmetry, largest_entry};
 
 /// Largest asymmetry accepted as rounding in single precision, relative to the largest entry: `1e-6`.
 pub const SINGLE_SYMMETRY_TOLERANCE: f64 = 1e-6;
@@ -131,25 +131,6 @@ pub(crate) fn scatter(block: &DMatrix<f64>, rows: &[usize], whole: &mut DMatrix<
     for (column, at_column) in rows.iter().enumerate() {
         for (row, at_row) in rows.iter().enumerate() {
             whole[(*at_row, *at_column)] = block[(row, column)];
-        }
-    }
-}
-
-/// Replaces mirrored entries by their mean, in tiles so that both sides stay in cache.
-fn average_mirrored<T: nalgebra::Scalar + Copy>(matrix: &mut DMatrix<T>, mean: impl Fn(T, T) -> T) {
-    const TILE: usize = 64;
-    let dimension = matrix.nrows();
-    let entries = matrix.as_mut_slice();
-    for column_tile in (0..dimension).step_by(TILE) {
-        for row_tile in (0..=column_tile).step_by(TILE) {
-            for column in column_tile..dimension.min(column_tile + TILE) {
-                for row in row_tile..column.min(row_tile + TILE) {
-                    let (upper, lower) = (column * dimension + row, row * dimension + column);
-                    let average = mean(entries[upper], entries[lower]);
-                    entries[upper] = average;
-                    entries[lower] = average;
-                }
-            }
         }
     }
 }

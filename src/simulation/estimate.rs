@@ -1,10 +1,14 @@
 //! The estimate of a spiked covariance without the collection behind it: truth plus symmetric Gaussian noise.
 
+use core::convert::Infallible;
+
 use nalgebra::{DMatrix, RealField, convert};
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
+use super::comparison::SupportCounts;
 use super::population::{PopulationError, random_subspace};
+use crate::linalg::visit_above_diagonal;
 use crate::recovery::Rank;
 use crate::subspace::Subspace;
 
@@ -38,12 +42,6 @@ pub struct SpikedEstimate {
     gap: f64,
     noise: f64,
 }
-
-/// Rows and columns that are mirrored at a time: two tiles of `f64` fit a first-level cache.
-const TILE: usize = 32;
-
-/// What orthonormalising may leave in the rows off the support.
-const ROUNDING: f64 = 1e-12;
 
 impl SpikedEstimate {
     /// Draws the subspace, uniform over those of rank k that live on `sparsity` random coordinates.
@@ -101,7 +99,7 @@ impl SpikedEstimate {
         let basis = self.subspace.basis();
         let dimension = basis.nrows();
         let rest = (1.0 - basis.ncols() as f64 * self.gap) / dimension as f64;
-        let support: Vec<usize> = (0..dimension).filter(|&row| basis.row(row).amax() > ROUNDING).collect();
+        let support = SupportCounts::support_of(&self.subspace);
 
         let mut estimate = DMatrix::zeros(dimension, dimension);
         let mut above = Vec::with_capacity(dimension);
@@ -118,22 +116,11 @@ impl SpikedEstimate {
                 *entry = convert(*value);
             }
         }
-        mirror(&mut estimate);
+        let Ok(()) = visit_above_diagonal(dimension, |row, column| {
+            estimate[(column, row)] = estimate[(row, column)];
+            Ok::<(), Infallible>(())
+        });
         estimate
-    }
-}
-
-/// Copies the upper triangle to the lower one, tile by tile: a plain double loop misses the cache at every entry.
-fn mirror<T: RealField + Copy>(matrix: &mut DMatrix<T>) {
-    let dimension = matrix.nrows();
-    for first_column in (0..dimension).step_by(TILE) {
-        for first_row in (0..=first_column).step_by(TILE) {
-            for column in first_column..(first_column + TILE).min(dimension) {
-                for row in first_row..(first_row + TILE).min(column) {
-                    matrix[(column, row)] = matrix[(row, column)];
-                }
-            }
-        }
     }
 }
 
@@ -160,7 +147,7 @@ mod tests {
         assert!(values[47..].iter().all(|value| (value - rest - 0.2).abs() < 1e-14), "{values:?}");
         let along = model.subspace().basis().tr_mul(&(&estimate * model.subspace().basis()));
         assert!((along.trace() - 3.0 * (rest + 0.2)).abs() < 1e-13);
-        assert_eq!(model.subspace().basis().row_iter().filter(|row| row.amax() > ROUNDING).count(), 7);
+        assert_eq!(model.subspace().basis().row_iter().filter(|row| row.amax() > 1e-12).count(), 7);
     }
 
     /// 20,100 normal draws: their root mean square is within 4.9 standard errors of 1 but for one seed in a million.
