@@ -4,18 +4,11 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use nalgebra::DMatrix;
 
-use super::{EigenError, symmetric_eigen};
-
-/// Leading eigenpairs as a block of Ritz pairs.
-pub(crate) struct LeadingPairs {
-    /// Descending.
-    pub(crate) values: Vec<f64>,
-    /// `d × m`, orthonormal.
-    pub(crate) vectors: DMatrix<f64>,
-}
+use super::{EigenError, SymmetricEigen, symmetric_eigen};
 
 /// Improves `guess`, `d × m` orthonormal, towards the leading eigenvectors of the symmetric `matrix` (both triangles):
-/// the best vectors in the span of the guess and of its image, `wanted` of them, or all `2m` if that is fewer.
+/// the best vectors in the span of the guess and of its image, with their Ritz values: `wanted` of them, or all `2m` if
+/// that is fewer.
 ///
 /// It is one step of block Lanczos, which is what a sequence of slowly changing matrices needs: each step squares down
 /// the part of the error that the last change brought in.
@@ -23,7 +16,7 @@ pub(crate) fn improve_leading_pairs(
     matrix: &DMatrix<f64>,
     guess: &DMatrix<f64>,
     wanted: usize,
-) -> Result<LeadingPairs, EigenError> {
+) -> Result<SymmetricEigen, EigenError> {
     let (dimension, count) = guess.shape();
     let image = product(matrix, guess);
     let basis = orthonormal(guess, &image);
@@ -37,10 +30,7 @@ pub(crate) fn improve_leading_pairs(
     let eigen = symmetric_eigen(&seen)?;
     let wanted = wanted.min(basis.ncols());
     let coordinates = eigen.vectors.columns(0, wanted).into_owned();
-    Ok(LeadingPairs {
-        values: eigen.values.rows(0, wanted).iter().copied().collect(),
-        vectors: product(&basis, &coordinates),
-    })
+    Ok(SymmetricEigen { values: eigen.values.rows(0, wanted).into_owned(), vectors: product(&basis, &coordinates) })
 }
 
 /// The guess, and beside it an orthonormal basis of what the image adds to it.
@@ -74,7 +64,7 @@ fn transposed_product(left: &DMatrix<f64>, right: &DMatrix<f64>) -> DMatrix<f64>
     multiply(view(left).transpose(), view(right))
 }
 
-fn view(matrix: &DMatrix<f64>) -> MatRef<'_, f64> {
+pub(super) fn view(matrix: &DMatrix<f64>) -> MatRef<'_, f64> {
     MatRef::from_column_major_slice(matrix.as_slice(), matrix.nrows(), matrix.ncols())
 }
 

@@ -5,11 +5,10 @@ use std::ops::ControlFlow;
 use nalgebra::DMatrix;
 
 use super::closed_form::closed_form;
-use super::fantope::{FantopeProjection, project_onto_fantope};
-use super::normalised::{Candidate, NormalisedProblem};
-use super::outcome::{FantopeSolution, Progress, SolverStatus};
+use super::fantope::{FantopeProjection, dual_bound, penalised_value, project_onto_fantope};
+use super::outcome::{DualMatrix, FantopeSolution, Found, Progress, SolverStatus};
 use super::scaled::{ScaledProblem, largest_magnitudes};
-use super::{FantopeProblem, RecoveryError};
+use super::{FantopeProblem, Rank, RecoveryError};
 
 /// When to stop and how to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,9 +71,8 @@ pub fn solve_admm(
     if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal)? {
         return Ok(solution);
     }
-    let problem = NormalisedProblem::new(problem, scaled);
-    let mut iterate = Iterate::start(&problem, settings)?;
-    let mut best = Best::start(&problem, &iterate)?;
+    let mut iterate = Iterate::start(problem, scaled, settings)?;
+    let mut best = Best::start(&iterate)?;
     let mut ending = SolverStatus::BudgetExhausted;
     while iterate.count < settings.max_iterations {
         iterate.project()?;
@@ -82,8 +80,9 @@ pub fn solve_admm(
         if iterate.count % settings.check_every != 0 && iterate.count != settings.max_iterations {
             continue;
         }
-        best.improve(&problem, &iterate)?;
-        let relative_gap = problem.relative_gap(best.objective, best.bound);
+        best.improve(&iterate)?;
+        let (value, bound) = best.in_scaled_units(&scaled);
+        let relative_gap = scaled.relative_gap(value, bound);
         let interrupted = progress(&iterate.report(relative_gap, settings)).is_break();
         if relative_gap <= settings.tolerance {
             ending = SolverStatus::Optimal;
@@ -99,7 +98,8 @@ pub fn solve_admm(
             iterate.adapt_rho();
         }
     }
-    best.into_solution(ending, iterate)
+    let iterations = iterate.count;
+    Ok(FantopeSolution { status: ending, iterations, ..best.into_solution(problem, iterate)? })
 }
 
 impl AdmmSettings {
@@ -120,9 +120,12 @@ impl AdmmSettings {
 /// third of the iterations of plain balancing at worst (1,180 against 3,500); 25 is too much for the noisiest of them.
 const PRIMAL_WEIGHT: f64 = 5.0;
 
-/// The iterates of the algorithm, in normalised units.
+/// The iterates of the algorithm, in the units of the scaled problem.
 struct Iterate<'a> {
-    problem: &'a NormalisedProblem<'a>,
+    scaled: ScaledProblem<'a>,
+    rank: Rank,
+    /// All of the scaled estimate.
+    matrix: DMatrix<f64>,
     x: FantopeProjection,
     y: DMatrix<f64>,
     u: DMatrix<f64>,
@@ -138,12 +141,20 @@ struct Iterate<'a> {
 
 impl<'a> Iterate<'a> {
     /// Starts at `Z = clip(S, penalty)`, for which `S − Z` is the soft-thresholded estimate, and its projection.
-    fn start(problem: &'a NormalisedProblem<'a>, settings: &AdmmSettings) -> Result<Self, RecoveryError> {
-        let dual = problem.matrix.map(|entry| entry.clamp(-problem.penalty, problem.penalty));
-        let rho = settings.rho * dual.norm() / (problem.rank.value() as f64).sqrt();
-        let x = project_onto_fantope(&((&problem.matrix - &dual) / rho), problem.rank)?;
+    fn start(
+        problem: &FantopeProblem,
+        scaled: ScaledProblem<'a>,
+        settings: &AdmmSettings,
+    ) -> Result<Self, RecoveryError> {
+        let rank = problem.rank();
+        let matrix = scaled.block(&(0..problem.dimension()).collect::<Vec<_>>());
+        let dual = matrix.map(|entry| entry.clamp(-scaled.penalty, scaled.penalty));
+        let rho = settings.rho * dual.norm() / (scaled.rank as f64).sqrt();
+        let x = project_onto_fantope(&((&matrix - &dual) / rho), rank)?;
         Ok(Self {
-            problem,
+            scaled,
+            rank,
+            matrix,
             y: x.matrix.clone(),
             x,
             u: dual / rho,
@@ -160,8 +171,8 @@ impl<'a> Iterate<'a> {
     fn project(&mut self) -> Result<(), RecoveryError> {
         let mut target = &self.y - &self.u;
         let inverse = 1.0 / self.rho;
-        target.zip_apply(&self.problem.matrix, |entry, s| *entry += s * inverse);
-        self.x = project_onto_fantope(&target, self.problem.rank)?;
+        target.zip_apply(&self.matrix, |entry, s| *entry += s * inverse);
+        self.x = project_onto_fantope(&target, self.rank)?;
         self.count += 1;
         Ok(())
     }
@@ -170,7 +181,7 @@ impl<'a> Iterate<'a> {
     ///
     /// What soft-thresholding takes away is exactly the new `U`, so both come from one clip.
     fn threshold(&mut self) {
-        let limit = self.problem.penalty / self.rho;
+        let limit = self.scaled.penalty / self.rho;
         let (mut primal, mut step) = (0.0, 0.0);
         let iterates = self.x.matrix.iter().zip(self.y.iter_mut()).zip(self.u.iter_mut());
         for ((x, y), u) in iterates {
@@ -186,7 +197,7 @@ impl<'a> Iterate<'a> {
 
     /// `Z = ρU`, clipped once more because the product may round past the penalty.
     fn dual(&self) -> DMatrix<f64> {
-        let penalty = self.problem.penalty;
+        let penalty = self.scaled.penalty;
         self.u.map(|entry| (entry * self.rho).clamp(-penalty, penalty))
     }
 
@@ -208,7 +219,7 @@ impl<'a> Iterate<'a> {
 
     /// Whether both residuals have sunk into the rounding of the projection.
     fn stands_still(&self) -> bool {
-        let rounding = 16.0 * f64::EPSILON * (self.problem.matrix.norm() / self.rho + self.x.matrix.norm());
+        let rounding = 16.0 * f64::EPSILON * (self.matrix.norm() / self.rho + self.x.matrix.norm());
         self.primal_residual <= rounding && self.step <= rounding
     }
 
@@ -216,7 +227,7 @@ impl<'a> Iterate<'a> {
         Progress {
             iterations: self.count,
             max_iterations: settings.max_iterations,
-            working_set: self.problem.matrix.nrows(),
+            working_set: self.matrix.nrows(),
             relative_gap,
             working_set_gap: relative_gap,
             tolerance: settings.tolerance,
@@ -227,42 +238,53 @@ impl<'a> Iterate<'a> {
 /// The best feasible point and the best bound so far; they need not come from the same iteration.
 struct Best {
     x: FantopeProjection,
-    objective: f64,
+    value: f64,
     dual: DMatrix<f64>,
     bound: f64,
 }
 
 impl Best {
-    fn start(problem: &NormalisedProblem<'_>, iterate: &Iterate<'_>) -> Result<Self, RecoveryError> {
-        let (x, dual) = (iterate.x.clone(), iterate.dual());
-        Ok(Self { objective: problem.objective(&x.matrix), x, bound: problem.bound(&dual)?, dual })
+    fn start(iterate: &Iterate<'_>) -> Result<Self, RecoveryError> {
+        let dual = iterate.dual();
+        Ok(Self {
+            x: iterate.x.clone(),
+            value: penalised_value(&iterate.matrix, &iterate.x.matrix, iterate.scaled.penalty),
+            bound: dual_bound(&iterate.matrix, &dual, iterate.rank)?,
+            dual,
+        })
     }
 
-    fn improve(&mut self, problem: &NormalisedProblem<'_>, iterate: &Iterate<'_>) -> Result<(), RecoveryError> {
-        let objective = problem.objective(&iterate.x.matrix);
-        if objective > self.objective {
-            self.objective = objective;
-            self.x.clone_from(&iterate.x);
+    fn improve(&mut self, iterate: &Iterate<'_>) -> Result<(), RecoveryError> {
+        let Self { x, value, dual, bound } = Self::start(iterate)?;
+        if value > self.value {
+            (self.x, self.value) = (x, value);
         }
-        let dual = iterate.dual();
-        let bound = problem.bound(&dual)?;
         if bound < self.bound {
-            self.bound = bound;
-            self.dual = dual;
+            (self.dual, self.bound) = (dual, bound);
         }
         Ok(())
     }
 
-    fn into_solution(self, status: SolverStatus, iterate: Iterate<'_>) -> Result<FantopeSolution, RecoveryError> {
-        let candidate = Candidate {
-            weights: self.x.weights,
-            vectors: self.x.vectors,
-            sparse: iterate.y,
-            dual: self.dual,
-            objective: self.objective,
-            bound: self.bound,
+    /// Value and bound without the penalty on the diagonal, as the scaled problem counts.
+    fn in_scaled_units(&self, scaled: &ScaledProblem<'_>) -> (f64, f64) {
+        (self.value + scaled.constant(), self.bound + scaled.constant())
+    }
+
+    fn into_solution(self, problem: &FantopeProblem, iterate: Iterate<'_>) -> Result<FantopeSolution, RecoveryError> {
+        let rows: Vec<usize> = (0..problem.dimension()).collect();
+        let positive = self.x.weights.iter().take_while(|weight| **weight > 0.0).count();
+        let (value, bound) = self.in_scaled_units(&iterate.scaled);
+        let block = self.dual * iterate.scaled.scale;
+        let found = Found {
+            value,
+            bound,
+            vectors: self.x.vectors.columns(0, positive).into_owned(),
+            weights: self.x.weights.rows(0, positive).into_owned(),
+            sparse_block: iterate.y,
+            dual: DualMatrix { rows: rows.clone(), block, cross: Vec::new() },
+            rows,
         };
-        iterate.problem.solution(candidate, status, iterate.count)
+        FantopeSolution::new(problem, &iterate.scaled, found)
     }
 }
 

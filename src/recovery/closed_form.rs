@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, SolverStatus};
+use super::outcome::{DualMatrix, FantopeSolution, Found};
 use super::scaled::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::{sorted_descending, symmetric_eigen};
@@ -21,7 +21,7 @@ pub(super) fn closed_form(
     } else {
         return Ok(None);
     };
-    FantopeSolution::new(problem, found).map(Some)
+    FantopeSolution::new(problem, scaled, found).map(Some)
 }
 
 /// `Z` cancels every off-diagonal entry it may, so `S − Z` is diagonal where it matters: with `k = d` only the trace
@@ -38,8 +38,15 @@ fn leading_coordinates(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> 
     let bound = value + f64::EPSILON * (rank * rank) as f64 * (largest + scaled.penalty);
     let mut block = problem.estimate().submatrix(&rows, &rows).map(|entry| entry.clamp(-penalty, penalty));
     block.fill_diagonal(penalty);
-    let identity = DMatrix::identity(rank, rank);
-    found(scaled, value, bound, rows, identity.clone(), identity, block)
+    Found {
+        value,
+        bound,
+        vectors: DMatrix::identity(rank, rank),
+        weights: DVector::from_element(rank, 1.0),
+        sparse_block: DMatrix::identity(rank, rank),
+        dual: DualMatrix { rows: rows.clone(), block, cross: Vec::new() },
+        rows,
+    }
 }
 
 /// Without penalty the problem is ordinary principal components.
@@ -55,32 +62,14 @@ fn leading_eigenvectors(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) ->
     let bound = eigen.values.rows(0, rank).sum() + scaled.rounding(dimension, matrix.norm());
     let vectors = eigen.vectors.columns(0, rank).into_owned();
     let value = vectors.dot(&(&matrix * &vectors));
-    let sparse = &vectors * vectors.transpose();
-    Ok(found(scaled, value, bound, rows, vectors, sparse, DMatrix::zeros(dimension, dimension)))
-}
-
-fn found(
-    scaled: &ScaledProblem<'_>,
-    value: f64,
-    bound: f64,
-    rows: Vec<usize>,
-    vectors: DMatrix<f64>,
-    sparse_block: DMatrix<f64>,
-    dual_block: DMatrix<f64>,
-) -> Found {
-    Found {
-        status: SolverStatus::Optimal,
-        certificate: Certificate::Exact,
-        objective: scaled.in_units(value),
-        dual_bound: scaled.in_units(bound),
-        relative_gap: scaled.relative_gap(value, bound),
-        iterations: 0,
-        history: Vec::new(),
-        certificates: 0,
-        weights: DVector::from_element(vectors.ncols(), 1.0),
+    let block = DMatrix::zeros(dimension, dimension);
+    Ok(Found {
+        value,
+        bound,
+        weights: DVector::from_element(rank, 1.0),
+        sparse_block: &vectors * vectors.transpose(),
         vectors,
-        sparse_block,
-        dual: DualMatrix { rows: rows.clone(), block: dual_block, cross: Vec::new() },
+        dual: DualMatrix { rows: rows.clone(), block, cross: Vec::new() },
         rows,
-    }
+    })
 }

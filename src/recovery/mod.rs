@@ -36,7 +36,6 @@ mod denoise;
 mod fantope;
 #[cfg(test)]
 mod laws;
-mod normalised;
 mod outcome;
 mod pca;
 mod penalty;

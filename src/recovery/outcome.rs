@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
+use super::scaled::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::{scatter, symmetric_eigen};
 use crate::subspace::orient_columns_in_place;
@@ -164,26 +165,27 @@ pub struct DualMatrix {
 /// A diagonal entry of `Y` above this counts as support even when nothing is beside it.
 const ISOLATED: f64 = 1e-4;
 
-/// What a solver found, in the units of the estimate.
+/// A primal and dual pair.
 pub(super) struct Found {
-    pub(super) status: SolverStatus,
-    pub(super) certificate: Certificate,
-    pub(super) objective: f64,
-    pub(super) dual_bound: f64,
-    pub(super) relative_gap: f64,
-    pub(super) iterations: usize,
-    pub(super) history: Vec<HistoryEntry>,
-    pub(super) certificates: u64,
+    /// The objective, in the units of the scaled problem.
+    pub(super) value: f64,
+    /// The bound, in the same units.
+    pub(super) bound: f64,
     pub(super) rows: Vec<usize>,
     pub(super) vectors: DMatrix<f64>,
     pub(super) weights: DVector<f64>,
     pub(super) sparse_block: DMatrix<f64>,
+    /// In the units of the estimate.
     pub(super) dual: DualMatrix,
 }
 
 impl FantopeSolution {
-    /// Works out components and support.
-    pub(super) fn new(problem: &FantopeProblem, found: Found) -> Result<Self, RecoveryError> {
+    /// Works out components and support of what was found exactly and without an iteration.
+    pub(super) fn new(
+        problem: &FantopeProblem,
+        scaled: &ScaledProblem<'_>,
+        found: Found,
+    ) -> Result<Self, RecoveryError> {
         let rank = problem.rank().value();
         let y = &found.sparse_block;
         let on_support = |row: &usize| {
@@ -202,14 +204,14 @@ impl FantopeSolution {
             components,
             variances,
             dimension: problem.dimension(),
-            status: found.status,
-            certificate: found.certificate,
-            objective: found.objective,
-            dual_bound: found.dual_bound,
-            relative_gap: found.relative_gap,
-            iterations: found.iterations,
-            history: found.history,
-            certificates: found.certificates,
+            status: SolverStatus::Optimal,
+            certificate: Certificate::Exact,
+            objective: scaled.in_units(found.value),
+            dual_bound: scaled.in_units(found.bound),
+            relative_gap: scaled.relative_gap(found.value, found.bound),
+            iterations: 0,
+            history: Vec::new(),
+            certificates: 0,
             rows: found.rows,
             vectors: found.vectors,
             weights: found.weights,
@@ -245,6 +247,13 @@ impl FantopeSolution {
 }
 
 impl DualMatrix {
+    /// From the units of the scaled problem to those of the estimate.
+    pub(super) fn in_units(mut self, problem: &ScaledProblem<'_>) -> Self {
+        self.block *= problem.scale;
+        self.cross.iter_mut().for_each(|(_, left)| *left *= problem.scale);
+        self
+    }
+
     /// `Z`, `d × d`, in the units of the estimate, for the problem that was solved:
     /// [`FantopeProblem::dual_bound`] of it is the bound, decomposed anew.
     #[must_use]

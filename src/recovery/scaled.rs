@@ -4,7 +4,6 @@ use nalgebra::DMatrix;
 
 use super::FantopeProblem;
 use super::fantope::eigenvalue_rounding;
-use super::outcome::DualMatrix;
 use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix, power_of_two_below};
 
 /// `(S − c I) / scale` with `c = tr S / d`, read entry by entry: nothing is copied.
@@ -77,15 +76,6 @@ impl<'a> ScaledProblem<'a> {
     /// A value in the caller's units, with the constant.
     pub(super) fn in_units(&self, value: f64) -> f64 {
         (value - self.constant()) * self.scale + self.rank as f64 * self.shift
-    }
-}
-
-impl DualMatrix {
-    /// From the units of the scaled problem to those of the estimate.
-    pub(super) fn in_units(mut self, problem: &ScaledProblem<'_>) -> Self {
-        self.block *= problem.scale;
-        self.cross.iter_mut().for_each(|(_, left)| *left *= problem.scale);
-        self
     }
 }
 

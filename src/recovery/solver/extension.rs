@@ -306,7 +306,7 @@ fn leading_count(values: &DVector<f64>, rank: usize, positive: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::splitting::Stepping;
+    use super::super::SolverSettings;
     use super::super::tests::spike_in_noise;
     use super::super::working_set::WorkingSet;
     use super::*;
@@ -331,8 +331,8 @@ mod tests {
     ) -> T {
         let scaled = ScaledProblem::new(problem, largest_magnitudes(problem.estimate()).centred);
         let thresholded = Thresholded::new(&scaled);
-        let stepping = Stepping { relaxation: 1.6, memory: 5 };
-        let (working, mut splitting) = WorkingSet::choose(&scaled, &thresholded, stepping, 0).unwrap();
+        let settings = SolverSettings::default();
+        let (working, mut splitting) = WorkingSet::choose(&scaled, &thresholded, settings).unwrap();
         assert!(!working.is_everything(&scaled));
         (0..iterations).for_each(|_| splitting.advance().unwrap());
         let (dual, mut multipliers) = (splitting.dual(), Multipliers::default());

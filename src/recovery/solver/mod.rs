@@ -21,7 +21,7 @@ use nalgebra::{DMatrix, DVector};
 
 use self::cross::Multipliers;
 use self::extension::{Effort, Evidence, Extension};
-use self::splitting::{Splitting, Stepping};
+use self::splitting::Splitting;
 use self::thresholded::Thresholded;
 use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
@@ -126,10 +126,9 @@ impl FantopeSolver {
             return Ok(solution);
         }
         let thresholded = Thresholded::new(&scaled);
-        let stepping = Stepping { relaxation: self.settings.relaxation, memory: self.settings.memory };
         let (working, splitting) = match start {
-            Some(start) => WorkingSet::resume(&scaled, start, stepping)?,
-            None => WorkingSet::choose(&scaled, &thresholded, stepping, self.settings.seed)?,
+            Some(start) => WorkingSet::resume(&scaled, start, self.settings)?,
+            None => WorkingSet::choose(&scaled, &thresholded, self.settings)?,
         };
         let mut run = Run {
             settings: &self.settings,
@@ -144,7 +143,7 @@ impl FantopeSolver {
             progress,
         };
         let status = run.finish()?;
-        FantopeSolution::new(problem, run.found(status))
+        run.into_solution(problem, status)
     }
 }
 
@@ -180,13 +179,6 @@ struct Dual {
     bound: f64,
     certificate: Certificate,
     matrix: DualMatrix,
-}
-
-/// How the iteration on one working set ended.
-enum Pause {
-    /// The gap within the working set is small enough for now.
-    Solved,
-    Ended(SolverStatus),
 }
 
 /// What comes of an attempt to certify.
@@ -230,8 +222,8 @@ impl Run<'_> {
             if self.working.is_everything(&self.scaled) {
                 inner = self.settings.tolerance;
             }
-            let (pause, block) = self.solve_block(inner)?;
-            let evidence = match self.certify(&block, matches!(pause, Pause::Solved))? {
+            let (ended, block) = self.solve_block(inner)?;
+            let evidence = match self.certify(&block, ended.is_none())? {
                 Verdict::Certified(evidence) => evidence,
                 Verdict::Missing(rows) => {
                     self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &rows);
@@ -245,7 +237,7 @@ impl Run<'_> {
             if self.relative_gap() <= self.settings.tolerance {
                 return Ok(SolverStatus::Optimal);
             }
-            if let Pause::Ended(status) = pause {
+            if let Some(status) = ended {
                 return Ok(status);
             }
             let block_gap = self.scaled.relative_gap(block.value, block.bound);
@@ -263,8 +255,8 @@ impl Run<'_> {
         }
     }
 
-    /// Iterates on the working set until its own gap is at most `tolerance`.
-    fn solve_block(&mut self, tolerance: f64) -> Result<(Pause, Block), RecoveryError> {
+    /// Iterates on the working set until its own gap is at most `tolerance`, or the run has to end, and how.
+    fn solve_block(&mut self, tolerance: f64) -> Result<(Option<SolverStatus>, Block), RecoveryError> {
         let mut block = Block { value: f64::NEG_INFINITY, bound: f64::INFINITY, dual: Vec::new() };
         let (mut least_gap, mut last_progress) = (f64::INFINITY, self.iterations);
         loop {
@@ -287,13 +279,13 @@ impl Run<'_> {
                 gap = self.improve(&mut block, f64::INFINITY)?;
             }
             if interrupted {
-                return Ok((Pause::Ended(SolverStatus::Cancelled), block));
+                return Ok((Some(SolverStatus::Cancelled), block));
             } else if exhausted {
-                return Ok((Pause::Ended(SolverStatus::BudgetExhausted), block));
+                return Ok((Some(SolverStatus::BudgetExhausted), block));
             } else if gap <= tolerance {
-                return Ok((Pause::Solved, block));
+                return Ok((None, block));
             } else if standstill {
-                return Ok((Pause::Ended(SolverStatus::Stalled), block));
+                return Ok((Some(SolverStatus::Stalled), block));
             }
             self.splitting.adapt_rho();
         }
@@ -406,8 +398,8 @@ impl Run<'_> {
         }
     }
 
-    fn found(self, status: SolverStatus) -> Found {
-        let (relative_gap, certificates) = (self.relative_gap(), self.certificates());
+    fn into_solution(self, problem: &FantopeProblem, status: SolverStatus) -> Result<FantopeSolution, RecoveryError> {
+        let certificates = self.certificates();
         let sparse_block = self.working.assembled(&self.splitting, &self.splitting.sparse());
         let rows = self.working.rows;
         let (primal, dual) = match (self.best.primal, self.best.dual) {
@@ -421,21 +413,23 @@ impl Run<'_> {
             let at = rows.binary_search(row).unwrap_or_else(|at| at);
             vectors.set_row(at, &primal.vectors.row(place));
         }
-        Found {
-            status,
-            certificate: dual.certificate,
-            objective: self.scaled.in_units(primal.value),
-            dual_bound: self.scaled.in_units(dual.bound),
-            relative_gap,
-            iterations: self.iterations,
-            history: self.best.history,
-            certificates,
+        let found = Found {
+            value: primal.value,
+            bound: dual.bound,
             vectors,
             weights: primal.weights,
             sparse_block,
             dual: dual.matrix.in_units(&self.scaled),
             rows,
-        }
+        };
+        Ok(FantopeSolution {
+            status,
+            certificate: dual.certificate,
+            iterations: self.iterations,
+            history: self.best.history,
+            certificates,
+            ..FantopeSolution::new(problem, &self.scaled, found)?
+        })
     }
 }
 

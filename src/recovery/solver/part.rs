@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
 use crate::linalg::{exactly_symmetric_eigen, improve_leading_pairs, symmetric_eigenvalues, weighted_gram};
 use crate::recovery::RecoveryError;
@@ -30,28 +30,15 @@ impl Part {
     /// The part whose coordinates begin at `start` in the vectors of the whole working set.
     pub(super) fn new(rows: Vec<usize>, estimate: DMatrix<f64>, start: usize) -> Self {
         let count = rows.len();
-        let mut part = Self {
-            rows,
-            start,
-            packed: Vec::new(),
-            matrix: DMatrix::zeros(count, count),
-            vectors: DMatrix::zeros(count, 0),
-            weights: Vec::new(),
-            estimate,
-        };
-        let mut packed = vec![0.0; part.len()];
-        pack(&part.estimate, &mut packed);
-        part.packed = packed;
-        part
-    }
-
-    fn len(&self) -> usize {
-        self.rows.len() * (self.rows.len() + 1) / 2
+        let mut packed = vec![0.0; count * (count + 1) / 2];
+        pack(&estimate, &mut packed);
+        let (matrix, vectors) = (DMatrix::zeros(count, count), DMatrix::zeros(count, 0));
+        Self { rows, estimate, start, packed, matrix, vectors, weights: Vec::new() }
     }
 
     /// Where its coordinates lie.
     pub(super) fn range(&self) -> Range<usize> {
-        self.start..self.start + self.len()
+        self.start..self.start + self.packed.len()
     }
 
     /// Writes a matrix into its place among the coordinates of the whole working set.
@@ -87,7 +74,7 @@ impl Part {
     }
 
     /// Decomposes `Y − U + S/ρ = 2Y − T + S/ρ`; its eigenvalues, descending.
-    pub(super) fn decompose(&mut self, y: &[f64], t: &[f64], rho: f64) -> Result<Vec<f64>, RecoveryError> {
+    pub(super) fn decompose(&mut self, y: &[f64], t: &[f64], rho: f64) -> Result<DVector<f64>, RecoveryError> {
         let inverse = 1.0 / rho;
         let sums = y.iter().zip(t).zip(&self.packed).map(|((y, t), s)| 2.0 * y - t + s * inverse);
         let coordinates: Vec<f64> = sums.collect();
@@ -95,16 +82,15 @@ impl Part {
         self.matrix.fill_upper_triangle_with_lower_triangle();
         let count = self.rows.len();
         let (wanted, known) = (self.followed(), self.vectors.ncols());
-        if count > 64 && 6 * wanted <= count && known > self.weights.len() {
+        let eigen = if count > 64 && 6 * wanted <= count && known > self.weights.len() {
             let guess = self.vectors.columns(0, wanted.min(known)).into_owned();
             // A few more than wanted: their number must be able to grow.
-            let pairs = improve_leading_pairs(&self.matrix, &guess, wanted + 4)?;
-            self.vectors = pairs.vectors;
-            return Ok(pairs.values);
-        }
-        let eigen = exactly_symmetric_eigen(&self.matrix)?;
+            improve_leading_pairs(&self.matrix, &guess, wanted + 4)?
+        } else {
+            exactly_symmetric_eigen(&self.matrix)?
+        };
         self.vectors = eigen.vectors;
-        Ok(eigen.values.as_slice().to_vec())
+        Ok(eigen.values)
     }
 
     /// How many eigenvectors to follow, so that those with weight are surely among them.
@@ -113,10 +99,10 @@ impl Part {
     }
 
     /// The leading eigenvalues of a matrix whose eigenvectors are near those of the last one, from below.
-    pub(super) fn leading_values(&self, matrix: &DMatrix<f64>) -> Result<Vec<f64>, RecoveryError> {
+    pub(super) fn leading_values(&self, matrix: &DMatrix<f64>) -> Result<DVector<f64>, RecoveryError> {
         let wanted = self.followed().min(self.vectors.ncols()).min(self.rows.len() / 2);
         if wanted == 0 {
-            return Ok(symmetric_eigenvalues(matrix)?.as_slice().to_vec());
+            return Ok(symmetric_eigenvalues(matrix)?);
         }
         Ok(improve_leading_pairs(matrix, &self.vectors.columns(0, wanted).into_owned(), wanted)?.values)
     }

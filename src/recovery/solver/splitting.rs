@@ -2,17 +2,11 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::SolverSettings;
 use super::part::Part;
 use crate::linalg::{Anderson, sort_descending, sorted_descending};
 use crate::recovery::RecoveryError;
 use crate::recovery::fantope::fantope_weights;
-
-/// How the iteration steps.
-#[derive(Clone, Copy)]
-pub(super) struct Stepping {
-    pub(super) relaxation: f64,
-    pub(super) memory: usize,
-}
 
 /// Douglas–Rachford splitting of the problem on the rows of a working set.
 ///
@@ -30,7 +24,7 @@ pub(super) struct Stepping {
 pub(super) struct Splitting {
     rank: usize,
     penalty: f64,
-    pub(super) stepping: Stepping,
+    pub(super) settings: SolverSettings,
     pub(super) parts: Vec<Part>,
     pub(super) rho: f64,
     /// `T` of all parts, each in the isometric coordinates of [`Part`].
@@ -64,7 +58,7 @@ impl Splitting {
         parts: Vec<Part>,
         start: &[(DMatrix<f64>, DMatrix<f64>)],
         rho: f64,
-        stepping: Stepping,
+        settings: SolverSettings,
     ) -> Self {
         let length = parts.last().map_or(0, |part| part.range().end);
         let mut t = vec![0.0; length];
@@ -74,7 +68,7 @@ impl Splitting {
         Self {
             rank,
             penalty,
-            stepping,
+            settings,
             parts,
             rho,
             y: vec![0.0; length],
@@ -82,7 +76,7 @@ impl Splitting {
             step: vec![0.0; length],
             plain: vec![0.0; length],
             t,
-            anderson: Anderson::new(stepping.memory),
+            anderson: Anderson::new(settings.memory),
             extrapolated: false,
             residual: f64::INFINITY,
             iterations: 0,
@@ -97,7 +91,7 @@ impl Splitting {
         self.project()?;
         let mut norm = 0.0;
         for ((step, x), y) in self.step.iter_mut().zip(&self.x).zip(&self.y) {
-            *step = self.stepping.relaxation * (x - y);
+            *step = self.settings.relaxation * (x - y);
             norm += *step * *step;
         }
         let residual = norm.sqrt();
@@ -109,7 +103,7 @@ impl Splitting {
         }
         self.residual = residual;
         self.t.iter_mut().zip(&self.step).for_each(|(t, step)| *t += step);
-        if self.stepping.memory > 0 {
+        if self.settings.memory > 0 {
             self.plain.copy_from_slice(&self.t);
             self.extrapolated = self.anderson.extrapolate(&self.step, &mut self.t);
         }
@@ -170,7 +164,7 @@ impl Splitting {
         }
         let mut values = Vec::new();
         for (part, dual) in self.parts.iter().zip(dual) {
-            values.extend(part.leading_values(&(&part.estimate - dual))?);
+            values.extend(part.leading_values(&(&part.estimate - dual))?.iter());
         }
         sort_descending(&mut values);
         Ok(values.get(..self.rank).map(|largest| largest.iter().sum()))
@@ -183,7 +177,7 @@ impl Splitting {
 
     /// `‖X − Y‖_F`.
     pub(super) fn residual(&self) -> f64 {
-        self.residual / self.stepping.relaxation
+        self.residual / self.settings.relaxation
     }
 
     /// Whether the residual has sunk into the rounding of the projection.

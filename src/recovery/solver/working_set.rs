@@ -2,12 +2,12 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::Block;
 use super::cross::Multipliers;
 use super::extension::{Evidence, Extension, random_direction};
 use super::part::Part;
-use super::splitting::{Splitting, Stepping};
+use super::splitting::Splitting;
 use super::thresholded::Thresholded;
+use super::{Block, SolverSettings};
 use crate::linalg::{
     SymmetricEigen, lanczos, scatter, sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues,
 };
@@ -41,14 +41,13 @@ impl WorkingSet {
     pub(super) fn choose(
         problem: &ScaledProblem<'_>,
         thresholded: &Thresholded<'_>,
-        stepping: Stepping,
-        seed: u64,
+        settings: SolverSettings,
     ) -> Result<(Self, Splitting), RecoveryError> {
         let (dimension, rank) = (problem.dimension(), problem.rank);
         let mut rows: Vec<usize> = (0..dimension).collect();
         let mut bulk = None;
         if dimension > SMALL && 2 * rank < dimension {
-            let start = random_direction(seed, 0, dimension);
+            let start = random_direction(settings.seed, 0, dimension);
             let krylov = lanczos(&mut |x, y| thresholded.multiply(x, y), &start, FIRST_STEPS + 2 * rank)?;
             bulk = krylov.values.get(rank).copied();
             let vectors = krylov.vectors(rank.min(krylov.values.len()));
@@ -65,7 +64,7 @@ impl WorkingSet {
         let eigen = symmetric_eigen(&((&block - &dual) / rho))?;
         let (weights, _) = fantope_weights(&eigen.values, rank);
         let x = weighted_projectors(&eigen.vectors, &weights);
-        let splitting = split(problem, &block, &x, &dual, rho, stepping);
+        let splitting = split(problem, &block, &x, &dual, rho, settings);
         Ok((Self { rows, bulk }, splitting))
     }
 
@@ -73,7 +72,7 @@ impl WorkingSet {
     pub(super) fn resume(
         problem: &ScaledProblem<'_>,
         start: &FantopeSolution,
-        stepping: Stepping,
+        settings: SolverSettings,
     ) -> Result<(Self, Splitting), RecoveryError> {
         let rows = start.rows.clone();
         let block = problem.block(&rows);
@@ -83,7 +82,7 @@ impl WorkingSet {
             dual.fill_diagonal(0.0);
         }
         let rho = natural_rho(&dual, problem.rank);
-        let splitting = split(problem, &block, &start.sparse_block, &dual, rho, stepping);
+        let splitting = split(problem, &block, &start.sparse_block, &dual, rho, settings);
         Ok((Self { rows, bulk: None }, splitting))
     }
 
@@ -130,7 +129,7 @@ impl WorkingSet {
             scatter(&y, &rows, &mut x);
         }
         self.rows = rows;
-        split(problem, &block, &x, &dual, splitting.rho, splitting.stepping)
+        split(problem, &block, &x, &dual, splitting.rho, splitting.settings)
     }
 
     /// The matrix on the working set that has these blocks on the parts.
@@ -233,7 +232,7 @@ fn split(
     x: &DMatrix<f64>,
     dual: &DMatrix<f64>,
     rho: f64,
-    stepping: Stepping,
+    settings: SolverSettings,
 ) -> Splitting {
     let mut offset = 0;
     let (mut parts, mut starts) = (Vec::new(), Vec::new());
@@ -245,7 +244,7 @@ fn split(
         offset = part.range().end;
         parts.push(part);
     }
-    Splitting::new(problem.rank, problem.penalty, parts, &starts, rho, stepping)
+    Splitting::new(problem.rank, problem.penalty, parts, &starts, rho, settings)
 }
 
 /// The scale of `ρ` that means the same for an estimate in any unit: `‖Z‖_F / √k`.
@@ -304,14 +303,14 @@ mod tests {
         }
         let problem = problem(&matrix, 1, 0.5);
         let scaled = ScaledProblem::new(&problem, 1.0);
-        let stepping = Stepping { relaxation: 1.0, memory: 0 };
+        let settings = SolverSettings { relaxation: 1.0, memory: 0, ..SolverSettings::default() };
         let mut dual = DMatrix::zeros(4, 4);
         for (row, column, entry) in [(0, 1, 0.4), (2, 3, -0.3)] {
             dual[(row, column)] = entry;
             dual[(column, row)] = entry;
         }
         let mut working = WorkingSet { rows: old.clone(), bulk: None };
-        let splitting = split(&scaled, &scaled.block(&old), &DMatrix::zeros(4, 4), &dual, 1.0, stepping);
+        let splitting = split(&scaled, &scaled.block(&old), &DMatrix::zeros(4, 4), &dual, 1.0, settings);
         assert_eq!(splitting.parts.len(), 2);
         let mut multipliers = Multipliers::default();
         multipliers.turn(&old, &DMatrix::from_element(4, 1, 0.5), 40);
