@@ -44,15 +44,6 @@ pub fn gaussian_delta(sigma: f64, sensitivity: f64, epsilon: Epsilon) -> Result<
     Ok(delta_upper(noise_ratio(sigma, sensitivity)?, epsilon.value()))
 }
 
-/// The whole curve: for each of `epsilons` the upper bound on delta, in the same order.
-///
-/// # Errors
-/// As [`gaussian_delta`].
-pub fn gaussian_curve(sigma: f64, sensitivity: f64, epsilons: &[Epsilon]) -> Result<Vec<(Epsilon, f64)>, PrivacyError> {
-    let ratio = noise_ratio(sigma, sensitivity)?;
-    Ok(epsilons.iter().map(|&epsilon| (epsilon, delta_upper(ratio, epsilon.value()))).collect())
-}
-
 /// The smallest epsilon, rounded up, at which Gaussian noise of standard deviation `sigma` gives
 /// (epsilon, `delta`)-differential privacy to a query of l2-sensitivity `sensitivity`.
 ///
@@ -114,24 +105,35 @@ fn noise_ratio(sigma: f64, sensitivity: f64) -> Result<f64, PrivacyError> {
     positive("sigma / sensitivity", positive("sigma", sigma)? / positive("sensitivity", sensitivity)?)
 }
 
-/// The smallest epsilon found at which `enough` holds, for a condition that larger epsilons fulfil too. The answer has
-/// been checked, whether or not rounding makes the condition waver near the threshold. `None` if even 1e300 is not
-/// enough. At most 2,200 evaluations.
-pub(super) fn smallest_epsilon(enough: impl Fn(f64) -> bool) -> Option<Epsilon> {
-    const SMALLEST: f64 = 1e-300;
+/// The smallest epsilon found at which `enough` holds, for a condition that larger epsilons fulfil too; `None` if even
+/// 1e300 is not enough. At most 2,200 evaluations.
+fn smallest_epsilon(enough: impl Fn(f64) -> bool) -> Option<Epsilon> {
+    let high = doubled_until(1e300, &enough)?;
+    Epsilon::new(refined(high, 1e-300, 54, enough)).ok()
+}
+
+/// The first power of two from 1 on at which `enough` holds, up to `most`.
+fn doubled_until(most: f64, enough: impl Fn(f64) -> bool) -> Option<f64> {
     let mut high = 1.0;
     while !enough(high) {
         high *= 2.0;
-        if high > 1e300 {
+        if high > most {
             return None;
         }
     }
+    Some(high)
+}
+
+/// The smallest number found at which `enough` holds, as it does at `high`, for a condition that larger numbers fulfil
+/// too: by halving down to `least`, so that small numbers are as accurate as large ones, and by so many steps of
+/// bisection. The answer has been checked, whether or not rounding makes the condition waver near the threshold.
+pub(super) fn refined(mut high: f64, least: f64, steps: u32, enough: impl Fn(f64) -> bool) -> f64 {
     let mut low = 0.5 * high;
-    while low > SMALLEST && enough(low) {
+    while low > least && enough(low) {
         high = low;
         low *= 0.5;
     }
-    for _ in 0..54 {
+    for _ in 0..steps {
         let middle = 0.5 * (low + high);
         if enough(middle) {
             high = middle;
@@ -139,7 +141,7 @@ pub(super) fn smallest_epsilon(enough: impl Fn(f64) -> bool) -> Option<Epsilon> 
             low = middle;
         }
     }
-    Epsilon::new(high).ok()
+    high
 }
 
 /// The formula above in `ratio` = sigma / sensitivity, rounded up, at most 1.
@@ -187,26 +189,7 @@ pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta, sensitivity: f64)
     let reached = |ratio: f64| delta_upper(ratio, epsilon.value()) <= delta.value();
     let unreachable = PrivacyError::Unreachable { epsilon: epsilon.value(), delta: delta.value() };
     // `delta_upper` falls as the ratio grows, up to its error term; the returned end always satisfies `reached`.
-    let mut high = 1.0;
-    while !reached(high) {
-        high *= 2.0;
-        if high > 1e30 {
-            return Err(unreachable);
-        }
-    }
-    let mut low = high * 0.5;
-    while low > 1e-30 && reached(low) {
-        high = low;
-        low *= 0.5;
-    }
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if reached(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
+    let high = refined(doubled_until(1e30, reached).ok_or(unreachable)?, 1e-30, 60, reached);
     // The margin keeps a later query of `gaussian_delta` at this scale below the target, unless the error term is all
     // there is of it (a delta of 1e-272): the scale is private all the same, being above one that was checked.
     let sigma = high * sensitivity * (1.0 + TERM_ERROR);
@@ -320,7 +303,6 @@ mod tests {
             let relative = 2e-12 + 40.0 * f64::EPSILON * (a + b) * (1.0 + (b - a).abs());
             let close = if a + b > LARGE { 1.0 } else { relative * both + 1e-322 };
             assert_rounded_up(found, truth, close, inputs);
-            assert_eq!(gaussian_curve(sigma, sensitivity, &[epsilon(e)]).unwrap(), [(epsilon(e), found)]);
         }
     }
 
@@ -397,7 +379,6 @@ mod tests {
                     _ => panic!("{error}"),
                 };
                 refused(gaussian_delta(sigma, sensitivity, e).unwrap_err());
-                refused(gaussian_curve(sigma, sensitivity, &[e]).unwrap_err());
                 refused(gaussian_epsilon(sigma, sensitivity, d).unwrap_err());
                 refused(gaussian_rho(sigma, sensitivity).unwrap_err());
             }

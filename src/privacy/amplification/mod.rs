@@ -29,7 +29,7 @@ use core::fmt;
 use serde::Serialize;
 
 pub use self::blanket::Blanket;
-use super::calibration::gaussian_epsilon_of_rho;
+use super::calibration::{gaussian_epsilon_of_rho, refined};
 use super::composition::{Composition, PrivacyLoss, TotalVariation};
 use super::{Delta, Epsilon, PrivacyError, Rho};
 
@@ -115,15 +115,17 @@ pub fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
 pub fn batch_delta(blanket: Blanket, reports: u64, epsilon: Epsilon) -> Result<f64, PrivacyError> {
-    if reports == 0 {
-        return Err(PrivacyError::Reports(0));
-    }
+    check_reports(reports)?;
     // The local guarantee is pure. Beyond 40, no batch hides anything that would be noticed.
     Ok(match blanket.epsilon() {
         local if epsilon >= local => 0.0,
         local if local.value() > LARGEST_LOCAL => 1.0,
         _ => blanket.delta(reports, epsilon.value()),
     })
+}
+
+fn check_reports(reports: u64) -> Result<(), PrivacyError> {
+    if reports == 0 { Err(PrivacyError::Reports(0)) } else { Ok(()) }
 }
 
 /// The local epsilon from which on there is no amplification worth computing.
@@ -134,9 +136,7 @@ const LARGEST_LOCAL: f64 = 40.0;
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
 pub fn batch_epsilon(blanket: Blanket, reports: u64, delta: Delta) -> Result<Epsilon, PrivacyError> {
-    if reports == 0 {
-        return Err(PrivacyError::Reports(0));
-    }
+    check_reports(reports)?;
     let found = smallest_below(blanket, reports, |_, pure| pure <= delta.value());
     Ok(found.unwrap_or(blanket.epsilon()))
 }
@@ -148,25 +148,11 @@ fn smallest_below(blanket: Blanket, reports: u64, enough: impl Fn(f64, f64) -> b
         return None;
     }
     let reached = |epsilon: f64| enough(epsilon, blanket.delta(reports, epsilon));
-    let mut high = local * (1.0 - 1e-9);
+    let high = local * (1.0 - 1e-9);
     if !reached(high) {
         return None;
     }
-    // The lower end is found by halving, so that small epsilons are as accurate as large ones.
-    let mut low = 0.5 * high;
-    while low > 1e-9 * local && reached(low) {
-        high = low;
-        low *= 0.5;
-    }
-    for _ in 0..30 {
-        let middle = 0.5 * (low + high);
-        if reached(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Epsilon::new(high).ok()
+    Epsilon::new(refined(high, 1e-9 * local, 30, reached)).ok()
 }
 
 /// [`batch_epsilon`] for a randomizer that is (`local`, `local_delta`)-private, with the slack above; `None` where
@@ -181,9 +167,7 @@ pub fn approximate_batch_epsilon(
     reports: u64,
     delta: Delta,
 ) -> Result<Option<Epsilon>, PrivacyError> {
-    if reports == 0 {
-        return Err(PrivacyError::Reports(0));
-    }
+    check_reports(reports)?;
     let found = smallest_below(Blanket::any(local), reports, |epsilon, pure| {
         pure + slack(local, local_delta, reports, epsilon) <= delta.value()
     });
@@ -196,9 +180,7 @@ pub fn approximate_batch_epsilon(
 /// [`PrivacyError::Reports`] without reports, [`PrivacyError::NoFiniteEpsilon`] where delta is too small for a
 /// mechanism with a delta of its own.
 pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGuarantee, PrivacyError> {
-    if reports == 0 {
-        return Err(PrivacyError::Reports(0));
-    }
+    check_reports(reports)?;
     let unreachable = PrivacyError::NoFiniteEpsilon { delta: delta.value() };
     let (epsilon, bound) = match loss {
         PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::any(epsilon), Bound::Clones, reports, delta)?,
@@ -253,9 +235,7 @@ fn slack(local: Epsilon, own: Delta, reports: u64, epsilon: f64) -> f64 {
 /// [`PrivacyError::Reports`] without reports.
 #[doc(hidden)]
 pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) -> Result<bool, PrivacyError> {
-    if reports == 0 {
-        return Err(PrivacyError::Reports(0));
-    }
+    check_reports(reports)?;
     let pure = |local: Epsilon, blanket: Blanket| {
         let closed = || closed_form_epsilon(local, reports, delta).is_some_and(|closed| closed <= central);
         Ok(batch_delta(blanket, reports, central)? <= delta.value() || closed())
@@ -309,9 +289,7 @@ pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsi
         Ok(batch_delta(Blanket::any(Epsilon::new(local)?), reports, target)? <= delta.value())
     };
     let mut low = target.value();
-    if reports == 0 {
-        return Err(PrivacyError::Reports(0));
-    }
+    check_reports(reports)?;
     if low >= LARGEST_LOCAL {
         return Ok(target);
     }
