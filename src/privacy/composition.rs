@@ -28,7 +28,7 @@ use super::{Delta, Epsilon, PrivacyError, Rho};
 
 /// A bound on the total variation distance between the law that is sampled and the law that is accounted: in [0, 1).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 #[doc(hidden)]
 pub struct TotalVariation(f64);
 
@@ -58,12 +58,6 @@ impl TryFrom<f64> for TotalVariation {
     }
 }
 
-impl From<TotalVariation> for f64 {
-    fn from(distance: TotalVariation) -> f64 {
-        distance.0
-    }
-}
-
 /// What one report loses: as much of its law as the accounting needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
@@ -89,6 +83,17 @@ pub enum PrivacyLoss {
         /// What is added to every probability.
         delta: Delta,
     },
+}
+
+impl PrivacyLoss {
+    /// Upper bound on the divergence of order `order` > 1, a delta of its own and the total variation left out.
+    pub(super) fn divergence(&self, order: f64) -> f64 {
+        match *self {
+            Self::Gaussian { rho, .. } => gaussian_divergence(rho, order),
+            Self::Cap(cap) => cap.divergence(order),
+            Self::Pure { epsilon } | Self::Approximate { epsilon, .. } => pure_divergence(epsilon, order),
+        }
+    }
 }
 
 /// By which theorem an epsilon is proved.
@@ -330,16 +335,7 @@ impl Composition {
     }
 
     fn renyi(&self, delta: Delta) -> Option<Epsilon> {
-        let curve = |order: f64| {
-            self.sum(|loss| match *loss {
-                PrivacyLoss::Gaussian { rho, .. } => gaussian_divergence(rho, order),
-                PrivacyLoss::Cap(cap) => cap.divergence(order),
-                PrivacyLoss::Pure { epsilon } | PrivacyLoss::Approximate { epsilon, .. } => {
-                    pure_divergence(epsilon, order)
-                }
-            })
-        };
-        epsilon_of_divergence(curve, self.without_own(delta)?)
+        epsilon_of_divergence(|order| self.sum(|loss| loss.divergence(order)), self.without_own(delta)?)
     }
 
     fn without_own(&self, delta: Delta) -> Option<Delta> {

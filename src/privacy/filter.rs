@@ -57,7 +57,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::composition::PrivacyLoss;
-use super::renyi::{epsilon_at, gaussian_divergence, pure_divergence};
+use super::renyi::epsilon_at;
 use super::{Delta, Epsilon, Guarantee};
 
 /// What all reports of one person together may lose: epsilon, and delta (`None`: pure reports only).
@@ -131,11 +131,7 @@ fn renyi(epsilon: Epsilon, delta: Delta, reports: &[(Guarantee, PrivacyLoss)]) -
         return f64::INFINITY;
     }
     let order = order(epsilon, delta);
-    let divergence = sum_up(reports.iter().map(|(_, loss)| match *loss {
-        PrivacyLoss::Gaussian { rho, .. } => gaussian_divergence(rho, order),
-        PrivacyLoss::Cap(cap) => cap.divergence(order),
-        PrivacyLoss::Pure { epsilon } | PrivacyLoss::Approximate { epsilon, .. } => pure_divergence(epsilon, order),
-    }));
+    let divergence = sum_up(reports.iter().map(|(_, loss)| loss.divergence(order)));
     epsilon_at(order, divergence, tail)
 }
 

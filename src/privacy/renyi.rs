@@ -49,14 +49,14 @@ pub fn pure_divergence(epsilon: Epsilon, order: f64) -> f64 {
 /// `c = W^alpha + W^(1-alpha) - W - 1 = (W^alpha - W)(1 - W^-alpha)`. W >= 1 and alpha > 1 make both factors
 /// non-negative: the divergence grows with h, and h = m is the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "CapDocument", into = "CapDocument")]
+#[serde(try_from = "CapDocument")]
 pub struct Cap {
     epsilon: Epsilon,
     candidates: u32,
     cap: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CapDocument {
     epsilon: Epsilon,
@@ -68,12 +68,6 @@ impl TryFrom<CapDocument> for Cap {
     type Error = PrivacyError;
     fn try_from(document: CapDocument) -> Result<Self, PrivacyError> {
         Self::new(document.epsilon, document.candidates, document.cap)
-    }
-}
-
-impl From<Cap> for CapDocument {
-    fn from(cap: Cap) -> Self {
-        Self { epsilon: cap.epsilon, candidates: cap.candidates, cap: cap.cap }
     }
 }
 
