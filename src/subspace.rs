@@ -10,10 +10,8 @@
 //! # Ok::<(), ldp_pca::subspace::SubspaceError>(())
 //! ```
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 use thiserror::Error;
-
-use crate::linalg::sort_descending;
 
 /// Smallest sine of the angle between a column and the span of those before it that still adds a dimension: `1e-10`.
 pub const INDEPENDENCE_TOLERANCE: f64 = 1e-10;
@@ -156,24 +154,6 @@ pub fn projection_distance(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceEr
     Ok((2.0 * sin_theta_squared(a, b)?).sqrt())
 }
 
-/// Principal angles in radians, ascending, `k` of them in `[0, π/2]`.
-///
-/// Small angles come from their sines and large ones from their cosines (Björck & Golub 1973), so each is accurate.
-///
-/// # Errors
-///
-/// [`SubspaceError::Mismatch`] unless both have the same dimension and rank.
-pub fn principal_angles(a: &Subspace, b: &Subspace) -> Result<DVector<f64>, SubspaceError> {
-    check_match(a, b)?;
-    let cosines = descending_singular_values(&a.basis.tr_mul(&b.basis));
-    let sines = descending_singular_values(&residual(a, b));
-    let rank = a.rank();
-    Ok(DVector::from_fn(rank, |index, _| {
-        let (cosine, sine) = (cosines[index].min(1.0), sines[rank - 1 - index].min(1.0));
-        if cosine > std::f64::consts::FRAC_1_SQRT_2 { sine.asin() } else { cosine.acos() }
-    }))
-}
-
 /// Variance of `A` along the subspace, in the units of `A`: the utility `q_F` of the private-PCA literature.
 ///
 /// ```text
@@ -244,18 +224,34 @@ fn residual(a: &Subspace, b: &Subspace) -> DMatrix<f64> {
     &b.basis - &a.basis * a.basis.tr_mul(&b.basis)
 }
 
-fn descending_singular_values(matrix: &DMatrix<f64>) -> DVector<f64> {
-    let mut values = matrix.singular_values();
-    sort_descending(values.as_mut_slice());
-    values
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::sort_descending;
+    use nalgebra::DVector;
 
     fn line(angle: f64) -> Subspace {
         Subspace::new(&DMatrix::from_column_slice(3, 1, &[angle.cos(), angle.sin(), 0.0])).unwrap()
+    }
+
+    /// Principal angles in radians, ascending, `k` of them in `[0, π/2]`.
+    ///
+    /// Small angles come from their sines and large ones from their cosines (Björck & Golub 1973), so each is accurate.
+    fn principal_angles(a: &Subspace, b: &Subspace) -> Result<DVector<f64>, SubspaceError> {
+        check_match(a, b)?;
+        let cosines = descending_singular_values(&a.basis.tr_mul(&b.basis));
+        let sines = descending_singular_values(&residual(a, b));
+        let rank = a.rank();
+        Ok(DVector::from_fn(rank, |index, _| {
+            let (cosine, sine) = (cosines[index].min(1.0), sines[rank - 1 - index].min(1.0));
+            if cosine > std::f64::consts::FRAC_1_SQRT_2 { sine.asin() } else { cosine.acos() }
+        }))
+    }
+
+    fn descending_singular_values(matrix: &DMatrix<f64>) -> DVector<f64> {
+        let mut values = matrix.singular_values();
+        sort_descending(values.as_mut_slice());
+        values
     }
 
     #[test]
