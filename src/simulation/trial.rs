@@ -146,10 +146,12 @@ impl Trial<'_> {
         rng: &mut R,
         mut progress: impl FnMut(u64),
     ) -> Result<Collection, SimulationError> {
-        let empty = |mechanism: &Mechanism| vec![0; triangle(mechanism.state_dimension())];
-        let mut first = self.mechanisms.first().map(|mechanism| (mechanism, empty(mechanism)));
-        let mut others: Vec<(&Mechanism, Vec<i64>, ChaCha12Rng)> = (self.mechanisms.iter().skip(1))
-            .map(|mechanism| (mechanism, empty(mechanism), ChaCha12Rng::from_rng(rng)))
+        // The first mechanism has the records' generator, each of the others one of its own.
+        let mut sums: Vec<(&Mechanism, Vec<i64>, Option<ChaCha12Rng>)> = (self.mechanisms.iter().enumerate())
+            .map(|(place, mechanism)| {
+                let own = (place > 0).then(|| ChaCha12Rng::from_rng(rng));
+                (mechanism, vec![0; triangle(mechanism.state_dimension())], own)
+            })
             .collect();
         let mut second_moment = SecondMoment::new(self.population.subspace().dimension(), 1.0);
         let mut left = self.records;
@@ -159,17 +161,16 @@ impl Trial<'_> {
                 .map(|_| BoundedRecord::new(self.population.record(rng), Bounding::UnitNorm))
                 .collect::<Result<Vec<_>, _>>()?;
             records.iter().for_each(|record| second_moment.add(record));
-            if let Some((mechanism, sums)) = &mut first {
-                collect_reports(mechanism, &records, sums, rng)?;
-            }
-            for (mechanism, sums, rng) in &mut others {
-                collect_reports(mechanism, &records, sums, rng)?;
+            for (mechanism, sums, own) in &mut sums {
+                match own {
+                    Some(own) => collect_reports(mechanism, &records, sums, own)?,
+                    None => collect_reports(mechanism, &records, sums, rng)?,
+                }
             }
             left -= count as u64;
             progress(count as u64);
         }
-        let others = others.into_iter().map(|(mechanism, sums, _)| (mechanism, sums));
-        let estimates = first.into_iter().chain(others).map(|(mechanism, sums)| Estimate {
+        let estimates = sums.into_iter().map(|(mechanism, sums, _)| Estimate {
             matrix: mechanism.debias(&sums, self.records),
             noise: mechanism.entry_deviation() / (self.records as f64).sqrt(),
         });
