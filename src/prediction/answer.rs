@@ -110,7 +110,7 @@ impl Planner {
         let thresholds = self.threshold_records(epsilon)?;
         let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
         let records_for_target = target.map(|target| self.records_for(epsilon, target)).transpose()?;
-        let pull = hostile.map(|_| mechanism.pull().scaled(self.bounding().covariance_scale()));
+        let pull = hostile.map(|_| mechanism.pull().scaled(self.bounding.covariance_scale()));
         let planned = records.or(records_for_target.flatten());
         Ok(Plan {
             dimension: spectrum.dimension(),

@@ -140,7 +140,8 @@ impl From<&SpikedCovariance> for Spectrum {
 }
 
 /// What to expect of the leading k components.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "PredictionDocument")]
 pub struct Prediction {
     /// One by one, most variance first.
     pub components: Vec<ComponentPrediction>,
@@ -163,8 +164,8 @@ struct PredictionDocument {
     threshold: f64,
 }
 
-impl From<&Prediction> for PredictionDocument {
-    fn from(prediction: &Prediction) -> Self {
+impl From<Prediction> for PredictionDocument {
+    fn from(prediction: Prediction) -> Self {
         Self {
             sin_theta_squared: prediction.sin_theta_squared,
             per_component: prediction.components.iter().map(|component| component.sin_squared).collect(),
@@ -175,16 +176,10 @@ impl From<&Prediction> for PredictionDocument {
     }
 }
 
-impl Serialize for Prediction {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        PredictionDocument::from(self).serialize(serializer)
-    }
-}
-
 /// Serializes a prediction of a plan, which says itself what a random subspace has.
 fn alone<S: Serializer>(prediction: &Option<Prediction>, serializer: S) -> Result<S::Ok, S::Error> {
     let document = |found| PredictionDocument { uninformed: None, ..PredictionDocument::from(found) };
-    prediction.as_ref().map(document).serialize(serializer)
+    prediction.clone().map(document).serialize(serializer)
 }
 
 /// What to expect of one component.

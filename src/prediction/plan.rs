@@ -43,7 +43,7 @@ pub struct Planner {
     spectrum: Spectrum,
     rank: Rank,
     family: MechanismFamily,
-    bounding: Bounding,
+    pub(super) bounding: Bounding,
     /// For its own epsilon, where there is a collection already.
     own: Option<Mechanism>,
 }
@@ -88,11 +88,6 @@ impl Planner {
     #[must_use]
     pub fn rank(&self) -> Rank {
         self.rank
-    }
-
-    /// How records are bounded.
-    pub(super) fn bounding(&self) -> Bounding {
-        self.bounding
     }
 
     /// `k (1 - k/d)`: the error of a random subspace.
