@@ -229,19 +229,8 @@ impl FantopeSolution {
         });
         let mut block = &scaled * scaled.transpose();
         block.fill_lower_triangle_with_upper_triangle();
-        self.embedded(&block)
-    }
-
-    /// The sparse iterate `Y`, `d × d`.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn sparse(&self) -> DMatrix<f64> {
-        self.embedded(&self.sparse_block)
-    }
-
-    fn embedded(&self, block: &DMatrix<f64>) -> DMatrix<f64> {
         let mut whole = DMatrix::zeros(self.dimension, self.dimension);
-        scatter(block, &self.rows, &mut whole);
+        scatter(&block, &self.rows, &mut whole);
         whole
     }
 }

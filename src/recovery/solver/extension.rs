@@ -30,8 +30,8 @@ pub(super) struct Extension<'a> {
     rows: &'a [usize],
     rank: usize,
     /// `M_J` and its eigendecomposition.
-    block: &'a DMatrix<f64>,
-    spectrum: &'a SymmetricEigen,
+    block: DMatrix<f64>,
+    spectrum: SymmetricEigen,
     /// The leading eigenvectors `Q`, `|J| × r`.
     leading: DMatrix<f64>,
     /// The rows of `C` that are not zero, ascending, and what stands in them: one column each.
@@ -90,8 +90,8 @@ impl<'a> Extension<'a> {
         problem: &ScaledProblem<'_>,
         thresholded: &'a Thresholded<'a>,
         rows: &'a [usize],
-        block: &'a DMatrix<f64>,
-        spectrum: &'a SymmetricEigen,
+        block: DMatrix<f64>,
+        spectrum: SymmetricEigen,
         positive: usize,
         multipliers: &mut Multipliers,
     ) -> Self {
@@ -172,7 +172,7 @@ impl<'a> Extension<'a> {
     /// `Z` on the working set.
     fn dual_block(&self, problem: &ScaledProblem<'_>) -> DMatrix<f64> {
         let penalty = problem.penalty;
-        let mut block = problem.block(self.rows) - self.block;
+        let mut block = problem.block(self.rows) - &self.block;
         // Clipped because the difference may round past the penalty.
         block.apply(|entry| *entry = entry.clamp(-penalty, penalty));
         block.fill_diagonal(penalty);
@@ -190,7 +190,7 @@ impl<'a> Extension<'a> {
             whole.column_mut(*place).fill(0.0);
             whole.row_mut(*place).fill(0.0);
         }
-        scatter(self.block, self.rows, &mut whole);
+        scatter(&self.block, self.rows, &mut whole);
         for (row, left) in self.cross_rows.iter().zip(self.cross.column_iter()) {
             for (column, at_column) in self.rows.iter().enumerate() {
                 whole[(*row, *at_column)] = left[column];
@@ -258,7 +258,7 @@ impl<'a> Extension<'a> {
         let inside = DVector::from_iterator(self.rows.len(), self.rows.iter().map(|row| x[*row]));
         self.rows.iter().for_each(|row| x[*row] = 0.0);
         self.thresholded.multiply(x, y);
-        let mut image = self.block * &inside;
+        let mut image = &self.block * &inside;
         let outside = DVector::from_iterator(self.cross_rows.len(), self.cross_rows.iter().map(|row| x[*row]));
         image.gemv(1.0, &self.cross, &outside, 1.0);
         let added = self.cross.tr_mul(&inside);
@@ -336,10 +336,7 @@ mod tests {
         assert!(!working.is_everything(&scaled));
         (0..iterations).for_each(|_| splitting.advance().unwrap());
         let (dual, mut multipliers) = (splitting.dual(), Multipliers::default());
-        let asked = working.extend(&scaled, &thresholded, &splitting, &dual, &mut multipliers, |extension| {
-            Ok(ask(&scaled, extension))
-        });
-        asked.unwrap()
+        ask(&scaled, &working.extend(&scaled, &thresholded, &splitting, &dual, &mut multipliers).unwrap())
     }
 
     impl Extension<'_> {
@@ -348,8 +345,8 @@ mod tests {
                 thresholded: self.thresholded,
                 rows: self.rows,
                 rank: self.rank,
-                block: self.block,
-                spectrum: self.spectrum,
+                block: self.block.clone(),
+                spectrum: self.spectrum.clone(),
                 leading: self.leading.clone(),
                 cross_rows: Vec::new(),
                 cross: DMatrix::zeros(self.rows.len(), 0),

@@ -329,19 +329,14 @@ impl Run<'_> {
         let verdict = if self.working.is_everything(&self.scaled) {
             Verdict::Certified(self.working.whole(&self.scaled, &self.splitting, block))
         } else {
-            let few = spare && self.working.rows.len() <= FEW_ROWS;
-            let mut multipliers = std::mem::take(&mut self.multipliers);
-            let ask = |extension: &Extension<'_>| {
-                let glance = if few { self.glance(extension, block)? } else { None };
-                Ok(match glance {
-                    Some(verdict) => verdict,
-                    None => Verdict::Certified(extension.evidence(&self.scaled, &effort)?),
-                })
-            };
             let (scaled, thresholded, splitting) = (&self.scaled, &self.thresholded, &self.splitting);
-            let verdict = self.working.extend(scaled, thresholded, splitting, &block.dual, &mut multipliers, ask)?;
-            self.multipliers = multipliers;
-            verdict
+            let extension = self.working.extend(scaled, thresholded, splitting, &block.dual, &mut self.multipliers)?;
+            let few = spare && self.working.rows.len() <= FEW_ROWS;
+            let glance = if few { self.glance(&extension, block)? } else { None };
+            match glance {
+                Some(verdict) => verdict,
+                None => Verdict::Certified(extension.evidence(&self.scaled, &effort)?),
+            }
         };
         let Verdict::Certified(evidence) = &verdict else { return Ok(verdict) };
         if self.best.dual.as_ref().is_none_or(|best| evidence.bound < best.bound) {

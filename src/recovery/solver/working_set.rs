@@ -192,16 +192,15 @@ impl WorkingSet {
         }
     }
 
-    /// Extends the dual matrix of the parts to the whole problem, and asks the extension.
-    pub(super) fn extend<T>(
-        &self,
+    /// Extends the dual matrix of the parts to the whole problem.
+    pub(super) fn extend<'a>(
+        &'a self,
         problem: &ScaledProblem<'_>,
-        thresholded: &Thresholded<'_>,
+        thresholded: &'a Thresholded<'_>,
         splitting: &Splitting,
         dual: &[DMatrix<f64>],
         multipliers: &mut Multipliers,
-        ask: impl FnOnce(&Extension<'_>) -> Result<T, RecoveryError>,
-    ) -> Result<T, RecoveryError> {
+    ) -> Result<Extension<'a>, RecoveryError> {
         let count = self.rows.len();
         let differences: Vec<DMatrix<f64>> =
             splitting.parts.iter().zip(dual).map(|(part, dual)| &part.estimate - dual).collect();
@@ -221,7 +220,7 @@ impl WorkingSet {
         };
         let block = self.assembled(splitting, &differences);
         let positive = splitting.parts.iter().map(|part| part.weights.len()).sum();
-        ask(&Extension::new(problem, thresholded, &self.rows, &block, &spectrum, positive, multipliers))
+        Ok(Extension::new(problem, thresholded, &self.rows, block, spectrum, positive, multipliers))
     }
 }
 
