@@ -2,7 +2,6 @@
 
 use core::convert::Infallible;
 
-use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{ColMut, MatMut, MatRef, Par};
@@ -193,7 +192,7 @@ impl ScaledMatrix {
         let scratch = self_adjoint_evd_scratch::<f64>(dimension, wanted, Par::Seq, Default::default());
         self_adjoint_evd(
             MatRef::from_column_major_slice(self.entries.as_slice(), dimension, dimension),
-            diagonal_mut(&mut values),
+            ColMut::from_slice_mut(values.as_mut_slice()).as_diagonal_mut(),
             vectors.map(|vectors| MatMut::from_column_major_slice_mut(vectors.as_mut_slice(), dimension, dimension)),
             Par::Seq,
             MemStack::new(&mut MemBuffer::new(scratch)),
@@ -231,10 +230,6 @@ impl ScaledMatrix {
     fn not_converged(&self, defect: f64) -> EigenError {
         EigenError::NotConverged { dimension: self.entries.nrows(), defect }
     }
-}
-
-fn diagonal_mut(values: &mut DVector<f64>) -> DiagMut<'_, f64> {
-    ColMut::from_slice_mut(values.as_mut_slice()).as_diagonal_mut()
 }
 
 /// Largest absolute entry, once the shape and every entry are known to be valid.

@@ -9,7 +9,6 @@ mod eigen;
 mod krylov;
 mod order;
 mod partial;
-mod product;
 mod symmetric;
 
 pub(crate) use anderson::Anderson;
@@ -17,7 +16,6 @@ pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen,
 pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below, visit_above_diagonal};
 pub use krylov::{Krylov, lanczos};
 pub(crate) use order::{sort_descending, sorted_descending};
-pub(crate) use partial::improve_leading_pairs;
-pub(crate) use product::weighted_gram;
+pub(crate) use partial::{improve_leading_pairs, weighted_gram};
 pub(crate) use symmetric::{ColumnVisitor, Stored, scatter};
 pub use symmetric::{SINGLE_SYMMETRY_TOLERANCE, SymmetricMatrix};

@@ -1,6 +1,6 @@
-//! A few leading eigenpairs of a dense symmetric matrix, from a good guess.
+//! A few leading eigenpairs of a dense symmetric matrix, from a good guess, and products on faer's kernels.
 
-use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};
 use nalgebra::DMatrix;
 
@@ -64,7 +64,7 @@ fn transposed_product(left: &DMatrix<f64>, right: &DMatrix<f64>) -> DMatrix<f64>
     multiply(view(left).transpose(), view(right))
 }
 
-pub(super) fn view(matrix: &DMatrix<f64>) -> MatRef<'_, f64> {
+fn view(matrix: &DMatrix<f64>) -> MatRef<'_, f64> {
     MatRef::from_column_major_slice(matrix.as_slice(), matrix.nrows(), matrix.ncols())
 }
 
@@ -74,6 +74,25 @@ fn multiply(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> DMatrix<f64> {
     let out_view = MatMut::from_column_major_slice_mut(out.as_mut_slice(), shape.0, shape.1);
     matmul(out_view, Accum::Replace, left, right, 1.0, Par::Seq);
     out
+}
+
+/// The lower triangle of `V diag(weights) Vᵀ`, written over that of `out`; `V` is the first `weights.len()` columns of
+/// `vectors`, `d × m`.
+pub(crate) fn weighted_gram(vectors: &DMatrix<f64>, weights: &[f64], out: &mut DMatrix<f64>) {
+    let (dimension, count) = (vectors.nrows(), weights.len());
+    let scaled = DMatrix::from_fn(dimension, count, |row, column| vectors[(row, column)] * weights[column]);
+    let (left, right) = (view(&scaled), view(vectors).subcols(0, count));
+    triangular::matmul(
+        MatMut::from_column_major_slice_mut(out.as_mut_slice(), dimension, dimension),
+        triangular::BlockStructure::TriangularLower,
+        Accum::Replace,
+        left,
+        triangular::BlockStructure::Rectangular,
+        right.transpose(),
+        triangular::BlockStructure::Rectangular,
+        1.0,
+        Par::Seq,
+    );
 }
 
 #[cfg(test)]
