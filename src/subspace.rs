@@ -166,12 +166,7 @@ pub fn projection_distance(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceEr
 pub fn captured_variance(subspace: &Subspace, covariance: &DMatrix<f64>) -> Result<f64, SubspaceError> {
     let (rows, columns) = covariance.shape();
     if rows != subspace.dimension() || columns != subspace.dimension() {
-        return Err(SubspaceError::Mismatch {
-            left_dimension: subspace.dimension(),
-            left_rank: subspace.rank(),
-            right_dimension: rows,
-            right_rank: columns,
-        });
+        return Err(mismatch(subspace, covariance));
     }
     Ok((covariance * &subspace.basis).dot(&subspace.basis))
 }
@@ -208,15 +203,16 @@ fn unit_columns(columns: &DMatrix<f64>) -> Result<DMatrix<f64>, SubspaceError> {
 }
 
 fn check_match(a: &Subspace, b: &Subspace) -> Result<(), SubspaceError> {
-    if a.basis.shape() == b.basis.shape() {
-        return Ok(());
+    if a.basis.shape() == b.basis.shape() { Ok(()) } else { Err(mismatch(a, &b.basis)) }
+}
+
+fn mismatch(left: &Subspace, right: &DMatrix<f64>) -> SubspaceError {
+    SubspaceError::Mismatch {
+        left_dimension: left.dimension(),
+        left_rank: left.rank(),
+        right_dimension: right.nrows(),
+        right_rank: right.ncols(),
     }
-    Err(SubspaceError::Mismatch {
-        left_dimension: a.dimension(),
-        left_rank: a.rank(),
-        right_dimension: b.dimension(),
-        right_rank: b.rank(),
-    })
 }
 
 /// `(I − AAᵀ) B`: the part of `B` outside `A`, whose singular values are the sines.
