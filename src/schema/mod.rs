@@ -205,7 +205,7 @@ impl Schema {
     /// [`SchemaError`] for a wrong number of fields, and a numeric field that is not a number.
     pub fn encode_fields(&self, fields: &[&str]) -> Result<Vec<f64>, SchemaError> {
         let values = self.read_fields(fields)?;
-        self.encode(&mut |index| Ok(values[index]))
+        self.encode(values.len(), &mut |index| Ok(values[index]))
     }
 
     /// The values that text fields stand for, one per column in the order of the columns: what
@@ -215,9 +215,7 @@ impl Schema {
     /// As [`encode_fields`](Self::encode_fields).
     #[doc(hidden)]
     pub fn read_fields<'a>(&self, fields: &[&'a str]) -> Result<Vec<Value<'a>>, SchemaError> {
-        if fields.len() != self.columns.len() {
-            return Err(SchemaError::FieldCount { expected: self.columns.len(), found: fields.len() });
-        }
+        self.check_count(fields.len())?;
         self.columns.iter().zip(fields).map(|(column, field)| column.parse(field.trim())).collect()
     }
 
@@ -241,10 +239,7 @@ impl Schema {
     /// # Errors
     /// As [`Schema::encode_fields`].
     pub fn encode_numbers(&self, numbers: &[f64]) -> Result<Vec<f64>, SchemaError> {
-        if numbers.len() != self.columns.len() {
-            return Err(SchemaError::FieldCount { expected: self.columns.len(), found: numbers.len() });
-        }
-        self.encode(&mut |index| Ok(Value::Number(numbers[index])))
+        self.encode(numbers.len(), &mut |index| Ok(Value::Number(numbers[index])))
     }
 
     /// Encodes a record given by name. Every column that is not ignored must be there, and no others. The host has
@@ -270,10 +265,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] for a wrong number of values, or a value of the wrong type.
     pub fn encode_values(&self, values: &[Value<'_>]) -> Result<Vec<f64>, SchemaError> {
-        if values.len() != self.columns.len() {
-            return Err(SchemaError::FieldCount { expected: self.columns.len(), found: values.len() });
-        }
-        self.encode(&mut |index| {
+        self.encode(values.len(), &mut |index| {
             self.columns[index].check_type(values[index])?;
             Ok(values[index])
         })
@@ -307,10 +299,13 @@ impl Schema {
         Ok(positions)
     }
 
+    /// Encodes the `value` of every column, of so many `found`.
     fn encode<'a>(
         &self,
+        found: usize,
         value: &mut dyn FnMut(usize) -> Result<Value<'a>, SchemaError>,
     ) -> Result<Vec<f64>, SchemaError> {
+        self.check_count(found)?;
         let mut features = Vec::with_capacity(self.dimension);
         for (index, column) in self.columns.iter().enumerate() {
             if column.kind != ColumnKind::Ignored {
@@ -318,6 +313,11 @@ impl Schema {
             }
         }
         Ok(features)
+    }
+
+    fn check_count(&self, found: usize) -> Result<(), SchemaError> {
+        let expected = self.columns.len();
+        if found == expected { Ok(()) } else { Err(SchemaError::FieldCount { expected, found }) }
     }
 
     fn position(&self, name: &str) -> Option<usize> {
