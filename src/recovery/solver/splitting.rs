@@ -112,10 +112,7 @@ impl Splitting {
 
     /// `U ← clip(T, penalty/ρ)`, `Y ← T − U`.
     fn threshold(&mut self) {
-        for part in &self.parts {
-            let range = part.range();
-            part.threshold(&self.t[range.clone()], self.penalty / self.rho, &mut self.y[range]);
-        }
+        thresholded(&self.parts, &self.t, self.penalty / self.rho, &mut self.y);
     }
 
     /// `X ← P_Fantope(Y − U + S/ρ)`: the eigenvalues of all parts share one threshold.
@@ -189,14 +186,8 @@ impl Splitting {
     /// `‖Y⁺ − Y‖_F` for the `Y⁺` of the plain step, whatever the extrapolation made of it.
     fn dual_step(&mut self) -> f64 {
         let plain = if self.extrapolated { &self.plain } else { &self.t };
-        let next = &mut self.step;
-        next.copy_from_slice(&self.y);
-        let mut change = 0.0;
-        for part in &self.parts {
-            let range = part.range();
-            change += part.threshold(&plain[range.clone()], self.penalty / self.rho, &mut next[range]);
-        }
-        change.sqrt()
+        self.step.copy_from_slice(&self.y);
+        thresholded(&self.parts, plain, self.penalty / self.rho, &mut self.step).sqrt()
     }
 
     /// Balances the residuals, each relative to what it must vanish against; ever more rarely, so that convergence
@@ -222,6 +213,11 @@ impl Splitting {
         self.extrapolated = false;
         self.residual = f64::INFINITY;
     }
+}
+
+/// [`Part::threshold`] of all parts.
+fn thresholded(parts: &[Part], t: &[f64], limit: f64, y: &mut [f64]) -> f64 {
+    parts.iter().fold(0.0, |change, part| change + part.threshold(&t[part.range()], limit, &mut y[part.range()]))
 }
 
 /// The part from which all eigenvalues cost several times as much as a few.

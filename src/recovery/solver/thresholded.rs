@@ -2,22 +2,16 @@
 
 use nalgebra::DVector;
 
-use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix};
+use crate::linalg::{ColumnVisitor, Stored};
 use crate::recovery::scaled::ScaledProblem;
 
 /// `T = S − clip(S, penalty)` off the diagonal, `S` on it, in the units of the [`ScaledProblem`].
 pub(super) struct Thresholded<'a> {
+    problem: ScaledProblem<'a>,
     pub(super) diagonal: Vec<f64>,
-    off_diagonal: OffDiagonal<'a>,
-}
-
-/// The off-diagonal part.
-enum OffDiagonal<'a> {
-    /// By rows, both triangles.
-    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
-    /// Thresholded anew at every product: where most entries are left, a second matrix would cost as much memory as
-    /// `S`.
-    Dense { estimate: &'a SymmetricMatrix, scale: f64, penalty: f64 },
+    /// The off-diagonal part. Where most entries are left, a second matrix would cost as much memory as `S`: there it
+    /// is thresholded anew at every product.
+    off_diagonal: Option<Rows>,
 }
 
 /// From this dimension a dense estimate is not stored a second time.
@@ -35,13 +29,9 @@ impl<'a> Thresholded<'a> {
             values: Vec::new(),
         };
         problem.estimate.visit_columns(&mut rows);
-        let off_diagonal = if rows.columns.len() > rows.limit {
-            OffDiagonal::Dense { estimate: problem.estimate, scale: rows.scale, penalty: rows.penalty }
-        } else {
-            OffDiagonal::Sparse { starts: rows.starts, columns: rows.columns, values: rows.values }
-        };
         let diagonal = (0..dimension).map(|index| problem.entry(index, index)).collect();
-        Self { diagonal, off_diagonal }
+        let off_diagonal = (rows.columns.len() <= rows.limit).then_some(rows);
+        Self { problem: *problem, diagonal, off_diagonal }
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -51,16 +41,16 @@ impl<'a> Thresholded<'a> {
     /// `y ← T x`.
     pub(super) fn multiply(&self, x: &DVector<f64>, y: &mut DVector<f64>) {
         match &self.off_diagonal {
-            OffDiagonal::Sparse { starts, columns, values } => {
+            Some(Rows { starts, columns, values, .. }) => {
                 for (row, out) in y.iter_mut().enumerate() {
                     let range = starts[row]..starts[row + 1];
                     *out = sparse_dot(&columns[range.clone()], &values[range], x.as_slice());
                 }
             }
-            OffDiagonal::Dense { estimate, scale, penalty } => {
-                let mut product =
-                    DenseProduct { penalty: *penalty, scale: *scale, x: x.as_slice(), y: y.as_mut_slice() };
-                estimate.visit_columns(&mut product);
+            None => {
+                let ScaledProblem { estimate, penalty, scale, .. } = self.problem;
+                let (x, y) = (x.as_slice(), y.as_mut_slice());
+                estimate.visit_columns(&mut DenseProduct { penalty: penalty * scale, scale, x, y });
             }
         }
         for ((out, diagonal), x) in y.iter_mut().zip(&self.diagonal).zip(x.iter()) {
@@ -83,7 +73,7 @@ fn sparse_dot(columns: &[u32], values: &[f64], x: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + last
 }
 
-/// Collects what is left of every column, which is what is left of every row.
+/// What is left of every column, which is what is left of every row: by rows, both triangles.
 struct Rows {
     penalty: f64,
     scale: f64,
