@@ -48,7 +48,7 @@ use serde::{Serialize, Serializer};
 use crate::covariance::Covariance;
 use crate::linalg::{sort_descending, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
-use crate::noise_law::{NoiseBulk, NoiseError, NoiseLaw, SpikedCovariance};
+use crate::noise_law::{NoiseBulk, NoiseError, NoiseLaw};
 use crate::privacy::PrivacyError;
 use crate::recovery::{Rank, RecoveryError, split_spectrum};
 
@@ -126,16 +126,6 @@ impl Spectrum {
     #[must_use]
     pub fn bulk(&self) -> f64 {
         self.bulk
-    }
-}
-
-impl From<&SpikedCovariance> for Spectrum {
-    /// Variances below the bulk, which a [`SpikedCovariance`] may have, count as the bulk's.
-    fn from(model: &SpikedCovariance) -> Self {
-        let bulk = model.bulk();
-        let mut signals: Vec<f64> = model.variances().iter().copied().filter(|&variance| variance > bulk).collect();
-        sort_descending(&mut signals);
-        Self { dimension: model.dimension(), signals, bulk }
     }
 }
 
