@@ -44,6 +44,7 @@ pub(super) struct Extension<'a> {
 }
 
 /// What an extension proves, in the units of the scaled problem.
+#[derive(Clone)]
 pub(super) struct Evidence {
     /// Upper bound on the optimum.
     pub(super) bound: f64,

@@ -17,7 +17,7 @@ mod working_set;
 
 use std::ops::ControlFlow;
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 
 use self::cross::Multipliers;
 use self::extension::{Effort, Evidence, Extension};
@@ -25,9 +25,10 @@ use self::splitting::Splitting;
 use self::thresholded::Thresholded;
 use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
-use super::outcome::{Certificate, DualMatrix, FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
+use super::outcome::{FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
 use super::scaled::{ScaledProblem, largest_magnitudes};
 use super::{FantopeProblem, RecoveryError};
+use crate::linalg::SymmetricEigen;
 
 /// When to stop and how to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +44,8 @@ pub struct SolverSettings {
     pub relaxation: f64,
     /// Steps that Anderson acceleration remembers; 0 turns it off. Default 5.
     pub memory: usize,
-    /// Probability that a bound on the eigenvalues beyond the working set is wrong ([`Certificate::Probable`]), in
-    /// `(0, 1)`. Default 1e-15.
+    /// Probability that a bound on the eigenvalues beyond the working set is wrong
+    /// ([`Certificate::Probable`](super::Certificate::Probable)), in `(0, 1)`. Default 1e-15.
     pub failure: f64,
     /// Largest dimension at which a certificate that asks for it decomposes the whole matrix, at a cost of `d³`.
     /// Default 1,500.
@@ -164,21 +165,15 @@ impl SolverSettings {
 #[derive(Default)]
 struct Best {
     primal: Option<Primal>,
-    dual: Option<Dual>,
+    dual: Option<Evidence>,
     history: Vec<HistoryEntry>,
 }
 
 struct Primal {
     value: f64,
     rows: Vec<usize>,
-    vectors: DMatrix<f64>,
-    weights: DVector<f64>,
-}
-
-struct Dual {
-    bound: f64,
-    certificate: Certificate,
-    matrix: DualMatrix,
+    /// The eigenvectors of `X` on these rows and their positive weights.
+    factor: SymmetricEigen,
 }
 
 /// What comes of an attempt to certify.
@@ -296,8 +291,8 @@ impl Run<'_> {
         let value = self.splitting.value();
         block.value = block.value.max(value);
         if self.best.primal.as_ref().is_none_or(|best| value > best.value) {
-            let (vectors, weights) = self.working.factor(&self.splitting);
-            self.best.primal = Some(Primal { value, rows: self.working.rows.clone(), vectors, weights });
+            let (rows, factor) = (self.working.rows.clone(), self.working.factor(&self.splitting));
+            self.best.primal = Some(Primal { value, rows, factor });
         }
         let dual = self.splitting.dual();
         if tolerance.is_finite()
@@ -340,8 +335,7 @@ impl Run<'_> {
         };
         let Verdict::Certified(evidence) = &verdict else { return Ok(verdict) };
         if self.best.dual.as_ref().is_none_or(|best| evidence.bound < best.bound) {
-            let (bound, certificate, matrix) = (evidence.bound, evidence.certificate, evidence.dual.clone());
-            self.best.dual = Some(Dual { bound, certificate, matrix });
+            self.best.dual = Some(evidence.clone());
         }
         self.best.history.push(HistoryEntry {
             iterations: self.iterations,
@@ -403,18 +397,18 @@ impl Run<'_> {
             _ => unreachable!("the run ended without a certificate"),
         };
         // The working set only grows: what was found on fewer rows is zero on the others.
-        let mut vectors = DMatrix::zeros(rows.len(), primal.vectors.ncols());
+        let mut vectors = DMatrix::zeros(rows.len(), primal.factor.vectors.ncols());
         for (place, row) in primal.rows.iter().enumerate() {
             let at = rows.binary_search(row).unwrap_or_else(|at| at);
-            vectors.set_row(at, &primal.vectors.row(place));
+            vectors.set_row(at, &primal.factor.vectors.row(place));
         }
         let found = Found {
             value: primal.value,
             bound: dual.bound,
             vectors,
-            weights: primal.weights,
+            weights: primal.factor.values,
             sparse_block,
-            dual: dual.matrix.in_units(&self.scaled),
+            dual: dual.dual.in_units(&self.scaled),
             rows,
         };
         Ok(FantopeSolution {

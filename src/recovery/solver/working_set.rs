@@ -142,19 +142,9 @@ impl WorkingSet {
     }
 
     /// The eigenvectors of `X` with positive weight, on the working set, and their weights, descending.
-    pub(super) fn factor(&self, splitting: &Splitting) -> (DMatrix<f64>, DVector<f64>) {
-        let mut pairs: Vec<(f64, &Part, usize)> = Vec::new();
-        for part in &splitting.parts {
-            pairs.extend(part.weights.iter().enumerate().map(|(index, weight)| (*weight, part, index)));
-        }
-        let pairs = sorted_descending(pairs, |pair| pair.0);
-        let mut vectors = DMatrix::zeros(self.rows.len(), pairs.len());
-        for (column, (_, part, index)) in pairs.iter().enumerate() {
-            let entries = part.vectors.column(*index);
-            part.rows.iter().zip(entries.iter()).for_each(|(row, entry)| vectors[(*row, column)] = *entry);
-        }
-        let weights = DVector::from_iterator(pairs.len(), pairs.iter().map(|(weight, _, _)| *weight));
-        (vectors, weights)
+    pub(super) fn factor(&self, splitting: &Splitting) -> SymmetricEigen {
+        let parts = splitting.parts.iter().map(|part| (part.rows.as_slice(), part.weights.as_slice(), &part.vectors));
+        merged(self.rows.len(), parts)
     }
 
     /// The sum of the `k` largest eigenvalues of `S − Z` on the working set, rounded up.
@@ -201,27 +191,30 @@ impl WorkingSet {
         dual: &[DMatrix<f64>],
         multipliers: &mut Multipliers,
     ) -> Result<Extension<'a>, RecoveryError> {
-        let count = self.rows.len();
         let differences: Vec<DMatrix<f64>> =
             splitting.parts.iter().zip(dual).map(|(part, dual)| &part.estimate - dual).collect();
-        let mut pairs: Vec<(f64, DVector<f64>)> = Vec::new();
-        for (part, difference) in splitting.parts.iter().zip(&differences) {
-            let eigen = symmetric_eigen(difference)?;
-            for (value, vector) in eigen.values.iter().zip(eigen.vectors.column_iter()) {
-                let mut whole = DVector::zeros(count);
-                part.rows.iter().zip(vector.iter()).for_each(|(row, entry)| whole[*row] = *entry);
-                pairs.push((*value, whole));
-            }
-        }
-        let pairs = sorted_descending(pairs, |pair| pair.0);
-        let spectrum = SymmetricEigen {
-            values: DVector::from_iterator(count, pairs.iter().map(|(value, _)| *value)),
-            vectors: DMatrix::from_columns(&pairs.into_iter().map(|(_, vector)| vector).collect::<Vec<_>>()),
-        };
+        let spectra = differences.iter().map(symmetric_eigen).collect::<Result<Vec<_>, _>>()?;
+        let parts = splitting.parts.iter().zip(&spectra);
+        let parts = parts.map(|(part, of)| (part.rows.as_slice(), of.values.as_slice(), &of.vectors));
+        let spectrum = merged(self.rows.len(), parts);
         let block = self.assembled(splitting, &differences);
         let positive = splitting.parts.iter().map(|part| part.weights.len()).sum();
         Ok(Extension::new(problem, thresholded, &self.rows, block, spectrum, positive, multipliers))
     }
+}
+
+/// The values of all parts, descending, and their vectors on so many rows: of a part its rows, values and vectors.
+fn merged<'a>(rows: usize, parts: impl Iterator<Item = (&'a [usize], &'a [f64], &'a DMatrix<f64>)>) -> SymmetricEigen {
+    let mut pairs = Vec::new();
+    for (places, values, vectors) in parts {
+        pairs.extend(values.iter().zip(vectors.column_iter()).map(|(value, vector)| (*value, places, vector)));
+    }
+    let pairs = sorted_descending(pairs, |pair| pair.0);
+    let mut vectors = DMatrix::zeros(rows, pairs.len());
+    for (column, (_, places, vector)) in pairs.iter().enumerate() {
+        places.iter().zip(vector.iter()).for_each(|(row, entry)| vectors[(*row, column)] = *entry);
+    }
+    SymmetricEigen { values: DVector::from_iterator(pairs.len(), pairs.iter().map(|pair| pair.0)), vectors }
 }
 
 /// The iteration on a block of the estimate, part by part.
