@@ -303,7 +303,7 @@ impl Question {
         let path = PenaltyPath::to_default(matrix, noise, self.rank, points, &settings, &mut |state| {
             unreasoned(watch(&Step::Path(*state)))
         })?;
-        Ok(path.into_points())
+        Ok(path.points)
     }
 
     /// Bootstraps the components, sparse when there is a penalty.

@@ -131,13 +131,9 @@ impl CrossValidation {
         for point in &mut points {
             point.mean_score = mean(&point.scores);
         }
-        let mut chosen = 0;
-        for (index, point) in points.iter().enumerate() {
-            if point.mean_score > points[chosen].mean_score {
-                chosen = index;
-            }
-        }
-        let best = points.get(chosen).ok_or(PenaltyError::NoPenalties)?.scores.clone();
+        let better = |best: usize, at: usize| if points[at].mean_score > points[best].mean_score { at } else { best };
+        let chosen = (0..points.len()).reduce(better).ok_or(PenaltyError::NoPenalties)?;
+        let best = points[chosen].scores.clone();
         for point in &mut points {
             let differences: Vec<f64> = best.iter().zip(&point.scores).map(|(best, score)| best - score).collect();
             point.standard_error = error_of_the_mean(&differences);

@@ -27,13 +27,8 @@ pub fn default_penalty(noise_level: f64, dimension: usize, factor: f64) -> Resul
     if !(noise_level.is_finite() && noise_level >= 0.0) {
         return Err(RecoveryError::InvalidNoiseLevel { noise_level });
     }
-    if !(factor.is_finite() && factor >= 0.0) {
-        return Err(RecoveryError::InvalidSetting {
-            name: "factor",
-            value: factor,
-            requirement: "a finite number of at least 0",
-        });
-    }
+    let usable = factor.is_finite() && factor >= 0.0;
+    RecoveryError::require(usable, "factor", factor, "a finite number of at least 0")?;
     let log_dimension = libm::log(dimension.max(1) as f64);
     Penalty::new(factor * noise_level * log_dimension.sqrt())
 }

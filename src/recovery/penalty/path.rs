@@ -13,7 +13,7 @@ use crate::recovery::{FantopeProblem, Penalty, Rank, RecoveryError, SolverSettin
 /// Solutions of the sparse problem for a sequence of penalties, largest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PenaltyPath {
-    points: Vec<PathPoint>,
+    pub(crate) points: Vec<PathPoint>,
 }
 
 /// The solution for one penalty, without its matrices.
@@ -50,17 +50,13 @@ impl PenaltyPath {
     /// [`RecoveryError::InvalidSetting`] when there are less than two points, or `smallest` is 0, which no geometric
     /// sequence reaches.
     pub fn penalties(estimate: &DMatrix<f64>, smallest: Penalty, count: usize) -> Result<Vec<Penalty>, RecoveryError> {
-        let invalid = |name, value, requirement| RecoveryError::InvalidSetting { name, value, requirement };
-        if count < 2 {
-            return Err(invalid("count", count as f64, "at least 2, the first and the last"));
-        }
+        RecoveryError::require(count >= 2, "count", count as f64, "at least 2, the first and the last")?;
         let largest = largest_magnitudes(&SymmetricMatrix::new(estimate.clone())?).off_diagonal;
         if largest <= smallest.value() {
             return Ok(vec![smallest]);
         }
-        if smallest == Penalty::ZERO {
-            return Err(invalid("smallest", 0.0, "above 0, for a geometric sequence never reaches 0"));
-        }
+        let reached = smallest > Penalty::ZERO;
+        RecoveryError::require(reached, "smallest", 0.0, "above 0, for a geometric sequence never reaches 0")?;
         let step = libm::log(smallest.value() / largest) / (count - 1) as f64;
         let between = |index: usize| Penalty::new(largest * libm::exp(step * index as f64));
         let mut penalties = (0..count - 1).map(between).collect::<Result<Vec<_>, _>>()?;
@@ -131,12 +127,6 @@ impl PenaltyPath {
     #[must_use]
     pub fn points(&self) -> &[PathPoint] {
         &self.points
-    }
-
-    /// The same points, owned.
-    #[must_use]
-    pub fn into_points(self) -> Vec<PathPoint> {
-        self.points
     }
 }
 
