@@ -113,10 +113,18 @@ impl From<Radius> for f64 {
 ///
 /// The norm is at most one up to the rounding of a few operations; mechanisms that need it exactly
 /// quantise towards zero and check the bound again in integers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct BoundedRecord {
     coordinates: Vec<f64>,
     bounding: Bounding,
+}
+
+/// Without the coordinates, which are private: what is printed ends in logs.
+impl fmt::Debug for BoundedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("BoundedRecord");
+        shown.field("dimension", &self.coordinates.len()).field("bounding", &self.bounding).finish_non_exhaustive()
+    }
 }
 
 impl BoundedRecord {
@@ -232,6 +240,8 @@ pub enum RecordError {
 mod tests {
     use super::*;
     use crate::json;
+    use crate::schema::Value;
+    use crate::second_moment::SecondMoment;
 
     fn norm(record: &BoundedRecord) -> f64 {
         record.coordinates().iter().map(|x| x * x).sum::<f64>().sqrt()
@@ -239,6 +249,20 @@ mod tests {
 
     fn clip(radius: f64) -> Bounding {
         Bounding::Clip { radius: Radius::new(radius).unwrap() }
+    }
+
+    /// `{:?}` of whatever holds a record has none of its digits: 7.25 bounded by 1000 is 0.00725.
+    #[test]
+    fn what_is_printed_of_a_record_tells_nothing_of_it() {
+        let record = BoundedRecord::new(vec![7.25, 0.0], clip(1000.0)).unwrap();
+        let mut moment = SecondMoment::new(2, 1.0);
+        moment.add(&record);
+        let shown = [
+            format!("{record:?} {record:#?}"),
+            format!("{:?} {:?}", Value::Number(7.25), Value::Text("725")),
+            format!("{moment:?} {moment:#?}"),
+        ];
+        assert!(shown.iter().all(|text| !text.contains("25") && text.contains("..")), "{shown:?}");
     }
 
     #[test]

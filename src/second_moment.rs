@@ -1,13 +1,15 @@
 //! What the answer would be without privacy, to compare with. Unlike the pipeline, this reads records: use it on
 //! public or synthetic ones, or where their owner may see them.
 
+use core::fmt;
+
 use nalgebra::{DMatrix, DVector};
 
 use crate::record::BoundedRecord;
 use crate::task::Task;
 
 /// The second-moment matrix `E[x x^T]` of bounded records, d × d, their mean, and the covariance from both.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SecondMoment {
     sum: DMatrix<f64>,
     sum_of_records: DVector<f64>,
@@ -15,6 +17,14 @@ pub struct SecondMoment {
     pending: Vec<f64>,
     records: u64,
     scale: f64,
+}
+
+/// Without the sums: those of one record are the record.
+impl fmt::Debug for SecondMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SecondMoment");
+        shown.field("dimension", &self.sum.nrows()).field("records", &self.records).finish_non_exhaustive()
+    }
 }
 
 /// Records multiplied together.
