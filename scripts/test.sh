@@ -53,6 +53,7 @@ main() {
     step native "siege" scripts/siege.sh --short
     step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
+    step wasm "a host without JavaScript" node_tests tests/hosts/*.test.js
     step browser "types of the npm package" npm run --silent test:types
     step browser "JavaScript tests in Node" node_tests tests/js/*.test.js
     step browser "page" npm run --silent build:page

@@ -84,7 +84,9 @@
 //!
 //! # Features
 //!
-//! None by default. `js` has the bindings for web pages, and does nothing off wasm32. `client` is `js` with an
+//! None by default. `js` has the bindings for web pages, and does nothing off wasm32. On wasm32-unknown-unknown it also
+//! takes random bytes from `crypto.getRandomValues`. A host without JavaScript leaves it out and gives `getrandom` a
+//! custom source (`tests/hosts/no-js`). `client` is `js` with an
 //! allocator of its own: the module that a page loads to randomize records. Every byte of it counts, so it reaches
 //! nothing of recovery, `serde_json` or the standard library's numbers as text.
 
