@@ -4,6 +4,7 @@ use crate::aggregate::AggregateError;
 use crate::audit::AuditError;
 use crate::centring::CentringError;
 use crate::covariance::CovarianceError;
+use crate::identity::NameError;
 use crate::json::JsonError;
 use crate::ledger::LedgerError;
 use crate::linalg::EigenError;
@@ -48,6 +49,9 @@ pub enum Error {
     /// A JSON text.
     #[error(transparent)]
     Json(#[from] JsonError),
+    /// The name of a task or a report.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// A task document.
     #[error(transparent)]
     Task(#[from] TaskError),
@@ -159,6 +163,7 @@ mod tests {
             LedgerError,
             MechanismError,
             MechanismOptionError,
+            NameError,
             NoiseError,
             PayloadError,
             PenaltyError,

@@ -1,6 +1,7 @@
 //! The names of a collection and of a report in it: what every stage, from randomizing on, knows both by.
 
 use core::fmt;
+use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -46,18 +47,6 @@ impl TaskDigest {
     }
 }
 
-impl fmt::Display for TaskDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for TaskDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TaskDigest({self})")
-    }
-}
-
 /// 16 random bytes that name a report, seed its public randomness, and make a second delivery recognizable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReportId([u8; 16]);
@@ -82,30 +71,68 @@ impl ReportId {
     }
 }
 
-impl fmt::Display for ReportId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
+/// What is not the name of a task or a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Not a [`TaskDigest`].
+    #[error("a task digest is 64 lower-case hexadecimal digits")]
+    TaskDigest,
+    /// Not a [`ReportId`].
+    #[error("a report id is 32 hexadecimal digits")]
+    ReportId,
 }
 
-impl fmt::Debug for ReportId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReportId({self})")
-    }
+/// The forms that both names have: bytes, hexadecimal digits, and those digits as a text wherever serde writes them.
+macro_rules! name_forms {
+    ($name:ident, $length:literal) => {
+        impl From<[u8; $length]> for $name {
+            fn from(bytes: [u8; $length]) -> Self {
+                Self(bytes)
+            }
+        }
+
+        impl AsRef<[u8]> for $name {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::from_hex(text).ok_or(NameError::$name)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+            }
+        }
+    };
 }
 
-impl Serialize for ReportId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ReportId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::from_hex(&text).ok_or_else(|| D::Error::custom("a report id is 32 hexadecimal digits"))
-    }
-}
+name_forms!(TaskDigest, 32);
+name_forms!(ReportId, 16);
 
 /// The bytes that twice as many hexadecimal digits spell.
 fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
@@ -133,7 +160,13 @@ mod tests {
         let digest = TaskDigest::new(bytes);
         assert_eq!(TaskDigest::from_hex(&digest.to_string()), Some(digest));
         assert_eq!(format!("{digest:?}"), format!("TaskDigest({digest})"));
-        assert_eq!(digest.as_bytes(), &bytes);
+        assert_eq!((digest.as_bytes(), digest.as_ref(), TaskDigest::from(bytes)), (&bytes, &bytes[..], digest));
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!("7".parse::<TaskDigest>(), Err(NameError::TaskDigest));
+        let json = format!("\"{digest}\"");
+        assert_eq!(serde_json::to_string(&digest).unwrap(), json);
+        assert_eq!(serde_json::from_str::<TaskDigest>(&json).unwrap(), digest);
+        assert!(serde_json::from_str::<TaskDigest>(&json.to_uppercase()).is_err());
         assert_eq!((&digest.prefix()[..], &digest.key()[..]), (&bytes[..8], &bytes[..16]));
     }
 
@@ -160,7 +193,8 @@ mod tests {
         let id = ReportId::new(bytes);
         assert_eq!(ReportId::from_hex(DIGITS), Some(id));
         assert_eq!(ReportId::from_hex(&DIGITS.to_uppercase()), Some(id));
-        assert_eq!((id.to_string(), id.as_bytes()), (DIGITS.to_owned(), &bytes));
+        assert_eq!((id.to_string(), id.as_bytes(), id.as_ref()), (DIGITS.to_owned(), &bytes, &bytes[..]));
+        assert_eq!((ReportId::from(bytes), DIGITS.parse()), (id, Ok(id)));
         assert_eq!(format!("{id:?}"), format!("ReportId({DIGITS})"));
         let json = format!("\"{DIGITS}\"");
         assert_eq!(serde_json::to_string(&id).unwrap(), json);

@@ -48,6 +48,20 @@ pub(crate) fn read<'a, T>(text: &'a str, value: impl FnOnce(&mut Reader<'a>) -> 
     }
 }
 
+/// What has a JSON text of its own is that JSON for serde as well, read by the same reader.
+macro_rules! deserialize_as_json {
+    ($type:ty) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = serde_json::Value::deserialize(deserializer)?;
+                Self::from_json(&value.to_string()).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use deserialize_as_json;
+
 impl<'a> Reader<'a> {
     /// An object, whose fields `field` reads one by one: it must read the value.
     pub(crate) fn object(&mut self, field: &mut dyn FnMut(&mut Self, &str) -> Read<()>) -> Read<()> {

@@ -3,14 +3,14 @@
 use core::fmt;
 
 use nalgebra::{DMatrix, DVector};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::decimal::{self, Decimal};
 use crate::json::{Read, Reader};
 
 /// How a record is brought into the unit ball. Public, part of the task, the same for everybody.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Bounding {
     /// The record divided by its Euclidean norm: only its direction is used. The zero vector has none and stays the
     /// zero vector: it contributes nothing.
@@ -83,8 +83,8 @@ impl fmt::Display for Bounding {
 
 /// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range
 /// of `f64`.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
-#[serde(into = "f64")]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct Radius(f64);
 
 impl Radius {
@@ -100,6 +100,14 @@ impl Radius {
     #[must_use]
     pub fn value(self) -> f64 {
         self.0
+    }
+}
+
+impl TryFrom<f64> for Radius {
+    type Error = RecordError;
+
+    fn try_from(value: f64) -> Result<Self, RecordError> {
+        Self::new(value)
     }
 }
 

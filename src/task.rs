@@ -1,18 +1,20 @@
 //! The public parameters of a collection: what is asked, how it is bounded and randomized. Fixed before the first
 //! report.
 
+use core::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer, ser::Error};
 use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
-use crate::json::{self, JsonError, Read, Reader};
+use crate::json::{self, JsonError, Read, Reader, deserialize_as_json};
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
 use crate::privacy::Guarantee;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::schema::{MAX_DIMENSION, Schema};
 
-pub use crate::identity::TaskDigest;
+pub use crate::identity::{NameError, TaskDigest};
 
 /// The version of the task format that this crate reads and writes.
 pub const TASK_VERSION: u32 = 2;
@@ -97,13 +99,13 @@ impl Task {
             return Err(TaskError::TooLong(text.len()));
         }
         // The version first: a task of another version is told so, not that its fields are unknown.
-        let version = json::read(text, read_version)?;
+        let version = json::read(text, read_version).map_err(TaskError::Json)?;
         match version {
             TASK_VERSION => {}
             1 => return Err(TaskError::Refusing),
             other => return Err(TaskError::Version(other)),
         }
-        Self::from_document(json::read(text, TaskDocument::read)?)
+        Self::from_document(json::read(text, TaskDocument::read).map_err(TaskError::Json)?)
     }
 
     fn from_document(document: TaskDocument) -> Result<Self, TaskError> {
@@ -193,6 +195,24 @@ impl Task {
     }
 }
 
+impl FromStr for Task {
+    type Err = TaskError;
+
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        Self::from_json(text)
+    }
+}
+
+/// As the task's JSON.
+impl Serialize for Task {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value: serde_json::Value = serde_json::from_str(&self.to_json()).map_err(S::Error::custom)?;
+        value.serialize(serializer)
+    }
+}
+
+deserialize_as_json!(Task);
+
 impl PartialEq for Task {
     fn eq(&self, other: &Self) -> bool {
         self.digest == other.digest
@@ -218,6 +238,14 @@ impl Folds {
     #[must_use]
     pub fn count(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl TryFrom<u32> for Folds {
+    type Error = TaskError;
+
+    fn try_from(count: u32) -> Result<Self, TaskError> {
+        Self::new(count)
     }
 }
 
@@ -282,12 +310,11 @@ impl TaskDocument {
 pub enum TaskError {
     /// Not JSON, or not the JSON of a task.
     #[error("not a valid task: {0}")]
-    Json(#[from] JsonError),
+    Json(JsonError),
     /// The version whose randomizer refused some records.
     #[error(
         "the task has version 1, whose clients refused records for their values, which told them: make it again, with \
-            version \
-         {TASK_VERSION}"
+         version {TASK_VERSION}"
     )]
     Refusing,
     /// Another version.
@@ -296,8 +323,7 @@ pub enum TaskError {
     /// More than a device can be asked for.
     #[error(
         "a report takes {payload_bytes} bytes and {draws} random numbers, of at most {MAX_PAYLOAD_BYTES} and \
-            {MAX_DRAWS}: use \
-         fewer features or candidates, or double-cap"
+         {MAX_DRAWS}: use fewer features or candidates, or double-cap"
     )]
     Cost {
         /// The length of the payload.
@@ -354,6 +380,24 @@ mod tests {
         let digest = "6f5f34536fadc0fa1a4125ee34e633a31517a923973eda616da41030e2e65fff";
         assert_eq!(task().digest().to_string(), digest);
         assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
+    }
+
+    #[test]
+    fn serde_and_parse_read_and_write_the_same_document() {
+        let task = task().with_centring(Centring::default()).unwrap();
+        let text = serde_json::to_string(&task).unwrap();
+        assert_eq!(serde_json::from_str::<Task>(&text).unwrap().to_json(), task.to_json());
+        assert_eq!(task.to_json().parse(), Ok(task.clone()));
+        let schema = serde_json::to_string(task.schema()).unwrap();
+        assert_eq!(&serde_json::from_str::<Schema>(&schema).unwrap(), task.schema());
+        let clip: Bounding = serde_json::from_str(r#"{"type":"clip","radius":1.5}"#).unwrap();
+        assert_eq!(clip, Bounding::Clip { radius: 1.5.try_into().unwrap() });
+        for bad in [r#"{"type":"clip","radius":0}"#, r#"{"type":"clip"}"#, r#"{"type":"cut"}"#] {
+            assert!(serde_json::from_str::<Bounding>(bad).is_err(), "{bad}");
+        }
+        let error = serde_json::from_str::<Task>(&text.replace("folds", "parts")).unwrap_err();
+        assert!(error.to_string().contains("'parts'"), "{error}");
+        assert_eq!(Folds::try_from(65), Err(TaskError::Folds(65)));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
 use crate::decimal;
-use crate::json::{self, Read, Reader, write_array, write_text};
+use crate::json::{self, Read, Reader, deserialize_as_json, write_array, write_text};
 
 const FIELDS: &str = "a column has 'name', 'type' and maybe 'label', a numeric one 'offset' and 'scale', a categorical \
-    one 'values' and \
-                      'unseen'";
+                      one 'values' and 'unseen'";
+
+deserialize_as_json!(Schema);
 
 impl Schema {
     /// Reads a schema. Unknown fields and values that make no sense are errors.

@@ -109,6 +109,24 @@ pub enum Value<'a> {
     Text(&'a str),
 }
 
+impl From<f64> for Value<'_> {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Missing, Into::into)
+    }
+}
+
 /// Without the value, which is private: what is printed ends in logs.
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -215,7 +233,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError`] for a wrong number of fields, and a numeric field that is not a number.
-    pub fn encode_fields(&self, fields: &[&str]) -> Result<Vec<f64>, SchemaError> {
+    pub fn encode_fields<S: AsRef<str>>(&self, fields: &[S]) -> Result<Vec<f64>, SchemaError> {
         let values = self.read_fields(fields)?;
         self.encode(values.len(), &mut |index| Ok(values[index]))
     }
@@ -226,9 +244,9 @@ impl Schema {
     /// # Errors
     /// As [`encode_fields`](Self::encode_fields).
     #[doc(hidden)]
-    pub fn read_fields<'a>(&self, fields: &[&'a str]) -> Result<Vec<Value<'a>>, SchemaError> {
+    pub fn read_fields<'a, S: AsRef<str>>(&self, fields: &'a [S]) -> Result<Vec<Value<'a>>, SchemaError> {
         self.check_count(fields.len())?;
-        self.columns.iter().zip(fields).map(|(column, field)| column.parse(field.trim())).collect()
+        self.columns.iter().zip(fields).map(|(column, field)| column.parse(field.as_ref().trim())).collect()
     }
 
     /// How many of these values, one per column, are missing and leave a feature without contribution: for owners of
