@@ -126,7 +126,7 @@ pub mod simulation;
 pub mod subspace;
 pub mod task;
 
-pub use aggregate::Aggregate;
+pub use aggregate::{Accumulator, Aggregate};
 pub use centring::Centring;
 pub use covariance::{Covariance, Mean};
 pub use error::Error;

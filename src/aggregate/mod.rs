@@ -1,7 +1,9 @@
 //! Sums of reports. The state is integers, so any order, any grouping and any machine give the same bytes.
 
+mod accumulator;
 mod seen;
 
+pub use accumulator::Accumulator;
 #[doc(hidden)]
 pub use seen::SeenIds;
 
@@ -88,7 +90,8 @@ impl Aggregate {
         Self { task: task.digest(), folds: vec![fold; task.folds().count()] }
     }
 
-    /// Adds reports. Many at a time are faster than one at a time and give the same state.
+    /// Adds reports. Many at a time are much faster than one at a time ([`Accumulator`] makes many of them) and give the
+    /// same state.
     ///
     /// # Errors
     /// [`AggregateError`] when the task, or a report, is not this aggregate's, or there are too many reports. Then
@@ -120,9 +123,7 @@ impl Aggregate {
         sharing: Sharing,
     ) -> Result<(), AggregateError> {
         self.check_task(task.digest())?;
-        if let Some(report) = reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
-            return Err(AggregateError::OtherReport(report.id()));
-        }
+        self.check_reports(reports)?;
         self.check_records(reports.len() as u64)?;
         let entries = self.folds[0].sums.len();
         let threads = if reports.len() * entries < sharing.worth_a_thread { NonZeroUsize::MIN } else { threads };
@@ -197,6 +198,13 @@ impl Aggregate {
     fn check_records(&self, more: u64) -> Result<(), AggregateError> {
         let records = self.records().saturating_add(more);
         if records <= MAX_RECORDS { Ok(()) } else { Err(AggregateError::TooMany(records)) }
+    }
+
+    fn check_reports(&self, reports: &[Report]) -> Result<(), AggregateError> {
+        match reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
+            Some(report) => Err(AggregateError::OtherReport(report.id())),
+            None => Ok(()),
+        }
     }
 
     fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {

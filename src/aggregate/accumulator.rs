@@ -1,0 +1,163 @@
+//! Reports one at a time, summed many at a time.
+
+use core::mem;
+
+use super::{Aggregate, AggregateError};
+use crate::report::Report;
+use crate::task::Task;
+
+/// An [`Aggregate`] that reports reach one by one, as requests bring them. It holds some of them back and adds them
+/// together, which is much faster: with 400 features a report costs 2 microseconds in place of 70.
+///
+/// Like an aggregate it does not remember ids: keep duplicates out.
+///
+/// ```
+/// # use ldp_pca::{Accumulator, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
+/// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let record = task.bound(vec![3.0, 4.0])?;
+/// let mut accumulator = Accumulator::new(&task);
+/// for _ in 0..3 {
+///     accumulator.push(task.randomize(&record)?)?;
+/// }
+/// assert_eq!(accumulator.records(), 3);
+/// assert_eq!(accumulator.aggregate()?.records(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    task: Task,
+    aggregate: Aggregate,
+    held: Vec<Report>,
+    held_bytes: usize,
+}
+
+/// Reports that are added together. More would be hardly faster.
+const MOST_HELD: usize = 1024;
+
+/// Bytes of payloads from which on they are added, however few reports they are.
+const MOST_HELD_BYTES: usize = 4 << 20;
+
+impl Accumulator {
+    /// No reports yet.
+    #[must_use]
+    pub fn new(task: &Task) -> Self {
+        Self { task: task.clone(), aggregate: Aggregate::empty(task), held: vec![], held_bytes: 0 }
+    }
+
+    /// Goes on with the reports of `aggregate`.
+    ///
+    /// # Errors
+    /// [`AggregateError::OtherTask`] when it is not one of `task`.
+    pub fn resume(task: &Task, aggregate: Aggregate) -> Result<Self, AggregateError> {
+        aggregate.check_task(task.digest())?;
+        Ok(Self { aggregate, ..Self::new(task) })
+    }
+
+    /// Adds a report.
+    ///
+    /// # Errors
+    /// [`AggregateError`] when it is of another task or there are too many. Then it was not added.
+    pub fn push(&mut self, report: Report) -> Result<(), AggregateError> {
+        self.aggregate.check_reports(core::slice::from_ref(&report))?;
+        self.aggregate.check_records(self.held.len() as u64 + 1)?;
+        self.held_bytes += report.payload().len();
+        self.held.push(report);
+        if self.held.len() >= MOST_HELD || self.held_bytes >= MOST_HELD_BYTES { self.add_held() } else { Ok(()) }
+    }
+
+    /// Adds reports, up to the first that is refused.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push). The reports before that one were added.
+    pub fn try_extend(&mut self, reports: impl IntoIterator<Item = Report>) -> Result<(), AggregateError> {
+        reports.into_iter().try_for_each(|report| self.push(report))
+    }
+
+    /// The number of reports, those that are held back included.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.aggregate.records() + self.held.len() as u64
+    }
+
+    /// The sums of all reports so far.
+    ///
+    /// # Errors
+    /// None that [`push`](Self::push) has not given before.
+    pub fn aggregate(&mut self) -> Result<&Aggregate, AggregateError> {
+        self.add_held()?;
+        Ok(&self.aggregate)
+    }
+
+    fn add_held(&mut self) -> Result<(), AggregateError> {
+        self.held_bytes = 0;
+        self.aggregate.accumulate(&self.task, &mem::take(&mut self.held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::{Calibration, MechanismSpec};
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::record::Bounding;
+    use crate::schema::Schema;
+    use crate::task::Folds;
+
+    fn task(features: usize, mechanism: MechanismSpec) -> Task {
+        Task::new(Schema::numeric(features).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
+    }
+
+    fn double_cap() -> Task {
+        task(3, MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 64, cap: 8 })
+    }
+
+    fn reports(task: &Task, count: usize) -> Vec<Report> {
+        let record = task.bound(vec![1.0; task.dimension()]).unwrap();
+        (0..count).map(|_| task.randomize(&record).unwrap()).collect()
+    }
+
+    #[test]
+    fn one_by_one_is_as_all_at_once() {
+        let task = double_cap();
+        let reports = reports(&task, 2 * MOST_HELD + 7);
+        let mut all = Aggregate::empty(&task);
+        all.accumulate(&task, &reports).unwrap();
+        let mut accumulator = Accumulator::new(&task);
+        for (pushed, report) in reports.iter().enumerate() {
+            assert_eq!(accumulator.records(), pushed as u64);
+            accumulator.push(report.clone()).unwrap();
+            assert!(accumulator.held.len() < MOST_HELD);
+        }
+        assert_eq!(accumulator.aggregate(), Ok(&all));
+        accumulator.try_extend(reports.clone()).unwrap();
+        let twice = accumulator.aggregate().unwrap().clone();
+        let mut resumed = Accumulator::resume(&task, all).unwrap();
+        resumed.try_extend(reports).unwrap();
+        assert_eq!(resumed.aggregate(), Ok(&twice));
+    }
+
+    #[test]
+    fn long_payloads_are_not_held_until_there_are_many() {
+        let mechanism =
+            MechanismSpec::Gaussian { epsilon: epsilon(1.0), delta: delta(1e-6), calibration: Calibration::Analytic };
+        let task = task(700, mechanism);
+        let mut accumulator = Accumulator::new(&task);
+        let report = reports(&task, 1).remove(0);
+        let held = MOST_HELD_BYTES.div_ceil(report.payload().len());
+        accumulator.try_extend(vec![report.clone(); held - 1]).unwrap();
+        assert_eq!(accumulator.held.len(), held - 1);
+        accumulator.push(report).unwrap();
+        assert_eq!((accumulator.held.len(), accumulator.held_bytes, accumulator.records()), (0, 0, held as u64));
+    }
+
+    #[test]
+    fn a_report_that_is_refused_changes_nothing() {
+        let (task, other) = (double_cap(), task(4, double_cap().mechanism_spec()));
+        let mut accumulator = Accumulator::new(&task);
+        let foreign = reports(&other, 1).remove(0);
+        assert_eq!(accumulator.push(foreign.clone()), Err(AggregateError::OtherReport(foreign.id())));
+        assert_eq!(accumulator.records(), 0);
+        assert!(matches!(Accumulator::resume(&other, Aggregate::empty(&task)), Err(AggregateError::OtherTask { .. })));
+    }
+}
