@@ -5,11 +5,10 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use ldp_pca::audit::{self, AuditError, Confidence, Event, Job, Tally};
+use ldp_pca::audit::{self, AuditError, Confidence, Event, Job, Malformed, Tally};
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
 use ldp_pca::privacy::{Delta, Guarantee};
 use ldp_pca::record::Bounding;
-use ldp_pca::sampling::EntropyError;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -19,8 +18,8 @@ use super::parameters::{self, MechanismArguments};
 /// Test a randomizer's guarantee on worst-case pairs of records
 ///
 /// Randomizes pairs of records many times, looks for events that tell them apart, and bounds epsilon from below with
-/// the stated confidence (Clopper and Pearson). A bound above the claim refutes the claim, and the exit code is 1. A
-/// bound below it proves nothing.
+/// the stated confidence (Clopper and Pearson). A bound above the claim refutes the claim, and the exit code is 1. So it
+/// is for a payload that is none of the mechanism's. A bound below the claim proves nothing.
 #[derive(Args)]
 pub(super) struct Audit {
     #[command(flatten)]
@@ -57,7 +56,10 @@ struct AuditResult {
     delta: f64,
     passed: bool,
     trials: u64,
+    malformed: Vec<Malformed>,
     events: Vec<Event>,
+    /// What a randomizer that passed may still do.
+    not_shown: Vec<&'static str>,
     /// The same trials held to the delta that the paper's scale is computed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     paper: Option<PaperClaim>,
@@ -82,23 +84,29 @@ impl Audit {
         let audit = audit::Audit::new(&mechanism, self.bounding)?;
         let jobs = audit.jobs(self.trials)?;
         let progress = bar("auditing", jobs.iter().map(|job| job.reports()).sum());
-        let tallies = self.tallies(&audit, &jobs, &mechanism, &progress)?;
+        let tally = self.tally(&audit, &jobs, &mechanism, &progress)?;
         progress.finish_and_clear();
         let guarantee = mechanism.guarantee();
-        let claimed = guarantee.epsilon.value();
-        let finding = audit.conclude(&tallies, guarantee.delta_value(), self.confidence);
-        let paper = paper_delta.map(|delta| {
-            let bound = audit.conclude(&tallies, delta.value(), self.confidence).epsilon_lower_bound;
-            PaperClaim { delta: delta.value(), epsilon_lower_bound: bound, exceeded: bound > claimed }
-        });
+        let conclude = |delta| audit.conclude(&tally, delta, self.confidence);
+        let finding = conclude(guarantee.delta_value())?;
+        let claimed = finding.epsilon_claimed;
+        let paper = match paper_delta.map(Delta::value) {
+            Some(delta) => {
+                let bound = conclude(delta)?.epsilon_lower_bound;
+                Some(PaperClaim { delta, epsilon_lower_bound: bound, exceeded: bound > claimed })
+            }
+            None => None,
+        };
         let result = AuditResult {
             epsilon_claimed: claimed,
             epsilon_lower_bound: finding.epsilon_lower_bound,
             confidence: self.confidence.value(),
             delta: finding.delta,
-            passed: finding.epsilon_lower_bound <= claimed,
+            passed: finding.passed,
             trials: self.trials,
+            malformed: finding.malformed,
             events: finding.events,
+            not_shown: finding.not_shown.to_vec(),
             paper,
             guarantee,
             dimension: self.dimension,
@@ -108,6 +116,9 @@ impl Audit {
         self.format.print(&result, AuditResult::text)?;
         if result.passed {
             return Ok(());
+        }
+        if !result.malformed.is_empty() {
+            return Err(CliError::Failed("the randomizer made payloads that are none of the mechanism's".to_owned()));
         }
         Err(CliError::Failed(format!(
             "epsilon is at least {:.4} with confidence {}, and {claimed} is claimed: the claim is refuted",
@@ -128,29 +139,28 @@ impl Audit {
 
     /// All jobs, over the available cores. Each has a random stream of its own and counts add in any order, so that the
     /// result does not depend on the number of cores.
-    fn tallies(
+    fn tally(
         &self,
         audit: &audit::Audit,
         jobs: &[Job],
         mechanism: &Mechanism,
         progress: &ProgressBar,
-    ) -> core::result::Result<Vec<Tally>, EntropyError> {
+    ) -> core::result::Result<Tally, AuditError> {
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut tallies = audit.empty_tallies();
+            let mut tally = audit.empty_tally();
             while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                tallies[job.comparison()].merge(&audit.observe(job, self.seed, mechanism)?);
+                audit.observe(job, self.seed, mechanism, &mut tally)?;
                 progress.inc(job.reports());
             }
-            Ok(tallies)
+            Ok::<_, AuditError>(tally)
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let mut total = audit.empty_tallies();
+            let mut total = audit.empty_tally();
             for worker in workers {
-                let tallies = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                total.iter_mut().zip(&tallies).for_each(|(total, tally)| total.merge(tally));
+                total.merge(&worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)?;
             }
             Ok(total)
         })
@@ -186,6 +196,16 @@ impl AuditResult {
                 event.epsilon_lower_bound
             );
         }
+        for malformed in &self.malformed {
+            text += &format!(
+                "malformed       {}, record {}: {} payloads of another length, {} that the mechanism cannot make\n",
+                malformed.pair,
+                malformed.record + 1,
+                grouped(malformed.of_another_length),
+                grouped(malformed.of_right_length)
+            );
+        }
+        text += &format!("not shown       {}\n", self.not_shown.join("; "));
         text + &format!(
             "trials          {} of each record, {} features, {:.1} s\n",
             grouped(self.trials),

@@ -26,10 +26,10 @@ pub struct SeenIds {
 }
 
 impl SeenIds {
-    /// None yet, for work on so many threads.
+    /// None yet, for work on so many threads: 256 at the most.
     #[must_use]
     pub fn new(threads: NonZeroUsize) -> Self {
-        Self { sets: vec![HashSet::new(); threads.get()] }
+        Self { sets: vec![HashSet::new(); threads.get().min(MOST_SETS)] }
     }
 
     /// Keeps the reports whose ids are new, the first of each, and remembers them.
@@ -71,6 +71,9 @@ impl SeenIds {
         self.len() == 0
     }
 }
+
+/// The set of an id follows from one byte of it.
+const MOST_SETS: usize = 1 << 8;
 
 fn set_of(id: ReportId, sets: usize) -> usize {
     usize::from(id.as_bytes()[0]) % sets

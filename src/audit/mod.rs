@@ -16,8 +16,9 @@
 //!
 //! Both probabilities are bounded from independent trials by Clopper and Pearson ([`binomial`]), p from below and q
 //! from above. The event is chosen on one half of the trials and judged on the other, so that the judging trials
-//! know nothing of the choice. Every pair of records is tried in both directions: with P pairs there are 4 P
-//! bounds, each of which fails with probability at most `(1 - confidence) / (4 P)`.
+//! know nothing of the choice. Every pair of records is tried in both directions, and by one or two observers: with P
+//! pairs and V observers there are 4 P V bounds, each of which fails with probability at most
+//! `(1 - confidence) / (4 P V)`.
 //!
 //! # What is tried
 //! Pairs whose contributions are as far apart as any two can be: `e_1` and `e_2`; two dense records that are
@@ -27,9 +28,15 @@
 //!
 //! - double-cap: the rank of the reported candidate by its score for x and for y, and which of the two has more large
 //!   scores under this id. With caps A and B, "in A and not in B" has `p / q = W / 2^32` exactly, so the whole claim
-//!   can be seen, up to the width of the confidence bounds.
+//!   can be seen, up to the width of the confidence bounds. Apart from that, the two bytes themselves.
 //! - Gaussian: a threshold on the log-likelihood ratio. The whole claim is seen where the ratio is e^epsilon, which
 //!   for a small delta is so rare an event that a few million trials see a fraction of it.
+//! - payloads that are malformed, by their exact bytes. A randomizer that makes one does not pass, whatever the bound
+//!   is: it is not the mechanism that it claims to be, and what is in such bytes is beyond any list of kinds.
+//!
+//! # What is not shown
+//! A randomizer that passes may still leak: see [`NOT_SHOWN`]. An audit in which no observation could have refuted the
+//! claim is an error, not a pass.
 //!
 //! ```
 //! use ldp_pca::audit::{Audit, Confidence, Randomizer};
@@ -39,12 +46,12 @@
 //!
 //! let mechanism = Mechanism::DoubleCap(DoubleCap::new(4, Bounding::UnitNorm, Epsilon::new(2.0)?, 32, 4)?);
 //! let audit = Audit::new(&mechanism, Bounding::UnitNorm)?;
-//! let mut tallies = audit.empty_tallies();
+//! let mut tally = audit.empty_tally();
 //! for job in audit.jobs(4_000)? {
-//!     tallies[job.comparison()].merge(&audit.observe(job, 1, &mechanism)?);
+//!     audit.observe(job, 1, &mechanism, &mut tally)?;
 //! }
-//! let finding = audit.conclude(&tallies, 0.0, Confidence::new(0.99)?);
-//! assert!(finding.epsilon_lower_bound > 1.0 && finding.epsilon_lower_bound < 2.0);
+//! let finding = audit.conclude(&tally, 0.0, Confidence::new(0.99)?)?;
+//! assert!(finding.passed && finding.epsilon_lower_bound > 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -52,12 +59,16 @@ pub mod binomial;
 mod observer;
 mod tally;
 
+use std::collections::BTreeSet;
+
 use chacha20::ChaCha12Rng;
-use rand::{Rng, SeedableRng};
+use rand::{CryptoRng, Rng, SeedableRng};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use self::observer::Observer;
 pub use self::tally::Tally;
+use self::tally::{Counts, Observed};
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::ReportId;
@@ -74,7 +85,7 @@ pub trait Randomizer {
         record: &BoundedRecord,
         task_key: &[u8; 16],
         id: ReportId,
-        rng: &mut ChaCha12Rng,
+        rng: &mut dyn CryptoRng,
     ) -> Result<Option<Vec<u8>>, EntropyError>;
 }
 
@@ -84,7 +95,7 @@ impl Randomizer for Mechanism {
         record: &BoundedRecord,
         task_key: &[u8; 16],
         id: ReportId,
-        rng: &mut ChaCha12Rng,
+        rng: &mut dyn CryptoRng,
     ) -> Result<Option<Vec<u8>>, EntropyError> {
         self.randomize_with_rng(record, task_key, id, rng).map(Some)
     }
@@ -92,14 +103,14 @@ impl Randomizer for Mechanism {
 
 impl<F> Randomizer for F
 where
-    F: Fn(&BoundedRecord, &[u8; 16], ReportId, &mut ChaCha12Rng) -> Result<Option<Vec<u8>>, EntropyError>,
+    F: Fn(&BoundedRecord, &[u8; 16], ReportId, &mut dyn CryptoRng) -> Result<Option<Vec<u8>>, EntropyError>,
 {
     fn payload(
         &self,
         record: &BoundedRecord,
         task_key: &[u8; 16],
         id: ReportId,
-        rng: &mut ChaCha12Rng,
+        rng: &mut dyn CryptoRng,
     ) -> Result<Option<Vec<u8>>, EntropyError> {
         self(record, task_key, id, rng)
     }
@@ -110,31 +121,28 @@ where
 pub struct Audit {
     mechanism: Mechanism,
     comparisons: Vec<Comparison>,
+    /// What jobs and tallies of this audit have in common with those of no other.
+    fingerprint: u64,
 }
 
 #[derive(Debug)]
 struct Comparison {
     name: &'static str,
     pair: [BoundedRecord; 2],
-    observer: Observer,
+    observers: Vec<Observer>,
 }
 
 /// Some trials of one comparison, with a random stream of their own: their outcome does not depend on which jobs run
 /// when and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
+    audit: u64,
     comparison: usize,
     stream: u64,
     trials: u64,
 }
 
 impl Job {
-    /// Whose tally the job's outcome belongs to.
-    #[must_use]
-    pub fn comparison(self) -> usize {
-        self.comparison
-    }
-
     /// The number of reports that the job draws.
     #[must_use]
     pub fn reports(self) -> u64 {
@@ -144,6 +152,16 @@ impl Job {
 
 /// Trials of a job at the most.
 const TRIALS_PER_JOB: u64 = 2_000;
+
+/// Kinds of malformed payloads, by a hash of all their bytes.
+const MALFORMED_KINDS: usize = 64;
+
+/// What a randomizer that passed may still do.
+pub const NOT_SHOWN: [&str; 3] = [
+    "what leaves a device beside the payload: time, memory, logs, other requests",
+    "records other than the pairs that were tried",
+    "events that are too rare for so many trials, or that no observer looks at",
+];
 
 /// The task key of audited reports. The guarantee holds for every key.
 const TASK_KEY: [u8; 16] = *b"privacy of audit";
@@ -174,16 +192,27 @@ impl Audit {
         values[0] = bounding.length_scale();
         pairs.push(("one coordinate and nothing", [BoundedRecord::new(values, bounding)?, nothing]));
         let comparisons = pairs.into_iter().map(|(name, pair)| {
-            let observer = Observer::new(mechanism, &pair);
-            Comparison { name, pair, observer }
+            let observers = Observer::all(mechanism, &pair);
+            Comparison { name, pair, observers }
         });
-        Ok(Self { mechanism: mechanism.clone(), comparisons: comparisons.collect() })
+        let digest = Sha256::digest(format!("{mechanism:?} {bounding:?}"));
+        let fingerprint = digest.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte));
+        Ok(Self { mechanism: mechanism.clone(), comparisons: comparisons.collect(), fingerprint })
     }
 
-    /// A tally for every comparison, to merge outcomes into.
+    /// Nothing observed yet.
     #[must_use]
-    pub fn empty_tallies(&self) -> Vec<Tally> {
-        self.comparisons.iter().map(|comparison| Tally::empty(comparison.observer.kinds())).collect()
+    pub fn empty_tally(&self) -> Tally {
+        let kinds = |observer: &Observer| observer.kinds() + MALFORMED_KINDS + 1;
+        let observed = |comparison: &Comparison| Observed {
+            counts: comparison.observers.iter().map(|observer| Counts::empty(kinds(observer))).collect(),
+            malformed: Default::default(),
+        };
+        Tally {
+            audit: self.fingerprint,
+            jobs: BTreeSet::new(),
+            comparisons: self.comparisons.iter().map(observed).collect(),
+        }
     }
 
     /// The work for `trials` reports of each record of each pair, in pieces.
@@ -197,6 +226,7 @@ impl Audit {
         // Even pieces, so that both halves have as many trials; one trial may be left over and is not made.
         let jobs = (0..self.comparisons.len()).flat_map(|comparison| {
             (0..trials.div_ceil(TRIALS_PER_JOB)).map(move |piece| Job {
+                audit: self.fingerprint,
                 comparison,
                 stream: ((comparison as u64) << 40) | piece,
                 trials: TRIALS_PER_JOB.min(trials - piece * TRIALS_PER_JOB) & !1,
@@ -205,47 +235,109 @@ impl Audit {
         Ok(jobs.filter(|job| job.trials > 0).collect())
     }
 
-    /// Runs a job with a generator seeded by `seed` and the job's number.
+    /// Runs a job with a generator seeded by `seed` and the job's number, and adds what it observes to `tally`.
     ///
     /// # Errors
-    /// [`EntropyError`] from the randomizer.
-    pub fn observe<R: Randomizer + ?Sized>(&self, job: Job, seed: u64, randomizer: &R) -> Result<Tally, EntropyError> {
-        let Comparison { pair, observer, .. } = &self.comparisons[job.comparison];
+    /// [`AuditError::Foreign`] for a job or a tally of another audit, [`AuditError::Repeated`] for a job that the tally
+    /// has, [`AuditError::Entropy`] from the randomizer. Then nothing was added.
+    pub fn observe<R: Randomizer + ?Sized>(
+        &self,
+        job: Job,
+        seed: u64,
+        randomizer: &R,
+        tally: &mut Tally,
+    ) -> Result<(), AuditError> {
+        if job.audit != self.fingerprint || tally.audit != self.fingerprint {
+            return Err(AuditError::Foreign);
+        }
+        if tally.jobs.contains(&(seed, job.stream)) {
+            return Err(AuditError::Repeated);
+        }
+        let pair = &self.comparisons[job.comparison].pair;
         let mut rng = ChaCha12Rng::seed_from_u64(seed);
         rng.set_stream(job.stream);
-        let mut tally = Tally::empty(observer.kinds());
+        let mut observed = tally.comparisons[job.comparison].clone();
         for trial in 0..job.trials {
-            let half = if trial % 2 == 0 { &mut tally.choosing } else { &mut tally.judging };
-            for (record, counts) in pair.iter().zip(half) {
+            for (record, bounded) in pair.iter().enumerate() {
                 let mut id = [0; 16];
                 rng.fill_bytes(&mut id);
                 let id = ReportId::new(id);
-                let payload = randomizer.payload(record, &TASK_KEY, id, &mut rng)?;
-                let kind = match payload {
-                    None => observer.kinds() - 1,
-                    Some(payload)
-                        if payload.len() != self.mechanism.payload_bytes()
-                            || self.mechanism.check(&payload).is_err() =>
-                    {
-                        observer.kinds() - 2
-                    }
-                    Some(payload) => observer.kind(&TASK_KEY, id, &payload),
-                };
-                counts[kind] += 1;
+                let payload = randomizer.payload(bounded, &TASK_KEY, id, &mut rng)?;
+                self.count(job.comparison, [trial as usize % 2, record], id, payload.as_deref(), &mut observed);
             }
         }
-        Ok(tally)
+        tally.comparisons[job.comparison] = observed;
+        tally.jobs.insert((seed, job.stream));
+        Ok(())
     }
 
-    /// The lower bound on epsilon at `delta` from the tallies of all comparisons.
-    #[must_use]
-    pub fn conclude(&self, tallies: &[Tally], delta: f64, confidence: Confidence) -> Finding {
-        let alpha = (1.0 - confidence.0) / (4.0 * self.comparisons.len() as f64);
-        let mut events = vec![];
-        for (comparison, tally) in self.comparisons.iter().zip(tallies) {
+    /// Counts one report, for choosing (half 0) or judging (half 1).
+    fn count(
+        &self,
+        comparison: usize,
+        [half, record]: [usize; 2],
+        id: ReportId,
+        payload: Option<&[u8]>,
+        observed: &mut Observed,
+    ) {
+        // Malformed payloads and refusals are kinds of their own, behind those of the observer.
+        let other = payload.map_or(Some(MALFORMED_KINDS), |payload| {
+            let right_length = payload.len() == self.mechanism.payload_bytes();
+            if right_length && self.mechanism.check(payload).is_ok() {
+                return None;
+            }
+            observed.malformed[record][usize::from(right_length)] += 1;
+            Some(crc32fast::hash(payload) as usize % MALFORMED_KINDS)
+        });
+        for (observer, counts) in self.comparisons[comparison].observers.iter().zip(&mut observed.counts) {
+            let kind = match (other, payload) {
+                (None, Some(payload)) => observer.kind(&TASK_KEY, id, payload),
+                (other, _) => observer.kinds() + other.unwrap_or(MALFORMED_KINDS),
+            };
+            let half = if half == 0 { &mut counts.choosing } else { &mut counts.judging };
+            half[record][kind] += 1;
+        }
+    }
+
+    /// Whether the trials refute the claim at `delta`, and the lower bound on epsilon that they give.
+    ///
+    /// # Errors
+    /// [`AuditError::Foreign`] for a tally of another audit, [`AuditError::Delta`] outside [0, 1), and
+    /// [`AuditError::TooFew`] where no observation in so many trials could have refuted the claim.
+    pub fn conclude(&self, tally: &Tally, delta: f64, confidence: Confidence) -> Result<Finding, AuditError> {
+        if tally.audit != self.fingerprint {
+            return Err(AuditError::Foreign);
+        }
+        if !(0.0..1.0).contains(&delta) {
+            return Err(AuditError::Delta(delta));
+        }
+        let bounds = self.comparisons.iter().map(|comparison| 4 * comparison.observers.len()).sum::<usize>();
+        let alpha = (1.0 - confidence.0) / bounds as f64;
+        let epsilon_claimed = self.mechanism.guarantee().epsilon.value();
+        let (mut events, mut malformed) = (vec![], vec![]);
+        for (comparison, observed) in self.comparisons.iter().zip(&tally.comparisons) {
+            for record in 0..2 {
+                let trials = observed.counts[0].judging[record].iter().sum();
+                if visible(trials, delta, alpha) <= epsilon_claimed {
+                    let needed = (0..41).map(|power| 1 << power).find(|&n| visible(n, delta, alpha) > epsilon_claimed);
+                    return Err(AuditError::TooFew {
+                        trials: 2 * trials,
+                        epsilon_claimed,
+                        needed: needed.map(|n| 2 * n),
+                    });
+                }
+                let [of_another_length, of_right_length] = observed.malformed[record];
+                if of_another_length + of_right_length > 0 {
+                    malformed.push(Malformed { pair: comparison.name, record, of_another_length, of_right_length });
+                }
+            }
             for likelier in [0, 1] {
-                let event = tally.choose(likelier, comparison.observer.ordered(), delta, alpha);
-                let judged = tally.judge(likelier, &event, delta, alpha);
+                let judgements = comparison.observers.iter().zip(&observed.counts).map(|(observer, counts)| {
+                    let event = counts.choose(likelier, observer.ordered(), delta, alpha);
+                    counts.judge(likelier, &event, delta, alpha)
+                });
+                // Every observer has a share of alpha: the one that sees most may speak.
+                let Some(judged) = judgements.max_by(|a, b| a.bound.total_cmp(&b.bound)) else { continue };
                 let [count, count_other] = judged.counts;
                 let [trials, trials_other] = judged.trials;
                 events.push(Event {
@@ -260,21 +352,60 @@ impl Audit {
             }
         }
         let epsilon_lower_bound = events.iter().map(|event| event.epsilon_lower_bound).fold(0.0, f64::max);
-        Finding { epsilon_lower_bound, delta, confidence, events }
+        let passed = malformed.is_empty() && epsilon_lower_bound <= epsilon_claimed;
+        Ok(Finding {
+            passed,
+            epsilon_claimed,
+            epsilon_lower_bound,
+            delta,
+            confidence,
+            malformed,
+            events,
+            not_shown: NOT_SHOWN,
+        })
     }
+}
+
+/// The largest bound on epsilon that `trials` judging trials of each record can give: of a record that always shows in
+/// an event in which the other never is.
+fn visible(trials: u64, delta: f64, alpha: f64) -> f64 {
+    let (at_least, at_most) = (binomial::lower(trials, trials, alpha) - delta, binomial::upper(0, trials, alpha));
+    if at_least > at_most { (at_least / at_most).ln() } else { 0.0 }
 }
 
 /// What an audit found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
+    /// Whether the claim stands: no malformed payload, and no bound above it. What that does not show is in
+    /// `not_shown`.
+    pub passed: bool,
+    /// The epsilon that the randomizer claims.
+    pub epsilon_claimed: f64,
     /// Epsilon is at least this, with probability at least `confidence`: the largest bound of all events.
     pub epsilon_lower_bound: f64,
     /// The delta that was granted.
     pub delta: f64,
     /// The confidence over all pairs, directions and probabilities.
     pub confidence: Confidence,
+    /// The records that had malformed payloads.
+    pub malformed: Vec<Malformed>,
     /// Every pair in both directions.
     pub events: Vec<Event>,
+    /// What a randomizer that passed may still do.
+    pub not_shown: [&'static str; 3],
+}
+
+/// Payloads of one record that are none of the mechanism's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Malformed {
+    /// The pair of records.
+    pub pair: &'static str,
+    /// The record of the pair, from 0.
+    pub record: usize,
+    /// Payloads that are longer or shorter than the mechanism's.
+    pub of_another_length: u64,
+    /// Payloads that are as long, and that the mechanism cannot make.
+    pub of_right_length: u64,
 }
 
 /// One event: how often the judging trials saw it for the record it speaks for, and for the other.
@@ -324,7 +455,7 @@ impl From<Confidence> for f64 {
 }
 
 /// Why an audit cannot run.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditError {
     /// Too few trials, or too many.
@@ -333,7 +464,32 @@ pub enum AuditError {
     /// A confidence outside (0, 1).
     #[error("the confidence is {0}: it must be greater than 0 and less than 1 (0.99 is common)")]
     Confidence(f64),
+    /// A delta outside [0, 1).
+    #[error("delta is {0}: it must be at least 0 and less than 1")]
+    Delta(f64),
+    /// A job or a tally of another audit.
+    #[error("the job or the tally is one of another audit: make both with the audit that they are given to")]
+    Foreign,
+    /// The same trials twice.
+    #[error("the tally has this job: count every job once, or run it with another seed")]
+    Repeated,
+    /// Trials that could not have refuted the claim, whatever they had shown.
+    #[error(
+        "{trials} trials of each record cannot refute epsilon = {epsilon_claimed}, whatever they show: {}",
+        needed.map_or("no number of them can at this delta".to_owned(), |needed| format!("use {needed} or more"))
+    )]
+    TooFew {
+        /// The trials that were made of the record that has the fewest.
+        trials: u64,
+        /// The claim.
+        epsilon_claimed: f64,
+        /// How many would do.
+        needed: Option<u64>,
+    },
     /// A record of a pair.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The randomizer had no random bytes.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
 }

@@ -3,36 +3,43 @@
 use nalgebra::DMatrix;
 
 use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
-use crate::mechanism::{DoubleCap, Estimator, Gaussian, Mechanism, triangle};
+use crate::mechanism::{DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
 
-/// Sorts the reports of a mechanism into kinds, for one pair of records.
+/// Sorts the well-formed reports of a mechanism into kinds, for one pair of records.
 #[derive(Debug)]
 pub(super) enum Observer {
     Ranks(Ranks),
     Projection(Projection),
+    Bytes,
 }
 
+/// Two bytes' values, but for the numbers of candidates that nobody recommends.
+const BYTE_KINDS: usize = 1 << 12;
+
 impl Observer {
-    pub(super) fn new(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Self {
-        match mechanism {
+    /// All that look at the reports of `mechanism`. The exact bytes are looked at where they are few: two of them.
+    pub(super) fn all(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
+        let own = match mechanism {
             Mechanism::DoubleCap(double_cap) => Self::Ranks(Ranks::new(double_cap, pair)),
             Mechanism::Gaussian(gaussian) => Self::Projection(Projection::new(gaussian, pair)),
-        }
+        };
+        if mechanism.payload_bytes() == 2 { vec![own, Self::Bytes] } else { vec![own] }
     }
 
-    /// The number of kinds. The last two are malformed payloads, and no report at all.
+    /// The number of kinds.
     pub(super) fn kinds(&self) -> usize {
-        2 + match self {
+        match self {
             Self::Ranks(_) => RANK_KINDS * RANK_KINDS * BALANCE_KINDS,
             Self::Projection(_) => PROJECTION_KINDS,
+            Self::Bytes => BYTE_KINDS,
         }
     }
 
-    /// Whether later kinds, but for the last two, speak for the first record of the pair.
-    pub(super) fn ordered(&self) -> bool {
-        matches!(self, Self::Projection(_))
+    /// How many of the kinds are in an order: later ones speak for the first record of the pair.
+    pub(super) fn ordered(&self) -> usize {
+        if matches!(self, Self::Projection(_)) { PROJECTION_KINDS } else { 0 }
     }
 
     /// The kind of a well-formed report.
@@ -40,6 +47,7 @@ impl Observer {
         match self {
             Self::Ranks(ranks) => ranks.kind(task_key, id, payload),
             Self::Projection(projection) => projection.kind(task_key, id, payload),
+            Self::Bytes => usize::from(u16::from_le_bytes([payload[0], payload[1]])) % BYTE_KINDS,
         }
     }
 }

@@ -1,51 +1,90 @@
 //! Counts of what was observed, the event chosen from one half of them, and the bound on epsilon from the other.
 
-use super::binomial;
+use std::collections::BTreeSet;
+
 use super::observer::two_sided_quantile;
+use super::{AuditError, binomial};
+
+/// What was observed in the trials of an [`Audit`](super::Audit).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// The audit's fingerprint.
+    pub(super) audit: u64,
+    /// Seed and stream of every job: the same trials twice would count as twice the evidence.
+    pub(super) jobs: BTreeSet<(u64, u64)>,
+    pub(super) comparisons: Vec<Observed>,
+}
+
+/// What was observed of one pair of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Observed {
+    /// The same trials, as each of the observers sorts them.
+    pub(super) counts: Vec<Counts>,
+    /// Malformed payloads of each record: of another length, and of the right length.
+    pub(super) malformed: [[u64; 2]; 2],
+}
 
 /// How often each kind of report was seen for the two records of a pair: `counts[record][kind]`, for the trials that
 /// choose the event and for those that judge it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub(super) struct Counts {
     pub(super) choosing: [Vec<u64>; 2],
     pub(super) judging: [Vec<u64>; 2],
 }
 
 impl Tally {
+    /// Adds what was observed in other jobs. The order does not matter.
+    ///
+    /// # Errors
+    /// [`AuditError::Foreign`] for a tally of another audit, [`AuditError::Repeated`] where both have the same job.
+    /// Then nothing was added.
+    pub fn merge(&mut self, other: &Self) -> Result<(), AuditError> {
+        if self.audit != other.audit {
+            return Err(AuditError::Foreign);
+        }
+        if !self.jobs.is_disjoint(&other.jobs) {
+            return Err(AuditError::Repeated);
+        }
+        self.jobs.extend(&other.jobs);
+        for (ours, theirs) in self.comparisons.iter_mut().zip(&other.comparisons) {
+            ours.counts.iter_mut().zip(&theirs.counts).for_each(|(into, from)| into.add(from));
+            let malformed = ours.malformed.as_flattened_mut().iter_mut().zip(theirs.malformed.as_flattened());
+            malformed.for_each(|(into, from)| *into += from);
+        }
+        Ok(())
+    }
+}
+
+impl Counts {
     pub(super) fn empty(kinds: usize) -> Self {
         let zero = || [vec![0; kinds], vec![0; kinds]];
         Self { choosing: zero(), judging: zero() }
     }
 
-    /// Adds the counts of other trials of the same comparison. The order does not matter.
-    pub fn merge(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         let halves = [(&mut self.choosing, &other.choosing), (&mut self.judging, &other.judging)];
-        for (into, from) in halves {
-            for (into, from) in into.iter_mut().zip(from) {
-                into.iter_mut().zip(from).for_each(|(sum, count)| *sum += count);
-            }
+        for (into, from) in halves.into_iter().flat_map(|(into, from)| into.iter_mut().zip(from)) {
+            into.iter_mut().zip(from).for_each(|(sum, count)| *sum += count);
         }
     }
 
     /// The event (a set of kinds) that separates record `likelier` from the other best, as far as the choosing trials
-    /// tell: kinds are taken in the order of their likelihood ratio (`ordered`: all but the last two in the order they
-    /// have, from the last down if `likelier` is 0) up to where a normal approximation of the bound is largest. The
+    /// tell: kinds are taken in the order of their likelihood ratio (the first `ordered` in the order they have, from the
+    /// last down if `likelier` is 0) up to where a normal approximation of the bound is largest. The
     /// choice needs no rigour: whatever is chosen, other trials judge it.
-    pub(super) fn choose(&self, likelier: usize, ordered: bool, delta: f64, alpha: f64) -> Vec<usize> {
+    pub(super) fn choose(&self, likelier: usize, ordered: usize, delta: f64, alpha: f64) -> Vec<usize> {
         let [more, less] = [&self.choosing[likelier], &self.choosing[1 - likelier]];
         let mut order: Vec<usize> = (0..more.len()).collect();
         let ratio = |kind: usize| (more[kind] as f64 + 1.0) / (less[kind] as f64 + 1.0);
-        if ordered {
-            let no_payload = order.split_off(more.len().saturating_sub(2));
-            if likelier == 0 {
-                order.reverse();
-            }
-            for kind in no_payload {
-                order.insert(if ratio(kind) > 1.0 { 0 } else { order.len() }, kind);
-            }
-        } else {
-            order.sort_by(|&a, &b| ratio(b).total_cmp(&ratio(a)));
+        let mut others = order.split_off(ordered);
+        others.sort_by(|&a, &b| ratio(b).total_cmp(&ratio(a)));
+        if likelier == 0 {
+            order.reverse();
         }
+        // Those that speak for the likelier record before the ordered ones, the rest behind them.
+        let speaking = others.iter().take_while(|&&kind| ratio(kind) > 1.0).count();
+        let behind = others.split_off(speaking);
+        let order = [others, order, behind].concat();
         let totals = [more, less].map(|counts| counts.iter().sum::<u64>() as f64);
         let deviations = two_sided_quantile(2.0 * alpha);
         let (mut sums, mut best) = ([0u64; 2], (f64::NEG_INFINITY, 0));
@@ -58,8 +97,7 @@ impl Tally {
                 best = (bound, position + 1);
             }
         }
-        order.truncate(best.1);
-        order
+        order[..best.1].to_vec()
     }
 
     /// What the judging trials say about an event: a lower bound on epsilon that is too high with probability at
@@ -94,42 +132,62 @@ fn wilson(count: u64, trials: f64, deviations: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn tally(choosing: [&[u64]; 2], judging: [&[u64]; 2]) -> Tally {
-        Tally { choosing: choosing.map(<[u64]>::to_vec), judging: judging.map(<[u64]>::to_vec) }
+    fn counts(choosing: [&[u64]; 2], judging: [&[u64]; 2]) -> Counts {
+        Counts { choosing: choosing.map(<[u64]>::to_vec), judging: judging.map(<[u64]>::to_vec) }
     }
 
     #[test]
     fn the_event_is_chosen_on_one_half_and_judged_on_the_other() {
-        let tally = tally([&[500, 300, 200], &[100, 300, 600]], [&[0, 0, 1000], &[1000, 0, 0]]);
-        assert_eq!(tally.choose(0, false, 0.0, 0.005), [0]);
-        assert_eq!(tally.choose(1, false, 0.0, 0.005), [2]);
+        let counts = counts([&[500, 300, 200], &[100, 300, 600]], [&[0, 0, 1000], &[1000, 0, 0]]);
+        assert_eq!(counts.choose(0, 0, 0.0, 0.005), [0]);
+        assert_eq!(counts.choose(1, 0, 0.0, 0.005), [2]);
         // The judging half contradicts the choosing half, and is the one that counts.
-        assert_eq!(tally.judge(0, &[0], 0.0, 0.005).bound, 0.0);
-        let judged = tally.judge(1, &[0], 0.0, 0.005);
+        assert_eq!(counts.judge(0, &[0], 0.0, 0.005).bound, 0.0);
+        let judged = counts.judge(1, &[0], 0.0, 0.005);
         assert_eq!((judged.counts, judged.trials), ([1000, 0], [1000, 1000]));
         assert!(judged.bound > 5.0, "{}", judged.bound);
     }
 
     #[test]
     fn ordered_kinds_are_cut_by_a_threshold() {
-        let tally = tally([&[1, 99, 300, 600], &[600, 300, 100, 0]], [&[1, 1, 1, 1], &[1, 1, 1, 1]]);
-        assert_eq!(tally.choose(0, true, 0.0, 0.005)[0], 3);
-        assert_eq!(tally.choose(1, true, 0.0, 0.005)[0], 0);
+        let counts = counts([&[1, 99, 300, 600], &[600, 300, 100, 0]], [&[1, 1, 1, 1], &[1, 1, 1, 1]]);
+        assert_eq!(counts.choose(0, 4, 0.0, 0.005)[0], 3);
+        assert_eq!(counts.choose(1, 4, 0.0, 0.005)[0], 0);
     }
 
     #[test]
     fn delta_is_taken_off_before_the_ratio() {
-        let tally = tally([&[1, 1], &[1, 1]], [&[60_000, 40_000], &[20_000, 80_000]]);
-        let bounds = [0.0, 0.1, 0.3, 0.5].map(|delta| tally.judge(0, &[0], delta, 0.005).bound);
+        let counts = counts([&[1, 1], &[1, 1]], [&[60_000, 40_000], &[20_000, 80_000]]);
+        let bounds = [0.0, 0.1, 0.3, 0.5].map(|delta| counts.judge(0, &[0], delta, 0.005).bound);
         assert!((bounds[0] - 3f64.ln()).abs() < 0.03 && bounds[0] < 3f64.ln(), "{bounds:?}");
         assert!((bounds[2] - 1.5f64.ln()).abs() < 0.05 && bounds[2] < 1.5f64.ln(), "{bounds:?}");
         assert_eq!(bounds[3], 0.0);
     }
 
     #[test]
-    fn merging_adds() {
-        let mut sum = tally([&[1, 2], &[3, 4]], [&[5, 6], &[7, 8]]);
-        sum.merge(&sum.clone());
-        assert_eq!(sum, tally([&[2, 4], &[6, 8]], [&[10, 12], &[14, 16]]));
+    fn what_has_no_place_in_the_order_is_first_or_last() {
+        let counts = counts([&[1, 99, 300, 600, 0, 90], &[600, 300, 100, 0, 0, 0]], [&[1; 6], &[1; 6]]);
+        assert_eq!(counts.choose(0, 4, 0.0, 0.005)[..2], [5, 3]);
+        assert_eq!(counts.choose(1, 4, 0.0, 0.005)[0], 0);
+    }
+
+    #[test]
+    fn merging_adds_the_same_audits_other_jobs() {
+        let tally = |audit, stream| Tally {
+            audit,
+            jobs: [(1, stream)].into(),
+            comparisons: vec![Observed {
+                counts: vec![counts([&[1, 2], &[3, 4]], [&[5, 6], &[7, 8]])],
+                malformed: [[1, 2], [3, 4]],
+            }],
+        };
+        let mut sum = tally(1, 0);
+        sum.merge(&tally(1, 1)).unwrap();
+        let both = sum.clone();
+        assert_eq!(both.comparisons[0].counts[0], counts([&[2, 4], &[6, 8]], [&[10, 12], &[14, 16]]));
+        assert_eq!(both.comparisons[0].malformed, [[2, 4], [6, 8]]);
+        assert_eq!(sum.merge(&tally(1, 1)), Err(AuditError::Repeated));
+        assert_eq!(sum.merge(&tally(2, 2)), Err(AuditError::Foreign));
+        assert_eq!(sum, both);
     }
 }

@@ -1,5 +1,7 @@
 //! Ways of recovering sparse components from one estimate, side by side.
 
+use std::collections::BTreeSet;
+
 use nalgebra::DMatrix;
 use serde::Serialize;
 
@@ -86,10 +88,11 @@ impl Projection {
 }
 
 impl SupportCounts {
-    /// Compares ascending lists of features.
+    /// Compares lists of features, in any order.
     #[must_use]
     pub fn new(found: &[usize], truth: &[usize]) -> Self {
-        let hits = found.iter().filter(|feature| truth.binary_search(feature).is_ok()).count();
+        let [found, truth] = [found, truth].map(|features| features.iter().collect::<BTreeSet<_>>());
+        let hits = found.intersection(&truth).count();
         Self { hits, misses: truth.len() - hits, false_alarms: found.len() - hits }
     }
 
@@ -141,6 +144,7 @@ mod tests {
     fn supports_are_compared_feature_by_feature() {
         let counts = SupportCounts::new(&[1, 4, 9], &[0, 4, 7, 9]);
         assert_eq!(counts, SupportCounts { hits: 2, misses: 2, false_alarms: 1 });
+        assert_eq!(SupportCounts::new(&[9, 1, 9, 4], &[9, 7, 4, 0, 7]), counts);
         assert_eq!(SupportCounts::new(&[], &[3]), SupportCounts { hits: 0, misses: 1, false_alarms: 0 });
     }
 

@@ -3,8 +3,7 @@
 //! Every bound is at confidence 0.999: at a new seed, a correct randomizer would be flagged with probability at most
 //! 0.001.
 
-use chacha20::ChaCha12Rng;
-use ldp_pca::audit::{Audit, AuditError, Confidence, Randomizer};
+use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use ldp_pca::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
 use ldp_pca::mechanism::double_cap::cap;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism};
@@ -13,6 +12,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
 use ldp_pca::sampling::{EntropyError, bits::Bits, gaussian, uniform::uniform_below};
+use rand::CryptoRng;
 
 const CONFIDENCE: f64 = 0.999;
 const DIMENSION: usize = 4;
@@ -25,16 +25,34 @@ fn delta(value: f64) -> Delta {
     Delta::new(value).unwrap()
 }
 
-/// The bound for a randomizer that claims to be `mechanism`.
-fn bound(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> f64 {
-    let audit = Audit::new(mechanism, bounding).unwrap();
-    let mut tallies = audit.empty_tallies();
+fn confidence() -> Confidence {
+    Confidence::new(CONFIDENCE).unwrap()
+}
+
+/// What so many trials show.
+fn observed(audit: &Audit, trials: u64, randomizer: &impl Randomizer) -> Tally {
+    let mut tally = audit.empty_tally();
     for job in audit.jobs(trials).unwrap() {
-        tallies[job.comparison()].merge(&audit.observe(job, 3, randomizer).unwrap());
+        audit.observe(job, 3, randomizer, &mut tally).unwrap();
     }
+    tally
+}
+
+/// What is found of a randomizer that claims to be `mechanism`.
+fn finding(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> Finding {
+    let audit = Audit::new(mechanism, bounding).unwrap();
     let claimed = mechanism.guarantee();
-    let found = audit.conclude(&tallies, claimed.delta_value(), Confidence::new(CONFIDENCE).unwrap());
+    let tally = observed(&audit, trials, randomizer);
+    let found = audit.conclude(&tally, claimed.delta_value(), confidence()).unwrap();
     println!("{claimed}: at least {:.4} from {trials} trials", found.epsilon_lower_bound);
+    found
+}
+
+/// The bound for a randomizer that claims to be `mechanism`, and makes well-formed payloads.
+fn bound(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> f64 {
+    let found = finding(mechanism, bounding, trials, randomizer);
+    assert_eq!(found.malformed, []);
+    assert_eq!(found.passed, found.epsilon_lower_bound <= mechanism.guarantee().epsilon.value());
     found.epsilon_lower_bound
 }
 
@@ -82,11 +100,8 @@ fn gaussian_stays_below_its_claim() {
 fn the_scale_of_the_paper_keeps_what_it_really_gives() {
     let mechanism = Mechanism::Gaussian(Gaussian::paper_as_printed(DIMENSION, epsilon(4.0), delta(0.02)).unwrap());
     let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
-    let mut tallies = audit.empty_tallies();
-    for job in audit.jobs(200_000).unwrap() {
-        tallies[job.comparison()].merge(&audit.observe(job, 3, &mechanism).unwrap());
-    }
-    let at = |d| audit.conclude(&tallies, d, Confidence::new(CONFIDENCE).unwrap()).epsilon_lower_bound;
+    let tally = observed(&audit, 200_000, &mechanism);
+    let at = |d| audit.conclude(&tally, d, confidence()).unwrap().epsilon_lower_bound;
     let real = mechanism.guarantee().delta_value();
     assert!(real > 0.02 && at(real) <= 4.0, "at the real delta {real}: {}", at(real));
     assert!(at(0.02) > 4.0, "at the delta of the paper: {}", at(0.02));
@@ -96,7 +111,7 @@ fn the_scale_of_the_paper_keeps_what_it_really_gives() {
 fn scaled_noise(claimed: &Gaussian, factor: f64) -> impl Randomizer + use<> {
     let steps = (256.0 + 1.0 / 12.0f64).sqrt();
     let (on, off) = (claimed.diagonal_deviation() / steps, claimed.entry_deviation() / steps);
-    move |record: &BoundedRecord, _: &[u8; 16], _: ReportId, rng: &mut ChaCha12Rng| {
+    move |record: &BoundedRecord, _: &[u8; 16], _: ReportId, rng: &mut dyn CryptoRng| {
         let (x, mut bits, mut payload) = (record.coordinates(), Bits::new(rng, 30), vec![]);
         for i in 0..x.len() {
             for j in i..x.len() {
@@ -139,7 +154,7 @@ fn sensitivity_one_in_place_of_the_square_root_of_two_is_flagged() {
 
 /// Double-cap with `weight` (of 2^20) inside a cap that `members` finds among the scores.
 fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[i32]) -> Vec<bool>) -> impl Randomizer {
-    move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut ChaCha12Rng| -> Result<_, EntropyError> {
+    move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| -> Result<_, EntropyError> {
         let scores = Candidates::new(key, id, DIMENSION).scores(record.coordinates(), candidates);
         let in_cap = members(&scores);
         let inside = in_cap.iter().filter(|&&member| member).count() as u64;
@@ -191,7 +206,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
 #[test]
 fn a_refusal_is_flagged() {
     for claimed in [double_cap(2.0, Bounding::UnitNorm), Mechanism::Gaussian(analytic(2.0, 1e-2))] {
-        let refusing = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut ChaCha12Rng| {
+        let refusing = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
             let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
             if nothing { Ok(None) } else { claimed.randomize_with_rng(record, key, id, rng).map(Some) }
         };
@@ -205,7 +220,7 @@ fn a_refusal_is_flagged() {
 #[test]
 fn the_law_of_a_record_without_direction_is_looked_at() {
     let claimed = double_cap(1.0, Bounding::UnitNorm);
-    let constant = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut ChaCha12Rng| {
+    let constant = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
         let payload = claimed.randomize_with_rng(record, key, id, rng)?;
         let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
         if !nothing {
@@ -226,12 +241,129 @@ fn outcomes_do_not_depend_on_the_order_of_jobs() {
     let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
     let jobs = audit.jobs(4_500).unwrap();
     assert_eq!(jobs.iter().map(|job| job.reports()).sum::<u64>(), 2 * 3 * 4_500);
-    let run = |jobs: &mut dyn Iterator<Item = &ldp_pca::audit::Job>| {
-        let mut tallies = audit.empty_tallies();
-        jobs.for_each(|job| tallies[job.comparison()].merge(&audit.observe(*job, 9, &mechanism).unwrap()));
-        tallies
+    let run = |jobs: &mut dyn Iterator<Item = &Job>| {
+        let mut tally = audit.empty_tally();
+        for job in jobs {
+            let mut one = audit.empty_tally();
+            audit.observe(*job, 9, &mechanism, &mut one).unwrap();
+            tally.merge(&one).unwrap();
+        }
+        tally
     };
     assert_eq!(run(&mut jobs.iter()), run(&mut jobs.iter().rev()));
+}
+
+/// The bytes of a record's coordinates.
+fn plaintext(record: &BoundedRecord) -> Vec<u8> {
+    record.coordinates().iter().flat_map(|coordinate| coordinate.to_le_bytes()).collect()
+}
+
+/// The claims that every leak is held to.
+fn claims() -> [Mechanism; 2] {
+    [double_cap(1.0, Bounding::UnitNorm), Mechanism::Gaussian(analytic(1.0, 1e-2))]
+}
+
+fn assert_malformed(found: &Finding, of_another_length: u64, of_right_length: u64) {
+    assert!(!found.passed);
+    assert_eq!(found.malformed.len(), 6, "each record of each of the three pairs");
+    for malformed in &found.malformed {
+        let Malformed { of_another_length: shorter, of_right_length: impossible, .. } = malformed;
+        assert_eq!((*shorter, *impossible), (of_another_length, of_right_length));
+    }
+}
+
+/// The record itself, in place of a report: it fails as malformed, and its bytes tell the records apart.
+#[test]
+fn a_record_in_plain_text_is_flagged() {
+    for claimed in claims() {
+        let leak =
+            |record: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(Some(plaintext(record)));
+        let found = finding(&claimed, Bounding::UnitNorm, 2_000, &leak);
+        assert_malformed(&found, 2_000, 0);
+        assert!(found.epsilon_lower_bound > 4.0, "{}", found.epsilon_lower_bound);
+    }
+}
+
+/// An honest payload with the record behind it. No two are the same, so that a bound shows nothing: what fails is that
+/// the payloads are none of the mechanism's.
+#[test]
+fn a_record_behind_an_honest_payload_is_flagged() {
+    for claimed in claims() {
+        let leak = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
+            let payload = claimed.randomize_with_rng(record, key, id, rng)?;
+            Ok(Some([payload, plaintext(record)].concat()))
+        };
+        assert_malformed(&finding(&claimed, Bounding::UnitNorm, 2_000, &leak), 2_000, 0);
+    }
+}
+
+/// One in a hundred is enough.
+#[test]
+fn no_payload_may_be_empty() {
+    for claimed in claims() {
+        let some_empty = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
+            let payload = claimed.randomize_with_rng(record, key, id, rng)?;
+            Ok(Some(if rng.next_u32() % 100 == 0 { vec![] } else { payload }))
+        };
+        let found = finding(&claimed, Bounding::UnitNorm, 2_000, &some_empty);
+        assert!(!found.passed && found.epsilon_lower_bound <= 1.0);
+        assert!(found.malformed.iter().all(|malformed| (1..100).contains(&malformed.of_another_length)));
+    }
+}
+
+#[test]
+fn an_index_that_no_candidate_has_is_malformed() {
+    let claimed = double_cap(1.0, Bounding::UnitNorm);
+    let beyond = |_: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(Some(vec![64, 0]));
+    assert_malformed(&finding(&claimed, Bounding::UnitNorm, 2_000, &beyond), 0, 2_000);
+}
+
+/// The index says which record it is, whatever the candidates are. Their ranks are as even as the ids.
+#[test]
+fn a_record_in_the_bytes_of_a_well_formed_payload_is_flagged() {
+    let claimed = double_cap(1.0, Bounding::UnitNorm);
+    let leak = |record: &BoundedRecord, _: &[u8; 16], _: ReportId, rng: &mut dyn CryptoRng| {
+        let bit = u8::from(record.coordinates()[0] > 0.6);
+        Ok(Some(vec![(rng.next_u32() % 32) as u8 * 2 + bit, 0]))
+    };
+    let found = bound(&claimed, Bounding::UnitNorm, 4_000, &leak);
+    assert!(found > 4.0, "{found} of 1");
+}
+
+#[test]
+fn an_audit_that_could_not_have_refuted_its_claim_is_no_pass() {
+    let mechanism = double_cap(1.0, Bounding::UnitNorm);
+    let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
+    let needed = |tally: &Tally| match audit.conclude(tally, 0.0, confidence()) {
+        Err(AuditError::TooFew { trials, needed: Some(needed), .. }) => (trials, needed),
+        other => panic!("{other:?}"),
+    };
+    let (none, enough) = needed(&audit.empty_tally());
+    assert_eq!((none, needed(&observed(&audit, enough / 2, &mechanism))), (0, (enough / 2, enough)));
+    let leak = |record: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(Some(plaintext(record)));
+    let found = audit.conclude(&observed(&audit, enough, &leak), 0.0, confidence()).unwrap();
+    assert!(found.epsilon_lower_bound > 1.0, "so many trials can refute the claim: {}", found.epsilon_lower_bound);
+}
+
+#[test]
+fn jobs_and_tallies_are_those_of_their_audit_and_count_once() {
+    let [mechanism, other] = claims();
+    let [audit, other] = [&mechanism, &other].map(|mechanism| Audit::new(mechanism, Bounding::UnitNorm).unwrap());
+    let (job, foreign) = (audit.jobs(4_000).unwrap()[0], other.jobs(4_000).unwrap()[0]);
+    let mut tally = audit.empty_tally();
+    audit.observe(job, 1, &mechanism, &mut tally).unwrap();
+    let before = tally.clone();
+    assert_eq!(audit.observe(job, 1, &mechanism, &mut tally), Err(AuditError::Repeated));
+    assert_eq!(audit.observe(foreign, 1, &mechanism, &mut tally), Err(AuditError::Foreign));
+    assert_eq!(other.observe(foreign, 1, &mechanism, &mut tally), Err(AuditError::Foreign));
+    assert_eq!(tally.merge(&other.empty_tally()), Err(AuditError::Foreign));
+    assert_eq!(tally.merge(&before), Err(AuditError::Repeated));
+    assert_eq!(other.conclude(&tally, 0.0, confidence()), Err(AuditError::Foreign));
+    assert_eq!(tally, before);
+    assert_eq!(audit.observe(job, 2, &mechanism, &mut tally), Ok(()));
+    for delta in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(audit.conclude(&tally, delta, confidence()), Err(AuditError::Delta(_))), "{delta}");
+    }
 }
 
 #[test]
