@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::ProgressBar;
 use ldp_pca::audit::{self, AuditError, Confidence, Event, Job, Malformed, Tally};
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
 use ldp_pca::privacy::{Delta, Guarantee};
 use ldp_pca::record::Bounding;
 use serde::Serialize;
@@ -130,11 +130,7 @@ impl Audit {
     fn mechanism(&self) -> Result<(Mechanism, Option<Delta>)> {
         let family = self.mechanism.family()?;
         let mechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?;
-        let printed = match family {
-            MechanismFamily::WangXu { delta } => Some(delta),
-            _ => None,
-        };
-        Ok((mechanism, printed))
+        Ok((mechanism, family.printed_delta()))
     }
 
     /// All jobs, over the available cores. Each has a random stream of its own and counts add in any order, so that the

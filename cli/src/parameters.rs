@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use clap::builder::RangedI64ValueParser;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{self, MechanismFamily, MechanismOptionError, MechanismSpec};
+use ldp_pca::mechanism::{MechanismFamily, MechanismName, MechanismOptionError, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Penalty, Rank};
@@ -79,22 +79,22 @@ pub(super) fn centring(text: &str) -> core::result::Result<Centring, String> {
     Centring::new(number(text)?).map_err(|error| error.to_string())
 }
 
-/// The mechanisms a task may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum MechanismName {
-    /// One of J public directions, L of them likelier: pure epsilon, least noise
-    DoubleCap,
-    /// Gaussian noise on x x^T, analytic calibration
-    Gaussian,
-    /// Gaussian noise with the scale printed by Wang & Xu (2019)
-    GaussianPaper,
+/// A mechanism's name for clap, with its description.
+pub(super) fn mechanism_value(name: MechanismName) -> PossibleValue {
+    PossibleValue::new(name.as_str()).help(name.description())
+}
+
+/// Parses the name of a mechanism.
+pub(super) fn mechanism_name() -> impl TypedValueParser<Value = MechanismName> {
+    PossibleValuesParser::new(MechanismName::ALL.map(mechanism_value))
+        .try_map(|name| MechanismName::of(&name).ok_or("not a mechanism"))
 }
 
 /// A mechanism and its privacy parameters.
 #[derive(Args, Clone)]
 pub(super) struct MechanismArguments {
     /// How records are randomized
-    #[arg(long, value_enum, default_value_t = MechanismName::DoubleCap)]
+    #[arg(long, value_parser = mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
     /// Privacy parameter epsilon, of one report
     #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
@@ -131,12 +131,7 @@ pub(super) struct MechanismParameters {
 
 impl MechanismParameters {
     /// The mechanism of this name but for epsilon. Parameters that it does not have are wrong usage.
-    pub(super) fn family(&self, mechanism: MechanismName) -> Result<MechanismFamily> {
-        let name = match mechanism {
-            MechanismName::DoubleCap => mechanism::MechanismName::DoubleCap,
-            MechanismName::Gaussian => mechanism::MechanismName::Gaussian,
-            MechanismName::GaussianPaper => mechanism::MechanismName::WangXu,
-        };
+    pub(super) fn family(&self, name: MechanismName) -> Result<MechanismFamily> {
         MechanismFamily::new(name, self.candidates, self.cap, self.delta).map_err(|error| {
             let problem = match error {
                 MechanismOptionError::Delta => "--delta does not go with double-cap: its delta is 0",
@@ -157,8 +152,6 @@ mod tests {
     use super::*;
     use ldp_pca::mechanism::Calibration;
 
-    const NAMES: [MechanismName; 3] = [MechanismName::DoubleCap, MechanismName::Gaussian, MechanismName::GaussianPaper];
-
     fn refusal(parameters: &MechanismParameters, mechanism: MechanismName) -> Option<String> {
         parameters.family(mechanism).err().map(|error| error.to_string())
     }
@@ -166,10 +159,10 @@ mod tests {
     #[test]
     fn a_mechanism_takes_its_own_parameters_and_no_others() {
         let none = MechanismParameters { delta: None, candidates: None, cap: None };
-        assert_eq!(NAMES.map(|name| refusal(&none, name)), [None, None, None]);
+        assert_eq!(MechanismName::ALL.map(|name| refusal(&none, name)), [None, None, None]);
 
         let delta = MechanismParameters { delta: Some(Delta::new(1e-4).unwrap()), ..none.clone() };
-        let [double_cap, others @ ..] = NAMES.map(|name| refusal(&delta, name));
+        let [double_cap, others @ ..] = MechanismName::ALL.map(|name| refusal(&delta, name));
         assert!(double_cap.unwrap().contains("--delta does not go with double-cap"));
         assert_eq!(others, [None, None]);
 
@@ -177,7 +170,7 @@ mod tests {
             let parameters = MechanismParameters { candidates, cap, ..none.clone() };
             let family = parameters.family(MechanismName::DoubleCap).unwrap();
             assert_eq!(family, MechanismFamily::DoubleCap { candidates, cap });
-            for name in [MechanismName::Gaussian, MechanismName::GaussianPaper] {
+            for name in [MechanismName::Gaussian, MechanismName::WangXu] {
                 assert!(refusal(&parameters, name).unwrap().contains("go with double-cap only"), "{name:?}");
             }
         }
@@ -193,7 +186,7 @@ mod tests {
         let own = Delta::new(1e-4).unwrap();
         for (given, delta) in [(None, Delta::USUAL), (Some(own), own)] {
             for (name, calibration) in
-                [(MechanismName::Gaussian, Calibration::Analytic), (MechanismName::GaussianPaper, Calibration::Paper)]
+                [(MechanismName::Gaussian, Calibration::Analytic), (MechanismName::WangXu, Calibration::Paper)]
             {
                 let expected = MechanismSpec::Gaussian { epsilon, delta, calibration };
                 assert_eq!(arguments(name, given).spec().unwrap(), expected);

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismName};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
@@ -18,7 +19,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
-use super::parameters::{self, MechanismName, MechanismParameters};
+use super::parameters::{self, MechanismParameters};
 
 /// Measure the error to expect, on synthetic records
 ///
@@ -28,7 +29,7 @@ use super::parameters::{self, MechanismName, MechanismParameters};
 #[derive(Args)]
 pub(super) struct Simulate {
     /// How records are randomized
-    #[arg(long, value_enum, default_value_t = SimulatedMechanism::DoubleCap)]
+    #[arg(long, value_parser = SimulatedMechanism::parser(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: SimulatedMechanism,
     /// Privacy parameter epsilon, of one report [not for --mechanism none]
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true)]
@@ -69,16 +70,16 @@ pub(super) struct Simulate {
     format: Format,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SimulatedMechanism {
-    /// One of J public directions, L of them likelier: pure epsilon
-    DoubleCap,
-    /// Gaussian noise, analytic calibration
-    Gaussian,
-    /// Gaussian noise with the scale printed by Wang & Xu (2019), at any epsilon; prints what it really gives
-    GaussianPaper,
-    /// No privacy
-    None,
+/// A mechanism, or none.
+#[derive(Clone, Copy)]
+struct SimulatedMechanism(Option<MechanismName>);
+
+impl SimulatedMechanism {
+    fn parser() -> impl TypedValueParser<Value = Self> {
+        let names = MechanismName::ALL.map(parameters::mechanism_value).into_iter();
+        PossibleValuesParser::new(names.chain([PossibleValue::new("none").help("No privacy")]))
+            .map(|name| Self(MechanismName::of(&name)))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -193,21 +194,12 @@ impl Simulate {
 
     /// The mechanism, and the delta it claims where that is not the one it gives.
     fn mechanism(&self) -> Result<(Option<Mechanism>, Option<Delta>)> {
-        let name = match self.mechanism {
-            SimulatedMechanism::None => return Ok((None, None)),
-            SimulatedMechanism::DoubleCap => MechanismName::DoubleCap,
-            SimulatedMechanism::Gaussian => MechanismName::Gaussian,
-            SimulatedMechanism::GaussianPaper => MechanismName::GaussianPaper,
-        };
+        let Some(name) = self.mechanism.0 else { return Ok((None, None)) };
         let epsilon =
             self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
         let family = self.parameters.family(name)?;
         let mechanism = family.build(epsilon, self.dimension, Bounding::UnitNorm).map_err(CliError::wrong_mechanism)?;
-        let claimed = match family {
-            MechanismFamily::WangXu { delta } => Some(delta),
-            MechanismFamily::DoubleCap { .. } | MechanismFamily::Gaussian { .. } => None,
-        };
-        Ok((Some(mechanism), claimed))
+        Ok((Some(mechanism), family.printed_delta()))
     }
 
     /// All trials, each with a random stream of its own, so that the result does not depend on the number of cores.

@@ -2,7 +2,7 @@
 
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{Calibration, Estimator, MechanismFamily, MechanismName, MechanismSpec};
+use ldp_pca::mechanism::{Estimator, MechanismFamily, MechanismName, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
@@ -165,11 +165,7 @@ impl Task {
     /// The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'.
     #[getter]
     fn mechanism(&self) -> &'static str {
-        match self.0.mechanism_spec() {
-            MechanismSpec::DoubleCap { .. } => "double-cap",
-            MechanismSpec::Gaussian { calibration: Calibration::Analytic, .. } => "gaussian",
-            MechanismSpec::Gaussian { calibration: Calibration::Paper, .. } => "gaussian-paper",
-        }
+        self.0.mechanism_spec().name().as_str()
     }
 
     /// The norm that records are clipped to, in the units of the encoded features; None under unit norm.
@@ -287,16 +283,10 @@ pub(crate) fn family(
     candidates: Option<u32>,
     cap: Option<u32>,
 ) -> PyResult<MechanismFamily> {
-    let name = match mechanism {
-        "double-cap" => MechanismName::DoubleCap,
-        "gaussian" => MechanismName::Gaussian,
-        "gaussian-paper" => MechanismName::WangXu,
-        other => {
-            return Err(TaskError::new_err(format!(
-                "'{other}' is not a mechanism: use 'double-cap', 'gaussian' or 'gaussian-paper'"
-            )));
-        }
-    };
+    let name = MechanismName::of(mechanism).ok_or_else(|| {
+        let [first @ .., last] = MechanismName::ALL.map(|name| format!("'{}'", name.as_str()));
+        TaskError::new_err(format!("'{mechanism}' is not a mechanism: use {} or {last}", first.join(", ")))
+    })?;
     // A parameter that the mechanism does not have is refused before its value is.
     let given = delta.map(Delta::new);
     let usual = |delta: &Result<Delta, _>| delta.as_ref().copied().unwrap_or(Delta::USUAL);

@@ -3,7 +3,8 @@
 use nalgebra::DMatrix;
 
 use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
-use crate::mechanism::{DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, triangle};
+use crate::mechanism::double_cap::{Weights, direction};
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
 
@@ -21,9 +22,14 @@ const BYTE_KINDS: usize = 1 << 12;
 impl Observer {
     /// All that look at the reports of `mechanism`. The exact bytes are looked at where they are few: two of them.
     pub(super) fn all(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
-        let own = match mechanism {
-            Mechanism::DoubleCap(double_cap) => Self::Ranks(Ranks::new(double_cap, pair)),
-            Mechanism::Gaussian(gaussian) => Self::Projection(Projection::new(gaussian, pair)),
+        let own = match mechanism.perturbation() {
+            Perturbation::Additive { diagonal, off_diagonal } => {
+                Self::Projection(Projection::new(mechanism, [diagonal, off_diagonal], pair))
+            }
+            Perturbation::Directions { weights, .. } => {
+                let lifted = mechanism.state_dimension() > mechanism.dimension();
+                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted))))
+            }
         };
         if mechanism.payload_bytes() == 2 { vec![own, Self::Bytes] } else { vec![own] }
     }
@@ -52,7 +58,7 @@ impl Observer {
     }
 }
 
-/// Double-cap: where the reported candidate stands among all candidates of the id by its score for the one record and
+/// Directions: where the reported candidate stands among all candidates of the id by its score for the one record and
 /// for the other, and for which of the two the id has more large scores than usual (which a correct cap, having
 /// always the same size, makes no difference to).
 #[derive(Debug)]
@@ -71,11 +77,11 @@ const RANK_KINDS: usize = 4;
 const BALANCE_KINDS: usize = 5;
 
 impl Ranks {
-    fn new(mechanism: &DoubleCap, pair: &[BoundedRecord; 2]) -> Self {
-        let (candidates, cap) = (mechanism.candidates(), mechanism.cap());
+    fn new(weights: Weights, directions: [Vec<f64>; 2]) -> Self {
+        let (candidates, cap) = (weights.candidates(), weights.cap());
         let share = f64::from(cap) / f64::from(candidates);
         Self {
-            directions: [0, 1].map(|record| mechanism.direction(&pair[record])),
+            directions,
             candidates,
             cap,
             large: two_sided_quantile(share) * TABLE_SECOND_MOMENT.sqrt() * f64::from(i16::MAX),
@@ -121,12 +127,12 @@ pub(super) fn two_sided_quantile(share: f64) -> f64 {
     high
 }
 
-/// Gaussian: the log-likelihood ratio of the two records (Neyman & Pearson 1933), in standard deviations from the
+/// Additive noise: the log-likelihood ratio of the two records (Neyman & Pearson 1933), in standard deviations from the
 /// middle between them: `sum_(i<=j) (x x^T - y y^T)_ij R_ij / variance_ij`, shifted and scaled. In the mechanism's
 /// geometry that is the projection of the report R on `x x^T - y y^T`.
 #[derive(Debug)]
 pub(super) struct Projection {
-    mechanism: Gaussian,
+    mechanism: Mechanism,
     weights: DMatrix<f64>,
     middle: f64,
 }
@@ -135,14 +141,13 @@ pub(super) struct Projection {
 const PROJECTION_KINDS: usize = 192;
 
 impl Projection {
-    fn new(mechanism: &Gaussian, pair: &[BoundedRecord; 2]) -> Self {
+    fn new(mechanism: &Mechanism, [on, off]: [f64; 2], pair: &[BoundedRecord; 2]) -> Self {
         let [first, second] = [0, 1].map(|record: usize| {
             let x = nalgebra::DVector::from_row_slice(pair[record].coordinates());
             &x * x.transpose()
         });
         let difference = &first - &second;
-        let deviation =
-            |i: usize, j: usize| if i == j { mechanism.diagonal_deviation() } else { mechanism.entry_deviation() };
+        let deviation = |i: usize, j: usize| if i == j { on } else { off };
         let d = difference.nrows();
         let mut weights =
             DMatrix::from_fn(d, d, |i, j| if i <= j { difference[(i, j)] / deviation(i, j).powi(2) } else { 0.0 });

@@ -5,6 +5,7 @@ use core::num::NonZeroUsize;
 
 use nalgebra::DMatrix;
 
+use super::double_cap::Weights;
 use super::error::PayloadError;
 use super::pull::Pull;
 use super::range::RangeCheck;
@@ -43,6 +44,13 @@ pub trait Estimator {
     /// (With [`double_cap`](super::double_cap) it is so to 1e-3, in spectral norm, of records of length one.)
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
+    /// The sums that `records` reports with this mean (d × d) would have, in the unit ball: of `x x^T` with its noise, or
+    /// of `z z^T`, as [`perturbation`](Self::perturbation) says. What a lift adds is left 0: no estimate looks at it.
+    fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64>;
+
+    /// What a report makes of its record.
+    fn perturbation(&self) -> Perturbation;
+
     /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
     /// Gaussian noise, and to those across the record (both coordinates 0 in it) with double-cap.
     fn entry_deviation(&self) -> f64;
@@ -64,6 +72,25 @@ pub trait Estimator {
     /// How far one hostile report can move an eigenvalue of the debiased estimate from where the mean of an honest one
     /// would put it, times the number of reports. [`Pull`] has the statement.
     fn pull(&self) -> Pull;
+}
+
+/// What one report makes of `x x^T`, in the unit ball. Laws, simulations and audits follow from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Perturbation {
+    /// It adds independent normal entries with these standard deviations.
+    Additive {
+        /// On the diagonal.
+        diagonal: f64,
+        /// Off it.
+        off_diagonal: f64,
+    },
+    /// A candidate z with second moment `I + gain x x^T` stands in place of x.
+    Directions {
+        /// The factor.
+        gain: f64,
+        /// Which of the candidates it is, by the rank of their scores.
+        weights: Weights,
+    },
 }
 
 /// The number of entries of the upper triangle, diagonal included, of a `rows` × `rows` matrix.

@@ -32,7 +32,9 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
-use super::{Check, Estimator, LocalRandomizer, MechanismError, PayloadError, Pull, RangeCheck, triangle};
+use super::{
+    Check, Estimator, LocalRandomizer, MechanismError, PayloadError, Perturbation, Pull, RangeCheck, triangle,
+};
 use crate::identity::ReportId;
 use crate::parallel;
 use crate::privacy::calibration::{
@@ -127,15 +129,6 @@ impl Gaussian {
         let largest = (1.0 / diagonal.step).max(0.5 / off_diagonal.step);
         let width = if largest <= 32.0 { 1 } else { 2 };
         Ok(Self { dimension, guarantee, loss: loss(dimension, diagonal_deviation)?, diagonal, off_diagonal, width })
-    }
-
-    /// The sums of `records` reports that [`debias`](Estimator::debias) turns into `mean`, to half an integer.
-    pub(crate) fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
-        let of_entry = |row: usize, column: usize| {
-            let step = if row == column { self.diagonal.step } else { self.off_diagonal.step };
-            ((mean[(row, column)] / step - 0.5) * records as f64).round() as i64
-        };
-        (0..self.dimension).flat_map(|row| (row..self.dimension).map(move |column| of_entry(row, column))).collect()
     }
 
     /// What honest payloads keep to.
@@ -369,6 +362,18 @@ impl Estimator for Gaussian {
             }
         }
         matrix
+    }
+
+    fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
+        let of_entry = |row: usize, column: usize| {
+            let step = if row == column { self.diagonal.step } else { self.off_diagonal.step };
+            ((mean[(row, column)] / step - 0.5) * records as f64).round() as i64
+        };
+        (0..self.dimension).flat_map(|row| (row..self.dimension).map(move |column| of_entry(row, column))).collect()
+    }
+
+    fn perturbation(&self) -> Perturbation {
+        Perturbation::Additive { diagonal: self.diagonal_deviation(), off_diagonal: self.entry_deviation() }
     }
 
     fn entry_deviation(&self) -> f64 {

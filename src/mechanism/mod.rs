@@ -6,83 +6,40 @@
 //! | [`double_cap`] | epsilon, delta = 0 | 2 bytes beside the report's id | the default: least noise at every epsilon |
 //! | [`gaussian`] | (epsilon, delta) | one byte per entry of the upper triangle | comparison with the literature, dense reports |
 
-mod document;
 pub mod double_cap;
 mod error;
 mod estimator;
 pub mod gaussian;
-mod options;
 mod pull;
 mod randomizer;
 mod range;
+mod spec;
 
 use core::num::NonZeroUsize;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
-use serde::Serialize;
 
 use crate::identity::ReportId;
+use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
-use crate::privacy::{Delta, Epsilon, Guarantee};
-use crate::record::{BoundedRecord, Bounding};
+use crate::record::BoundedRecord;
 use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
 #[doc(hidden)]
-pub use estimator::{Estimator, triangle};
+pub use estimator::{Estimator, Perturbation, triangle};
 pub use gaussian::{Calibration, Gaussian};
-pub use options::MechanismFamily;
-#[doc(hidden)]
-pub use options::{MechanismName, MechanismOptionError, MechanismOptions};
 pub use pull::{Check, Pull, PullBounds};
 #[doc(hidden)]
 pub use pull::{HostilePull, UNLUCKY_IDS};
 pub use randomizer::LocalRandomizer;
 #[doc(hidden)]
 pub use range::{RangeCheck, RangeError};
-
-/// A mechanism and its parameters, as a task states them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
-pub enum MechanismSpec {
-    /// Gaussian noise on the covariance contribution.
-    Gaussian {
-        /// Privacy parameter epsilon.
-        epsilon: Epsilon,
-        /// Privacy parameter delta.
-        delta: Delta,
-        /// How the noise scale follows from them.
-        calibration: Calibration,
-    },
-    /// One of `candidates` public directions, `cap` of which are likelier.
-    DoubleCap {
-        /// Privacy parameter epsilon; delta is 0.
-        epsilon: Epsilon,
-        /// Number of candidate directions, J.
-        candidates: u32,
-        /// Number of likelier ones, L.
-        cap: u32,
-    },
-}
-
-impl MechanismSpec {
-    /// The mechanism for records of `dimension` features under `bounding`.
-    ///
-    /// # Errors
-    /// [`MechanismError`] when the parameters do not fit together.
-    pub fn build(&self, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
-        Ok(match *self {
-            Self::Gaussian { epsilon, delta, calibration } => {
-                Mechanism::Gaussian(Gaussian::new(dimension, epsilon, delta, calibration)?)
-            }
-            Self::DoubleCap { epsilon, candidates, cap } => {
-                Mechanism::DoubleCap(DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?)
-            }
-        })
-    }
-}
+pub use spec::{MechanismFamily, MechanismSpec};
+#[doc(hidden)]
+pub use spec::{MechanismName, MechanismOptionError, MechanismOptions};
 
 /// One of the crate's mechanisms, ready to use.
 #[derive(Clone, Debug)]
@@ -160,6 +117,14 @@ impl Estimator for Mechanism {
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
         delegate!(self, mechanism => mechanism.debias(sums, records))
+    }
+
+    fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
+        delegate!(self, mechanism => mechanism.sums_of_mean(mean, records))
+    }
+
+    fn perturbation(&self) -> Perturbation {
+        delegate!(self, mechanism => mechanism.perturbation())
     }
 
     fn entry_deviation(&self) -> f64 {

@@ -52,7 +52,7 @@ impl NoiseBulk {
     pub fn threshold(&self) -> f64 {
         match self.law.perturbation {
             Perturbation::Additive { .. } => self.level + self.deviation(),
-            Perturbation::Directions { gain } => self.eigenvalue_of_ratio(gain, 1.0 + self.aspect().sqrt()),
+            Perturbation::Directions { gain, .. } => self.eigenvalue_of_ratio(gain, 1.0 + self.aspect().sqrt()),
         }
     }
 
@@ -75,7 +75,7 @@ impl NoiseBulk {
                 let of_one = self.law.cross_variance(self.level, self.level) * self.law.records as f64;
                 dimension * of_one / (eigenvalue - self.level).powi(2)
             }
-            Perturbation::Directions { gain } => dimension / (self.ratio(gain, eigenvalue) - 1.0).powi(2),
+            Perturbation::Directions { gain, .. } => dimension / (self.ratio(gain, eigenvalue) - 1.0).powi(2),
         }
     }
 
@@ -94,7 +94,7 @@ impl NoiseBulk {
             Perturbation::Additive { .. } => {
                 self.edge() + TRACY_WIDOM_95 * self.deviation() * dimension.powf(-2.0 / 3.0)
             }
-            Perturbation::Directions { gain } => {
+            Perturbation::Directions { gain, .. } => {
                 let records = self.law.records as f64;
                 let root = (records - 1.0).max(1.0).sqrt();
                 let centre = (root + dimension.sqrt()).powi(2);
@@ -114,7 +114,7 @@ impl NoiseBulk {
                 let repulsion = if excess > 0.0 { self.deviation().powi(2) / excess } else { 0.0 };
                 self.level * (1.0 + aspect) + excess + repulsion
             }
-            Perturbation::Directions { gain } => {
+            Perturbation::Directions { gain, .. } => {
                 let excess = (self.ratio(gain, eigenvalue) - 1.0).max(aspect.sqrt());
                 let repulsion = if excess > 0.0 { aspect / excess } else { 0.0 };
                 self.eigenvalue_of_ratio(gain, (1.0 + excess) * (1.0 + repulsion))
@@ -131,7 +131,7 @@ impl NoiseBulk {
                 let half = 0.5 * (observed - self.level * (1.0 + aspect));
                 self.level + half + (half * half - self.deviation().powi(2)).max(0.0).sqrt()
             }
-            Perturbation::Directions { gain } => {
+            Perturbation::Directions { gain, .. } => {
                 let ratio = self.ratio(gain, observed);
                 let half = 0.5 * (ratio + 1.0 - aspect);
                 self.eigenvalue_of_ratio(gain, half + (half * half - ratio).max(0.0).sqrt())
@@ -149,7 +149,7 @@ impl NoiseBulk {
                 let cross = self.dimension as f64 * self.law.cross_variance(eigenvalue, self.level);
                 (1.0 - cross / (eigenvalue - self.level).powi(2)).max(0.0)
             }
-            Perturbation::Directions { gain } => {
+            Perturbation::Directions { gain, .. } => {
                 let (excess, aspect) = (self.ratio(gain, eigenvalue) - 1.0, self.aspect());
                 (1.0 - aspect / (excess * excess)) / (1.0 + aspect / excess)
             }

@@ -90,7 +90,7 @@ impl NoiseBulk {
                 });
                 Chain { diagonal, coupling: coupling.collect() }
             }
-            Perturbation::Directions { gain } => {
+            Perturbation::Directions { gain, .. } => {
                 let ratio = self.ratio(gain, eigenvalue).max(0.0);
                 // As many reports as that span no more.
                 let rows = rows.min(self.law.records as usize);

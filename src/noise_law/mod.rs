@@ -68,7 +68,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use crate::linalg::EigenError;
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism};
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation};
 use crate::record::Bounding;
 
 /// How the mean of n debiased reports scatters about the truth, in the units of the encoded features.
@@ -81,15 +81,6 @@ pub struct NoiseLaw {
     perturbation: Perturbation,
 }
 
-/// What one report adds to `x x^T`, in the unit ball.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Perturbation {
-    /// Independent normal entries with these standard deviations.
-    Additive { diagonal: f64, off_diagonal: f64 },
-    /// A vector z with second moment `I + gain x x^T` in place of x.
-    Directions { gain: f64 },
-}
-
 impl NoiseLaw {
     /// The law for `records` reports of a mechanism on records bounded by `bounding`.
     ///
@@ -99,14 +90,12 @@ impl NoiseLaw {
         if records == 0 {
             return Err(NoiseError::NoRecords);
         }
-        let perturbation = match mechanism {
-            Mechanism::Gaussian(gaussian) => Perturbation::Additive {
-                diagonal: gaussian.diagonal_deviation(),
-                off_diagonal: gaussian.entry_deviation(),
-            },
-            Mechanism::DoubleCap(double_cap) => Perturbation::Directions { gain: double_cap.gain() },
-        };
-        Ok(Self { dimension: mechanism.dimension(), records, scale: bounding.covariance_scale(), perturbation })
+        Ok(Self {
+            dimension: mechanism.dimension(),
+            records,
+            scale: bounding.covariance_scale(),
+            perturbation: mechanism.perturbation(),
+        })
     }
 
     /// The number of features, d.
@@ -140,7 +129,7 @@ impl NoiseLaw {
         let (first, second) = (first / self.scale, second / self.scale);
         let of_one = match self.perturbation {
             Perturbation::Additive { off_diagonal, .. } => off_diagonal * off_diagonal + first * second,
-            Perturbation::Directions { gain } => (1.0 + gain * first) * (1.0 + gain * second) / (gain * gain),
+            Perturbation::Directions { gain, .. } => (1.0 + gain * first) * (1.0 + gain * second) / (gain * gain),
         };
         self.scale * self.scale * of_one / self.records as f64
     }
@@ -159,7 +148,7 @@ impl NoiseLaw {
                     squared_scale * (diagonal * diagonal - off_diagonal * off_diagonal)
                 }
                 // Two equal unit vectors have an inner product: Isserlis' second pairing.
-                Perturbation::Directions { gain } if row == column => {
+                Perturbation::Directions { gain, .. } if row == column => {
                     squared_scale * (1.0 + 2.0 * gain * truth[(row, row)] / self.scale) / (gain * gain)
                 }
                 _ => 0.0,
@@ -196,7 +185,7 @@ impl NoiseLaw {
                 }
                 mean
             }
-            Perturbation::Directions { gain } => {
+            Perturbation::Directions { gain, .. } => {
                 let deviation = |value: f64| (1.0 + gain * value / self.scale).sqrt();
                 let mean = self.mean_square(truth, deviation, rng);
                 (mean - DMatrix::identity(self.dimension, self.dimension)) / gain
@@ -341,7 +330,7 @@ pub(crate) mod tests {
     fn fewer_records_than_features_give_a_matrix_of_that_rank() {
         let law = double_cap_law(6, 2.0, 3);
         let drawn = law.draw_with_rng(&unit_trace(6, &[0.5], 1), &mut ChaCha12Rng::seed_from_u64(3)).unwrap();
-        let Perturbation::Directions { gain } = law.perturbation else { panic!("not double-cap") };
+        let Perturbation::Directions { gain, .. } = law.perturbation else { panic!("not double-cap") };
         let sums = drawn * gain + DMatrix::identity(6, 6);
         let values = crate::linalg::symmetric_eigenvalues(&sums).unwrap();
         assert!(values[2] > 0.01 && values[3].abs() < 1e-12, "{values}");

@@ -26,8 +26,9 @@ use super::collection::{Collection, Estimate};
 use super::moments::{Block, OuterProducts};
 use super::population::SpikedModel;
 use super::quantile::magnitude_exceeded_with;
+use crate::mechanism::double_cap::Weights;
 use crate::mechanism::double_cap::candidates::{self, KEPT};
-use crate::mechanism::{DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism};
+use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, Perturbation};
 
 /// Draws `count` records and, block by block, what each of the mechanisms makes of them.
 pub(super) fn collect<R: Rng + ?Sized>(
@@ -62,44 +63,57 @@ pub(super) fn collect<R: Rng + ?Sized>(
 }
 
 /// The sums of one mechanism's reports.
-enum DrawnSums<'a> {
-    Gaussian { mechanism: &'a Gaussian, rng: Xoshiro256PlusPlus },
-    DoubleCap { mechanism: &'a DoubleCap, rng: Xoshiro256PlusPlus, directions: Block, products: OuterProducts },
+struct DrawnSums<'a> {
+    mechanism: &'a Mechanism,
+    rng: Xoshiro256PlusPlus,
+    drawn: Drawn,
+}
+
+/// What is drawn record by record.
+enum Drawn {
+    /// Nothing: the noise of all reports is drawn at the end.
+    Additive {
+        diagonal: f64,
+        off_diagonal: f64,
+    },
+    Directions {
+        weights: Weights,
+        directions: Block,
+        products: OuterProducts,
+    },
 }
 
 impl<'a> DrawnSums<'a> {
     fn new(mechanism: &'a Mechanism, rng: Xoshiro256PlusPlus) -> Self {
         let dimension = mechanism.dimension();
-        match mechanism {
-            Mechanism::Gaussian(mechanism) => Self::Gaussian { mechanism, rng },
-            Mechanism::DoubleCap(mechanism) => {
+        let drawn = match mechanism.perturbation() {
+            Perturbation::Additive { diagonal, off_diagonal } => Drawn::Additive { diagonal, off_diagonal },
+            Perturbation::Directions { weights, .. } => {
                 let (directions, products) = (Block::new(dimension), OuterProducts::new(dimension));
-                Self::DoubleCap { mechanism, rng, directions, products }
+                Drawn::Directions { weights, directions, products }
             }
-        }
+        };
+        Self { mechanism, rng, drawn }
     }
 
     fn add(&mut self, records: &Block) {
-        let Self::DoubleCap { mechanism, rng, directions, products } = self else { return };
+        let Drawn::Directions { weights, directions, products } = &mut self.drawn else { return };
         directions.resize(records.len());
         for (direction, record) in directions.vectors_mut().zip(records.vectors()) {
-            draw_direction(mechanism, record, direction, rng);
+            draw_direction(weights, record, direction, &mut self.rng);
         }
         products.add(directions);
     }
 
-    fn estimate(self, second_moment: &DMatrix<f64>, records: u64) -> Estimate {
-        let (matrix, deviation) = match self {
-            Self::Gaussian { mechanism, mut rng } => {
-                let mean = second_moment + mean_noise(mechanism, records, &mut rng);
-                (mechanism.debias(&mechanism.sums_of_mean(&mean, records), records), mechanism.entry_deviation())
+    fn estimate(mut self, second_moment: &DMatrix<f64>, records: u64) -> Estimate {
+        let mean = match self.drawn {
+            Drawn::Additive { diagonal, off_diagonal } => {
+                second_moment + mean_noise(second_moment.nrows(), [diagonal, off_diagonal], records, &mut self.rng)
             }
-            Self::DoubleCap { mechanism, products, .. } => {
-                let sums = mechanism.sums_of_mean(&products.mean(records), records);
-                (mechanism.debias(&sums, records), mechanism.entry_deviation())
-            }
+            Drawn::Directions { products, .. } => products.mean(records),
         };
-        Estimate { matrix, noise: deviation / (records as f64).sqrt() }
+        let matrix = self.mechanism.debias(&self.mechanism.sums_of_mean(&mean, records), records);
+        Estimate { matrix, noise: self.mechanism.entry_deviation() / (records as f64).sqrt() }
     }
 }
 
@@ -111,6 +125,7 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> DMatrix<f64> {
     let (dimension, count) = (mechanism.dimension(), records.len() as u64);
+    let weights = mechanism.weights();
     let mut rng = Xoshiro256PlusPlus::from_rng(rng);
     let mut lifted = vec![0.0; dimension + 1];
     let mut directions = Block::new(dimension + 1);
@@ -122,7 +137,7 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
             let energy: f64 = record.iter().map(|value| value * value).sum();
             lifted.iter_mut().zip(record).for_each(|(single, double)| *single = *double as f32);
             lifted[dimension] = (1.0 - energy).max(0.0).sqrt() as f32;
-            draw_direction(mechanism, &lifted, direction, &mut rng);
+            draw_direction(&weights, &lifted, direction, &mut rng);
         }
         products.add(&directions);
     }
@@ -130,31 +145,31 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
 }
 
 /// The candidate that is reported of a unit vector, in standard deviations of its coordinates.
-fn draw_direction<R: Rng + ?Sized>(mechanism: &DoubleCap, record: &[f32], direction: &mut [f32], rng: &mut R) {
-    let score = draw_score(mechanism, rng) as f32;
+fn draw_direction<R: Rng + ?Sized>(weights: &Weights, record: &[f32], direction: &mut [f32], rng: &mut R) {
+    let score = draw_score(weights, rng) as f32;
     candidates::fill(direction, rng);
     let own: f32 = direction.iter().zip(record).map(|(g, u)| g * u).sum();
     direction.iter_mut().zip(record).for_each(|(g, u)| *g += (score - own) * u);
 }
 
 /// The reported candidate's score, but for its sign.
-fn draw_score<R: Rng + ?Sized>(mechanism: &DoubleCap, rng: &mut R) -> f64 {
-    let rank = f64::from(mechanism.draw_rank(rng)) + 1.0;
-    let candidates = f64::from(mechanism.candidates());
+fn draw_score<R: Rng + ?Sized>(weights: &Weights, rng: &mut R) -> f64 {
+    let rank = f64::from(weights.draw_rank(rng)) + 1.0;
+    let candidates = f64::from(weights.candidates());
     // The constructor refuses only parameters that are not positive.
     let tail = Beta::new(rank, candidates - rank + 1.0).map_or(1.0, |law| law.sample(rng));
     // What ranks is the score with its offset: given their sum in its own deviations, the score is normal.
     KEPT.sqrt() * magnitude_exceeded_with(tail) + (1.0 - KEPT).sqrt() * rng.sample::<f64, _>(StandardNormal)
 }
 
-/// The mean of the noise of `records` reports: a symmetric d × d matrix.
-fn mean_noise<R: Rng + ?Sized>(mechanism: &Gaussian, records: u64, rng: &mut R) -> DMatrix<f64> {
-    let dimension = mechanism.dimension();
+/// The mean of the noise of `records` reports, with these deviations on the diagonal and off it: a symmetric d × d
+/// matrix.
+fn mean_noise<R: Rng + ?Sized>(dimension: usize, [on, off]: [f64; 2], records: u64, rng: &mut R) -> DMatrix<f64> {
     let shrink = 1.0 / (records as f64).sqrt();
     let mut noise = DMatrix::zeros(dimension, dimension);
     for column in 0..dimension {
         for row in 0..=column {
-            let deviation = if row == column { mechanism.diagonal_deviation() } else { mechanism.entry_deviation() };
+            let deviation = if row == column { on } else { off };
             let value = deviation * shrink * rng.sample::<f64, _>(StandardNormal);
             noise[(row, column)] = value;
             noise[(column, row)] = value;
@@ -167,7 +182,7 @@ fn mean_noise<R: Rng + ?Sized>(mechanism: &Gaussian, records: u64, rng: &mut R) 
 mod tests {
     use super::*;
     use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
-    use crate::mechanism::{Calibration, MechanismSpec};
+    use crate::mechanism::{Calibration, Gaussian, MechanismSpec};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding, Radius};
     use crate::recovery::Rank;
@@ -201,7 +216,7 @@ mod tests {
         let record: Vec<f32> = unit().iter().map(|value| *value as f32).collect();
         let mut direction = vec![0.0; record.len()];
         let report = |_| {
-            draw_direction(mechanism, &record, &mut direction, rng);
+            draw_direction(&mechanism.weights(), &record, &mut direction, rng);
             direction.iter().map(|value| f64::from(*value)).collect()
         };
         (0..count).map(report).collect()

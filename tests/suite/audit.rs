@@ -303,7 +303,7 @@ fn no_payload_may_be_empty() {
     for claimed in claims() {
         let some_empty = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
             let payload = claimed.randomize_with_rng(record, key, id, rng)?;
-            Ok(Some(if rng.next_u32() % 100 == 0 { vec![] } else { payload }))
+            Ok(Some(if rng.next_u32().is_multiple_of(100) { vec![] } else { payload }))
         };
         let found = finding(&claimed, Bounding::UnitNorm, 2_000, &some_empty);
         assert!(!found.passed && found.epsilon_lower_bound <= 1.0);

@@ -8,6 +8,7 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
+use ldp_pca::mechanism::MechanismName;
 use ldp_pca::prediction::{self, Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
@@ -19,7 +20,7 @@ use super::error::{CliError, Result};
 use super::files;
 use super::hostile::HostileArguments;
 use super::output::{Format, spinner};
-use super::parameters::{self, Eigenvalues, MechanismName, MechanismParameters};
+use super::parameters::{self, Eigenvalues, MechanismParameters};
 use super::plot::{self, ErrorCurve};
 
 /// Tell how many users it takes, before anybody is asked
@@ -59,7 +60,7 @@ pub(super) struct Plan {
     )]
     task: Option<PathBuf>,
     /// How records are randomized
-    #[arg(long, value_enum, default_value_t = MechanismName::DoubleCap)]
+    #[arg(long, value_parser = parameters::mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
     /// Privacy parameter epsilon, of one report, or of the anonymised batch where --shuffled plans for one
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true, required_unless_present = "task")]

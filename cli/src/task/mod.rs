@@ -124,12 +124,7 @@ impl TaskSummary {
     }
 
     pub(super) fn text(&self) -> String {
-        let mechanism = match self.mechanism {
-            MechanismSpec::DoubleCap { candidates, cap, .. } => format!("double-cap, {cap} of {candidates} candidates"),
-            MechanismSpec::Gaussian { calibration, delta, .. } => {
-                format!("gaussian, {calibration:?} calibration, delta {delta}").to_lowercase()
-            }
-        };
+        let mechanism = self.mechanism;
         let bounding = match self.bounding {
             Bounding::UnitNorm => "unit norm".to_owned(),
             Bounding::Clip { radius } => format!("clipped to radius {}", radius.value()),

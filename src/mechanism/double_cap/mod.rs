@@ -64,7 +64,7 @@ use self::cap::permitted_caps;
 use self::kernel::Path;
 use self::table::{LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::pull::{Check, Pull, UNLUCKY_IDS};
-use super::{Estimator, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, triangle};
+use super::{Estimator, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, Perturbation, triangle};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -95,7 +95,7 @@ pub struct DoubleCap {
     epsilon: Epsilon,
     candidates: u32,
     cap: u32,
-    weights: Weights<UNIT_WEIGHT>,
+    weights: Weights,
     /// Worked out when it is first asked for: whoever makes reports never does.
     gain: OnceLock<f64>,
     loss: Cap,
@@ -179,37 +179,25 @@ impl DoubleCap {
         self.cap
     }
 
-    /// The rank, from 0 for the largest, of the reported candidate's score among the magnitudes of all J, with the
-    /// randomizer's probabilities.
-    pub(crate) fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
-        let (inside, rank) = self.weights.place(rng.random_range(0..self.weights.total));
-        if inside { rank as u32 } else { self.cap + rank as u32 }
-    }
-
-    /// The sums of `records` reports whose reported candidates z have the mean `mean` (d × d) of `z z^T / scale^2`.
-    /// What a lift adds is left 0: no estimate looks at it.
-    pub(crate) fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
-        let (rows, unit) = (self.state_dimension(), TABLE_SECOND_MOMENT * records as f64);
-        let of_entry = |row: usize, column: usize| {
-            if column < self.dimension { (mean[(row, column)] * unit).round() as i64 } else { 0 }
-        };
-        (0..rows).flat_map(|row| (row..rows).map(move |column| of_entry(row, column))).collect()
-    }
-
-    /// The unit vector u whose line is hidden: the record, or its lift.
-    pub(crate) fn direction(&self, record: &BoundedRecord) -> Vec<f64> {
-        let mut direction = record.coordinates().to_vec();
-        if self.lifted {
-            let norm_squared: f64 = direction.iter().map(|x| x * x).sum();
-            direction.push((1.0 - norm_squared).max(0.0).sqrt());
-        }
-        direction
+    /// The integer weights that candidates are reported with, by the rank of their scores.
+    pub(crate) fn weights(&self) -> Weights {
+        self.weights
     }
 }
 
+/// The unit vector u whose line is hidden: the record, or its lift.
+pub(crate) fn direction(record: &BoundedRecord, lifted: bool) -> Vec<f64> {
+    let mut direction = record.coordinates().to_vec();
+    if lifted {
+        let norm_squared: f64 = direction.iter().map(|x| x * x).sum();
+        direction.push((1.0 - norm_squared).max(0.0).sqrt());
+    }
+    direction
+}
+
 /// Integer weights of the indices: `inside` for each of the `cap` that are in the cap, `UNIT` for each other one.
-#[derive(Clone, Copy, Debug)]
-struct Weights<const UNIT: u64> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights<const UNIT: u64 = UNIT_WEIGHT> {
     candidates: u32,
     cap: u32,
     inside: u64,
@@ -235,6 +223,23 @@ impl<const UNIT: u64> Weights<UNIT> {
         let inside = draw < self.of_cap();
         let mask = u64::from(inside).wrapping_neg();
         (inside, mask & (draw / self.inside) | !mask & (draw.wrapping_sub(self.of_cap()) / UNIT))
+    }
+
+    /// The number of candidates, J.
+    pub(crate) fn candidates(&self) -> u32 {
+        self.candidates
+    }
+
+    /// The number of likelier ones, L.
+    pub(crate) fn cap(&self) -> u32 {
+        self.cap
+    }
+
+    /// The rank, from 0 for the largest, of the reported candidate's score among the magnitudes of all J, with the
+    /// randomizer's probabilities.
+    pub(crate) fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
+        let (inside, rank) = self.place(rng.random_range(0..self.total));
+        if inside { rank as u32 } else { self.cap + rank as u32 }
     }
 
     /// An index with the weights of the cap, or with equal ones where there is no direction.
@@ -283,8 +288,8 @@ impl LocalRandomizer for DoubleCap {
         id: ReportId,
         rng: &mut R,
     ) -> Result<Vec<u8>, EntropyError> {
-        let scores =
-            Candidates::new(task_key, id, self.state_dimension()).scores(&self.direction(record), self.candidates);
+        let scores = Candidates::new(task_key, id, self.state_dimension())
+            .scores(&direction(record, self.lifted), self.candidates);
         let in_cap = cap::largest(&scores, self.cap);
         let index = self.weights.draw(&in_cap, record.has_direction(), &mut Bits::new(rng, 8))?;
         Ok((index as u16).to_le_bytes().to_vec())
@@ -334,6 +339,18 @@ impl Estimator for DoubleCap {
             }
         }
         matrix
+    }
+
+    fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
+        let (rows, unit) = (self.state_dimension(), TABLE_SECOND_MOMENT * records as f64);
+        let of_entry = |row: usize, column: usize| {
+            if column < self.dimension { (mean[(row, column)] * unit).round() as i64 } else { 0 }
+        };
+        (0..rows).flat_map(|row| (row..rows).map(move |column| of_entry(row, column))).collect()
+    }
+
+    fn perturbation(&self) -> Perturbation {
+        Perturbation::Directions { gain: self.gain(), weights: self.weights }
     }
 
     fn entry_deviation(&self) -> f64 {

@@ -128,7 +128,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
         let total = of_cap + u64::from(candidates - cap) * (1 << 32);
         let record = BoundedRecord::new(vec![0.3, 0.0, -0.9], bounding).unwrap();
         let (key, id) = ([3; 16], ReportId::new([8; 16]));
-        let direction = mechanism.direction(&record);
+        let direction = direction(&record, mechanism.lifted);
         let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by_key(|&index| (core::cmp::Reverse(scores[index].unsigned_abs()), index));
@@ -171,13 +171,13 @@ fn the_lift_makes_a_unit_vector_of_every_clipped_record() {
     {
         let record = BoundedRecord::new(values.to_vec(), clip).unwrap();
         assert!(record.has_direction());
-        for (found, expected) in lifted.direction(&record).iter().zip(expected) {
+        for (found, expected) in direction(&record, lifted.lifted).iter().zip(expected) {
             // The square root of a rounding error is larger than it.
             assert!((found - expected).abs() < 2e-8, "{values:?}: {found} {expected}");
         }
     }
     let record = BoundedRecord::new(vec![3.0, -4.0], Bounding::UnitNorm).unwrap();
-    assert_eq!(mechanism(2, 1.0, 64, 14).direction(&record), [0.6, -0.8]);
+    assert_eq!(direction(&record, false), [0.6, -0.8]);
 }
 
 /// Ranks have the randomizer's law: as many of each as the weights say, on both sides of the cap.

@@ -1,0 +1,350 @@
+//! Mechanisms as tasks state them and as people ask for them: their names, their parameters, their JSON.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::double_cap::MAX_CANDIDATES;
+use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError};
+use crate::decimal;
+use crate::json::{Read, Reader};
+use crate::privacy::{Delta, Epsilon};
+use crate::record::Bounding;
+
+const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'calibration' where it is 'gaussian', \
+                      'candidates' and 'cap' where it is 'double-cap'";
+
+/// A mechanism and its parameters, as a task states them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum MechanismSpec {
+    /// Gaussian noise on the covariance contribution.
+    Gaussian {
+        /// Privacy parameter epsilon.
+        epsilon: Epsilon,
+        /// Privacy parameter delta.
+        delta: Delta,
+        /// How the noise scale follows from them.
+        calibration: Calibration,
+    },
+    /// One of `candidates` public directions, `cap` of which are likelier.
+    DoubleCap {
+        /// Privacy parameter epsilon; delta is 0.
+        epsilon: Epsilon,
+        /// Number of candidate directions, J.
+        candidates: u32,
+        /// Number of likelier ones, L.
+        cap: u32,
+    },
+}
+
+impl MechanismSpec {
+    /// The mechanism for records of `dimension` features under `bounding`.
+    ///
+    /// # Errors
+    /// [`MechanismError`] when the parameters do not fit together.
+    pub fn build(&self, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
+        Ok(match *self {
+            Self::Gaussian { epsilon, delta, calibration } => {
+                Mechanism::Gaussian(Gaussian::new(dimension, epsilon, delta, calibration)?)
+            }
+            Self::DoubleCap { epsilon, candidates, cap } => {
+                Mechanism::DoubleCap(DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?)
+            }
+        })
+    }
+
+    /// Which mechanism it is.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn name(&self) -> MechanismName {
+        match self {
+            Self::DoubleCap { .. } => MechanismName::DoubleCap,
+            Self::Gaussian { calibration: Calibration::Analytic, .. } => MechanismName::Gaussian,
+            Self::Gaussian { calibration: Calibration::Paper, .. } => MechanismName::WangXu,
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
+        let (mut kind, mut epsilon, mut delta, mut calibration) = (None, None, None, None);
+        let (mut candidates, mut cap) = (None, None);
+        reader.object(&mut |reader, field| match field {
+            "type" => reader.once(field, &mut kind, Reader::text),
+            "epsilon" => reader.once(field, &mut epsilon, |reader| {
+                Epsilon::new(reader.number()?).map_err(|error| reader.refused(&error))
+            }),
+            "delta" => reader
+                .once(field, &mut delta, |reader| Delta::new(reader.number()?).map_err(|error| reader.refused(&error))),
+            "calibration" => reader.once(field, &mut calibration, |reader| match reader.text()?.as_str() {
+                "analytic" => Ok(Calibration::Analytic),
+                "paper" => Ok(Calibration::Paper),
+                other => Err(reader.unknown_value(other, "'calibration' is 'analytic' or 'paper'")),
+            }),
+            "candidates" => reader.once(field, &mut candidates, Reader::integer),
+            "cap" => reader.once(field, &mut cap, Reader::integer),
+            _ => Err(reader.unknown_field(field, FIELDS)),
+        })?;
+        let kind = reader.required("type", kind)?;
+        let epsilon = reader.required("epsilon", epsilon);
+        match kind.as_str() {
+            "gaussian" => {
+                reader.absent("candidates", &candidates, FIELDS)?;
+                reader.absent("cap", &cap, FIELDS)?;
+                Ok(Self::Gaussian {
+                    epsilon: epsilon?,
+                    delta: reader.required("delta", delta)?,
+                    calibration: reader.required("calibration", calibration)?,
+                })
+            }
+            "double-cap" => {
+                reader.absent("delta", &delta, FIELDS)?;
+                reader.absent("calibration", &calibration, FIELDS)?;
+                Ok(Self::DoubleCap {
+                    epsilon: epsilon?,
+                    candidates: reader.required("candidates", candidates)?,
+                    cap: reader.required("cap", cap)?,
+                })
+            }
+            other => Err(reader.unknown_value(other, "a mechanism is 'double-cap' or 'gaussian'")),
+        }
+    }
+
+    #[doc(hidden)]
+    pub fn write(self, out: &mut String) {
+        match self {
+            Self::Gaussian { epsilon, delta, calibration } => {
+                out.push_str("{\"type\":\"gaussian\",\"epsilon\":");
+                decimal::write(epsilon.value(), out);
+                out.push_str(",\"delta\":");
+                decimal::write(delta.value(), out);
+                out.push_str(match calibration {
+                    Calibration::Analytic => ",\"calibration\":\"analytic\"}",
+                    Calibration::Paper => ",\"calibration\":\"paper\"}",
+                });
+            }
+            Self::DoubleCap { epsilon, candidates, cap } => {
+                out.push_str("{\"type\":\"double-cap\",\"epsilon\":");
+                decimal::write(epsilon.value(), out);
+                out.push_str(&format!(",\"candidates\":{candidates},\"cap\":{cap}}}"));
+            }
+        }
+    }
+}
+
+/// The parameters but for epsilon, in words.
+impl fmt::Display for MechanismSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DoubleCap { candidates, cap, .. } => write!(f, "double-cap, {cap} of {candidates} candidates"),
+            Self::Gaussian { calibration, delta, .. } => {
+                let calibration = match calibration {
+                    Calibration::Analytic => "analytic",
+                    Calibration::Paper => "paper",
+                };
+                write!(f, "gaussian, {calibration} calibration, delta {delta}")
+            }
+        }
+    }
+}
+
+/// A mechanism with its parameters. (One struct for all: an enum tagged by its `type` would be some ten kilobytes of a
+/// browser's lab.)
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MechanismOptions {
+    /// Which one.
+    pub r#type: MechanismName,
+    /// Its privacy parameter epsilon.
+    pub epsilon: Epsilon,
+    /// J of double-cap, the recommended number for epsilon where it is left out.
+    pub candidates: Option<u32>,
+    /// L of double-cap, the best for epsilon and J where it is left out.
+    pub cap: Option<u32>,
+    /// The delta of the others, [`Delta::USUAL`] where it is left out.
+    pub delta: Option<Delta>,
+}
+
+/// The mechanisms that there are to choose from.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MechanismName {
+    /// [`DoubleCap`].
+    DoubleCap,
+    /// [`Gaussian`] with the analytic calibration.
+    Gaussian,
+    /// [`Gaussian`] with the scale of Wang & Xu (2019).
+    WangXu,
+}
+
+impl MechanismName {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::DoubleCap, Self::Gaussian, Self::WangXu];
+
+    /// The name on the command line and in Python.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DoubleCap => "double-cap",
+            Self::Gaussian => "gaussian",
+            Self::WangXu => "gaussian-paper",
+        }
+    }
+
+    /// What it is, in one line.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::DoubleCap => "One of J public directions, L of them likelier: pure epsilon, least noise",
+            Self::Gaussian => "Gaussian noise on x x^T, analytic calibration",
+            Self::WangXu => "Gaussian noise with the scale printed by Wang & Xu (2019)",
+        }
+    }
+
+    /// The mechanism that [`as_str`](Self::as_str) calls `name`, if one does.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mechanism| mechanism.as_str() == name)
+    }
+}
+
+/// A mechanism whose epsilon is open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MechanismFamily {
+    /// [`DoubleCap`] with J and L, the recommended ones for every epsilon where they are left out.
+    DoubleCap {
+        /// The number of candidates, J.
+        candidates: Option<u32>,
+        /// The number of likelier ones, L.
+        cap: Option<u32>,
+    },
+    /// [`Gaussian`] with the analytic calibration.
+    Gaussian {
+        /// Its delta.
+        delta: Delta,
+    },
+    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its real delta
+    /// is more than this one but for small epsilons.
+    WangXu {
+        /// The delta that the scale is computed from.
+        delta: Delta,
+    },
+}
+
+impl MechanismOptions {
+    /// The mechanism but for epsilon.
+    ///
+    /// # Errors
+    /// As [`MechanismFamily::new`].
+    pub fn family(&self) -> Result<MechanismFamily, MechanismOptionError> {
+        MechanismFamily::new(self.r#type, self.candidates, self.cap, self.delta)
+    }
+}
+
+impl MechanismFamily {
+    /// The mechanism of this name.
+    ///
+    /// # Errors
+    /// [`MechanismOptionError`] for a parameter that it does not have.
+    pub fn new(
+        name: MechanismName,
+        candidates: Option<u32>,
+        cap: Option<u32>,
+        delta: Option<Delta>,
+    ) -> Result<Self, MechanismOptionError> {
+        let usual = delta.unwrap_or(Delta::USUAL);
+        match name {
+            MechanismName::DoubleCap if delta.is_some() => Err(MechanismOptionError::Delta),
+            MechanismName::DoubleCap => Ok(Self::DoubleCap { candidates, cap }),
+            _ if candidates.or(cap).is_some() => Err(MechanismOptionError::Candidates),
+            MechanismName::Gaussian => Ok(Self::Gaussian { delta: usual }),
+            MechanismName::WangXu => Ok(Self::WangXu { delta: usual }),
+        }
+    }
+
+    /// The mechanism with this epsilon for records of `dimension` features.
+    ///
+    /// # Errors
+    /// [`MechanismError`] for parameters that it cannot have.
+    pub fn build(self, epsilon: Epsilon, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
+        match self {
+            Self::WangXu { delta } => Ok(Mechanism::Gaussian(Gaussian::paper_as_printed(dimension, epsilon, delta)?)),
+            _ => self.spec(epsilon).build(dimension, bounding),
+        }
+    }
+
+    /// What a task with this epsilon states. (A task takes the paper's scale up to epsilon = 1 alone, where its delta
+    /// is real.)
+    #[must_use]
+    pub fn spec(self, epsilon: Epsilon) -> MechanismSpec {
+        match self {
+            Self::DoubleCap { candidates, cap } => {
+                let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
+                // The search for the best cap is for numbers that a mechanism may have; others are refused when it is
+                // built.
+                let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
+                MechanismSpec::DoubleCap { epsilon, candidates, cap }
+            }
+            Self::Gaussian { delta } => MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic },
+            Self::WangXu { delta } => MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper },
+        }
+    }
+}
+
+impl MechanismFamily {
+    /// The delta that the scale is computed from where that is not the delta that the mechanism has.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn printed_delta(self) -> Option<Delta> {
+        match self {
+            Self::WangXu { delta } => Some(delta),
+            Self::DoubleCap { .. } | Self::Gaussian { .. } => None,
+        }
+    }
+}
+
+impl From<MechanismSpec> for MechanismFamily {
+    /// The family of a task's mechanism, with the best J and L for every epsilon.
+    fn from(spec: MechanismSpec) -> Self {
+        match spec {
+            MechanismSpec::DoubleCap { .. } => Self::DoubleCap { candidates: None, cap: None },
+            MechanismSpec::Gaussian { delta, calibration: Calibration::Analytic, .. } => Self::Gaussian { delta },
+            MechanismSpec::Gaussian { delta, calibration: Calibration::Paper, .. } => Self::WangXu { delta },
+        }
+    }
+}
+
+/// A parameter that the mechanism does not have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum MechanismOptionError {
+    /// Of double-cap.
+    #[error("delta does not go with double-cap: its delta is 0")]
+    Delta,
+    /// Of the others.
+    #[error("candidates and cap go with double-cap only")]
+    Candidates,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::tests::{delta, epsilon};
+
+    fn options(name: &str, more: &str) -> Result<MechanismFamily, MechanismOptionError> {
+        let text = format!(r#"{{"type": "{name}", "epsilon": 2{more}}}"#);
+        serde_json::from_str::<MechanismOptions>(&text).unwrap().family()
+    }
+
+    #[test]
+    fn what_is_left_out_is_recommended_and_what_does_not_belong_is_refused() {
+        let family = MechanismFamily::DoubleCap { candidates: Some(64), cap: None };
+        assert_eq!(options("double-cap", r#", "candidates": 64"#), Ok(family));
+        let cap = DoubleCap::best_cap(64, epsilon(2.0));
+        assert_eq!(family.spec(epsilon(2.0)), MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 64, cap });
+        assert_eq!(options("double-cap", r#", "delta": 1e-6"#), Err(MechanismOptionError::Delta));
+        assert_eq!(options("gaussian", ""), Ok(MechanismFamily::Gaussian { delta: Delta::USUAL }));
+        assert_eq!(options("wang-xu", r#", "delta": 1e-4"#), Ok(MechanismFamily::WangXu { delta: delta(1e-4) }));
+        for name in ["gaussian", "wang-xu"] {
+            assert_eq!(options(name, r#", "cap": 3"#), Err(MechanismOptionError::Candidates));
+        }
+    }
+}
