@@ -3,8 +3,8 @@
 use super::{REAL, data_set, decimals, eigenvalues, real_sample};
 use crate::baselines::ppca::Gibbs;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, Figure, Findings, Level, Paper, Run, Scale, Series, Style, Table, Value, is,
-    row, texts,
+    Axis, Cell, Description, Experiment, Figure, Findings, Level, Paper, Point, Run, Scale, Series, Style, Table,
+    Value, is, row, texts,
 };
 use nalgebra::DMatrix;
 
@@ -89,16 +89,12 @@ impl Experiment for BurnIn {
                 };
                 table.distinct("trace", &here).into_iter().map(of).collect::<Vec<_>>()
             };
-            let independent = |sweep: f64| crate::experiments::Point::new(sweep, 1.0 / sweep.sqrt());
+            let sweeps = table.numbers("sweep", &[is("data", name), is("trace", 0u32)]);
             let mut series = lines("f");
             series.push(Series {
                 name: "1 / sqrt(T)".into(),
                 style: Style::Theory,
-                points: table
-                    .numbers("sweep", &[is("data", name), is("trace", 0u32)])
-                    .into_iter()
-                    .map(independent)
-                    .collect(),
+                points: sweeps.into_iter().map(|sweep| Point::new(sweep, 1.0 / sweep.sqrt())).collect(),
             });
             findings.figures.push(Figure {
                 title: format!("{name}, k = {k}: F_k(T)"),
@@ -117,8 +113,8 @@ impl Experiment for BurnIn {
                     Level { name: "random subspace".into(), y: table.mean("random_share", &here) },
                 ],
             });
-            let at_end = table.summary("f", &[is("data", name), is("sweep", last)]);
-            if let Some(f) = at_end {
+            let at_end = [is("data", name), is("sweep", last)];
+            if let Some(f) = table.summary("f", &at_end) {
                 findings.measured.push(format!(
                     "{name}: F_k is {} after {last} sweeps, on average over {} traces; 1 / sqrt(T) is {}.",
                     decimals(f.mean, 4),
@@ -126,17 +122,12 @@ impl Experiment for BurnIn {
                     decimals(1.0 / last.sqrt(), 4),
                 ));
             }
-            let settled = table.mean("q_f_share", &[is("data", name), is("sweep", last)]);
-            let within = table
-                .distinct("sweep", &here)
-                .into_iter()
-                .filter_map(|sweep| {
-                    let own = [is("data", name), ("sweep", sweep.clone())];
-                    let share = table.summary("q_f_share", &own)?;
-                    let Value::Number(sweep) = sweep else { return None };
-                    ((share.mean / settled - 1.0).abs() < 0.01).then_some(sweep)
-                })
-                .fold(f64::INFINITY, f64::min);
+            let settled = table.mean("q_f_share", &at_end);
+            let near = |sweep: &f64| {
+                let share = table.mean("q_f_share", &[is("data", name), is("sweep", *sweep)]);
+                (share / settled - 1.0).abs() < 0.01
+            };
+            let within = table.numbers("sweep", &here).into_iter().filter(near).fold(f64::INFINITY, f64::min);
             findings.measured.push(format!(
                 "{name}: the state's q_F is within 1 % of its final value ({} of PCA's) from sweep {within} on.",
                 decimals(settled, 4),

@@ -46,25 +46,22 @@ impl Experiment for DataSets {
     }
 
     fn cells(&self, _: Scale) -> Vec<Cell> {
-        REAL.iter()
-            .map(|&(name, k)| {
-                let set = data_set(name);
-                let work = move |run: &mut Run<'_>| {
-                    if name == "kddcup99" {
-                        let connections = run.data.connections()?;
-                        let all: Vec<usize> = (0..connections.records()).collect();
-                        let scalings = [(MAXIMUM_NORM, Scaling::LargestNorm), (UNIT_NORM, Scaling::UnitNorm)];
-                        return scalings
-                            .into_iter()
-                            .map(|(words, scaling)| row(name, words, &connections.moments(&all, scaling)?, k, run))
-                            .collect();
-                    }
-                    let (sample, _) = real_sample(set, None, run)?;
-                    Ok(vec![row(name, MAXIMUM_NORM, &sample, k, run)?])
-                };
-                Cell::new(name, work).with_data(set)
-            })
-            .collect()
+        let cell = |(name, k): (&'static str, usize)| {
+            let set = data_set(name);
+            let work = move |run: &mut Run<'_>| {
+                if name == "kddcup99" {
+                    let connections = run.data.connections()?;
+                    let all: Vec<usize> = (0..connections.records()).collect();
+                    let row = |(words, scaling)| row(name, words, &connections.moments(&all, scaling)?, k, run);
+                    let scalings = [(MAXIMUM_NORM, Scaling::LargestNorm), (UNIT_NORM, Scaling::UnitNorm)];
+                    return scalings.into_iter().map(row).collect();
+                }
+                let (sample, _) = real_sample(set, None, run)?;
+                Ok(vec![row(name, MAXIMUM_NORM, &sample, k, run)?])
+            };
+            Cell::new(name, work).with_data(set)
+        };
+        REAL.map(cell).into()
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -108,8 +108,7 @@ impl Experiment for Convergence {
         };
         let mut findings = Findings::default();
         for (variant, ..) in VARIANTS {
-            for (panel, settings) in [("(a) delta = 0.3", PANEL_A.as_slice()), ("(b) epsilon = 1", PANEL_B.as_slice())]
-            {
+            for (panel, settings) in [("(a) delta = 0.3", &PANEL_A[..]), ("(b) epsilon = 1", &PANEL_B[..])] {
                 let line = |(epsilon, delta): (f64, f64)| {
                     let name =
                         if panel.starts_with("(a)") { format!("epsilon {epsilon}") } else { format!("delta {delta}") };
