@@ -8,7 +8,7 @@ use std::error::Error;
 use chacha20::ChaCha12Rng;
 use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::{
-    Aggregate, Bounding, Covariance, DoubleCap, Epsilon, Folds, Rank, Report, Task, predict_from_estimate,
+    Aggregate, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Rank, Report, Task, predict_from_estimate,
     principal_components,
 };
 use rand::SeedableRng;
@@ -17,7 +17,7 @@ const PEOPLE: usize = 20_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The public parameters, fixed before the first report.
-    let mechanism = DoubleCap::recommended(Epsilon::new(2.0)?);
+    let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
     let task = Task::new(LeisureSurvey::schema()?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
     println!("{}", task.guarantee());
 

@@ -11,7 +11,7 @@ use chacha20::ChaCha12Rng;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::{
-    Aggregate, Bounding, Covariance, DoubleCap, Epsilon, FantopeProblem, FantopeSolver, Folds, PenaltyChoice, Rank,
+    Aggregate, Bounding, Covariance, Epsilon, FantopeProblem, FantopeSolver, Folds, MechanismSpec, PenaltyChoice, Rank,
     Schema, SolverSettings, Task, principal_components,
 };
 use rand::SeedableRng;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rng = ChaCha12Rng::seed_from_u64(1);
     let population = SpikedModel::draw(dimension, rank, 20.0, Some(8), &mut rng)?;
 
-    let mechanism = DoubleCap::recommended(Epsilon::new(2.0)?);
+    let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
     let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
     let mut device = || -> Result<_, Box<dyn Error>> { Ok(task.randomize(&task.bound(population.record(&mut rng))?)?) };
     let reports = (0..20_000).map(|_| device()).collect::<Result<Vec<_>, _>>()?;

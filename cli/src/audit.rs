@@ -18,8 +18,8 @@ use super::parameters::{self, MechanismArguments};
 /// Test a randomizer's guarantee on worst-case pairs of records
 ///
 /// Randomizes pairs of records many times, looks for events that tell them apart, and bounds epsilon from below with
-/// the stated confidence (Clopper and Pearson). A bound above the claim refutes the claim, and the exit code is 1. So it
-/// is for a payload that is none of the mechanism's. A bound below the claim proves nothing.
+/// the stated confidence (Clopper and Pearson). A bound above the claim refutes the claim, and so does a payload that
+/// the mechanism cannot make: the exit code is 1. A bound below the claim proves nothing.
 #[derive(Args)]
 pub(super) struct Audit {
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
 use clap::Args;
-use ldp_pca::mechanism::DoubleCap;
+use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Answer, Rank, Reference};
@@ -89,7 +89,7 @@ impl Demo {
             None => LeisureSurvey::schema()?,
         };
         self.rank.check(schema.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
-        let task = Task::new(schema, Bounding::UnitNorm, DoubleCap::recommended(self.epsilon), Folds::new(1)?)?;
+        let task = Task::new(schema, Bounding::UnitNorm, MechanismSpec::double_cap(self.epsilon), Folds::new(1)?)?;
 
         let scratch = if self.data.is_none() { Some(ScratchFolder::create("ldp-pca-demo")?) } else { None };
         let folder = self.data.clone().or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned()));

@@ -90,8 +90,8 @@ impl Aggregate {
         Self { task: task.digest(), folds: vec![fold; task.folds().count()] }
     }
 
-    /// Adds reports. Many at a time are much faster than one at a time ([`Accumulator`] makes many of them) and give the
-    /// same state.
+    /// Adds reports. Many at a time are much faster than one at a time and give the same state. [`Accumulator`] takes
+    /// them one by one.
     ///
     /// # Errors
     /// [`AggregateError`] when the task, or a report, is not this aggregate's, or there are too many reports. Then

@@ -69,9 +69,9 @@ impl Counts {
     }
 
     /// The event (a set of kinds) that separates record `likelier` from the other best, as far as the choosing trials
-    /// tell: kinds are taken in the order of their likelihood ratio (the first `ordered` in the order they have, from the
-    /// last down if `likelier` is 0) up to where a normal approximation of the bound is largest. The
-    /// choice needs no rigour: whatever is chosen, other trials judge it.
+    /// tell: kinds are taken in the order of their likelihood ratio (the first `ordered` in their own order, from
+    /// the last down if `likelier` is 0) up to where a normal approximation of the bound is largest. The choice needs
+    /// no rigour: whatever is chosen, other trials judge it.
     pub(super) fn choose(&self, likelier: usize, ordered: usize, delta: f64, alpha: f64) -> Vec<usize> {
         let [more, less] = [&self.choosing[likelier], &self.choosing[1 - likelier]];
         let mut order: Vec<usize> = (0..more.len()).collect();

@@ -44,8 +44,8 @@ pub trait Estimator {
     /// (With [`double_cap`](super::double_cap) it is so to 1e-3, in spectral norm, of records of length one.)
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
-    /// The sums that `records` reports with this mean (d × d) would have, in the unit ball: of `x x^T` with its noise, or
-    /// of `z z^T`, as [`perturbation`](Self::perturbation) says. What a lift adds is left 0: no estimate looks at it.
+    /// The sums that `records` reports with this mean (d × d) would have, in the unit ball: of `x x^T` with its noise,
+    /// or of `z z^T`, as [`perturbation`](Self::perturbation) says. What a lift adds is 0: no estimate looks at it.
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64>;
 
     /// What a report makes of its record.

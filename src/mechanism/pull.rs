@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::identity::ReportId;
     use crate::mechanism::double_cap::candidates::Candidates;
-    use crate::mechanism::{Calibration, DoubleCap, Estimator, LocalRandomizer, Mechanism, MechanismSpec, triangle};
+    use crate::mechanism::{Calibration, Estimator, LocalRandomizer, Mechanism, MechanismSpec, triangle};
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::{BoundedRecord, Bounding, Radius};
 
@@ -354,7 +354,7 @@ mod tests {
         let mut lacking = vec![];
         for (e, dimension) in [1.0, 2.0, 4.0].into_iter().flat_map(|e| [10, 40, 116].map(|d| (e, d))) {
             for (name, mechanism) in [
-                ("double-cap", DoubleCap::recommended(epsilon(e)).build(dimension, Bounding::UnitNorm).unwrap()),
+                ("double-cap", MechanismSpec::double_cap(epsilon(e)).build(dimension, Bounding::UnitNorm).unwrap()),
                 ("Gaussian", gaussian(dimension, e, Calibration::Analytic)),
             ] {
                 let Pull { unchecked, checked, .. } = mechanism.pull();

@@ -39,6 +39,18 @@ pub enum MechanismSpec {
 }
 
 impl MechanismSpec {
+    /// [`DoubleCap`] with the recommended J and the best L for `epsilon`.
+    #[must_use]
+    pub fn double_cap(epsilon: Epsilon) -> Self {
+        MechanismFamily::DoubleCap { candidates: None, cap: None }.spec(epsilon)
+    }
+
+    /// [`Gaussian`] with the analytic calibration.
+    #[must_use]
+    pub fn gaussian(epsilon: Epsilon, delta: Delta) -> Self {
+        Self::Gaussian { epsilon, delta, calibration: Calibration::Analytic }
+    }
+
     /// The mechanism for records of `dimension` features under `bounding`.
     ///
     /// # Errors

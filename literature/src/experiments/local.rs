@@ -3,7 +3,7 @@
 
 use super::ExperimentError;
 use ldp_pca::error::Error;
-use ldp_pca::mechanism::DoubleCap;
+use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Prediction, Spectrum, predict};
 use ldp_pca::privacy::Epsilon;
@@ -18,7 +18,7 @@ pub(super) fn unit_ball() -> Result<Bounding, ExperimentError> {
 /// The law of the noise with the recommended number of candidates and the best cap.
 fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
     let bounding = unit_ball()?;
-    Ok(NoiseLaw::new(&DoubleCap::recommended(epsilon).build(dimension, bounding)?, bounding, records)?)
+    Ok(NoiseLaw::new(&MechanismSpec::double_cap(epsilon).build(dimension, bounding)?, bounding, records)?)
 }
 
 /// The error of the leading `rank` components, and the eigenvalue above which one is recovered.

@@ -162,7 +162,7 @@ mod tests {
     fn a_path_without_time_is_no_failure_of_the_server() {
         let refused = problem(PenaltyError::Cancelled { solved: 3, total: 20 }.into());
         assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
-        assert!(refused.detail().starts_with("3 of 20 penalties"), "{refused:?}");
+        assert!(refused.detail.starts_with("3 of 20 penalties"), "{refused:?}");
         assert_eq!(problem(AnswerError::NoLaw).document()["status"], 500);
     }
 }

@@ -57,30 +57,24 @@ use std::sync::OnceLock;
 
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
-use rand::{Rng, RngExt};
 
 use self::candidates::{Candidates, KEPT};
 use self::cap::permitted_caps;
 use self::kernel::Path;
 use self::table::{LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
+use super::estimator::{Estimator, Perturbation, triangle};
 use super::pull::{Check, Pull, UNLUCKY_IDS};
-use super::{Estimator, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, Perturbation, triangle};
+use super::{LocalRandomizer, MechanismError, PayloadError};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
-use crate::sampling::{
-    EntropyError,
-    bits::{Bits, Words},
-    uniform::below,
-};
+use crate::sampling::{EntropyError, bits::Bits};
 use crate::schema::MAX_DIMENSION;
 
 pub use self::cap::MAX_CANDIDATES;
-
-/// The weight of a candidate outside the cap.
-const UNIT_WEIGHT: u64 = 1 << 32;
+pub use self::weight::Weights;
 
 /// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From it on W exceeds 2^32,
 /// which the privacy argument needs.
@@ -129,13 +123,6 @@ impl DoubleCap {
         let lifted = matches!(bounding, Bounding::Clip { .. });
         let loss = Cap::new(epsilon, candidates, cap)?;
         Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, gain: OnceLock::new(), loss })
-    }
-
-    /// The mechanism for `epsilon` with the recommended J and the best L.
-    #[must_use]
-    pub fn recommended(epsilon: Epsilon) -> MechanismSpec {
-        let candidates = Self::recommended_candidates(epsilon);
-        MechanismSpec::DoubleCap { epsilon, candidates, cap: Self::best_cap(candidates, epsilon) }
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of what any number of candidates could reach (the
@@ -193,71 +180,6 @@ pub(crate) fn direction(record: &BoundedRecord, lifted: bool) -> Vec<f64> {
         direction.push((1.0 - norm_squared).max(0.0).sqrt());
     }
     direction
-}
-
-/// Integer weights of the indices: `inside` for each of the `cap` that are in the cap, `UNIT` for each other one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights<const UNIT: u64 = UNIT_WEIGHT> {
-    candidates: u32,
-    cap: u32,
-    inside: u64,
-    total: u64,
-}
-
-impl<const UNIT: u64> Weights<UNIT> {
-    /// `None` where their sum does not fit 64 bits.
-    fn new(candidates: u32, cap: u32, inside: u64) -> Option<Self> {
-        let total = inside.checked_mul(cap.into())?.checked_add(u64::from(candidates - cap) * UNIT)?;
-        Some(Self { candidates, cap, inside, total })
-    }
-
-    /// The weight of the whole cap.
-    fn of_cap(&self) -> u64 {
-        u64::from(self.cap) * self.inside
-    }
-
-    /// Whether the index of a number below the total weight is in the cap, and which it is on its side.
-    #[inline]
-    fn place(&self, draw: u64) -> (bool, u64) {
-        // Whether the index is from the cap is the secret. Both ranks are computed and one is kept, without a branch.
-        let inside = draw < self.of_cap();
-        let mask = u64::from(inside).wrapping_neg();
-        (inside, mask & (draw / self.inside) | !mask & (draw.wrapping_sub(self.of_cap()) / UNIT))
-    }
-
-    /// The number of candidates, J.
-    pub(crate) fn candidates(&self) -> u32 {
-        self.candidates
-    }
-
-    /// The number of likelier ones, L.
-    pub(crate) fn cap(&self) -> u32 {
-        self.cap
-    }
-
-    /// The rank, from 0 for the largest, of the reported candidate's score among the magnitudes of all J, with the
-    /// randomizer's probabilities.
-    pub(crate) fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
-        let (inside, rank) = self.place(rng.random_range(0..self.total));
-        if inside { rank as u32 } else { self.cap + rank as u32 }
-    }
-
-    /// An index with the weights of the cap, or with equal ones where there is no direction.
-    #[inline]
-    fn draw<const WIDTH: u32>(
-        &self,
-        in_cap: &[bool],
-        has_direction: bool,
-        words: &mut impl Words<WIDTH>,
-    ) -> Result<u64, EntropyError> {
-        let draw = below(words, self.total)?;
-        let any_index = below(words, u64::from(self.candidates))?;
-        let (inside, rank) = self.place(draw);
-        let of_direction = cap::nth_member(in_cap, inside, rank) as u64;
-        // Whether there is a direction is a secret too: both indices are drawn and one is kept.
-        let there = u64::from(has_direction).wrapping_neg();
-        Ok(there & of_direction | !there & any_index)
-    }
 }
 
 impl LocalRandomizer for DoubleCap {

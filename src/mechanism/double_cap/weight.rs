@@ -1,4 +1,4 @@
-//! The weight of a candidate inside the cap: an exact integer, the same on every machine.
+//! The weight of a candidate inside the cap, an exact integer, the same on every machine; and the draw by such weights.
 //!
 //! `W = floor(2^32 e^epsilon)`, where epsilon is the real number that the 64-bit floating-point number is. Only
 //! integers are used, so that two clients cannot disagree, and W never exceeds `2^32 e^epsilon`.
@@ -11,8 +11,12 @@
 //! less than `2 N e^epsilon`. Where `floor(S / 2^64)` is the same for both ends of that interval, it is W. Elsewhere W
 //! is not known and the epsilon is refused: that is one in 2^31 at epsilon = 16, one in 2^50 at 4.
 
+use rand::{Rng, RngExt};
+
+use super::cap;
 use crate::mechanism::MechanismError;
 use crate::privacy::Epsilon;
+use crate::sampling::{EntropyError, bits::Words, uniform::below};
 
 /// From 31 ln 2 on W needs 64 bits. Below it, the largest product is `t_20 m / 2^s` < 2^128.
 const LARGEST_EPSILON: f64 = 21.48;
@@ -75,6 +79,74 @@ fn quotient(number: u128, divisor: u64) -> u128 {
         rest = digits % divisor;
         quotient << 32 | u128::from(digits / divisor)
     })
+}
+
+/// The weight of a candidate outside the cap.
+pub(super) const UNIT_WEIGHT: u64 = 1 << 32;
+
+/// Integer weights of the indices: `inside` for each of the `cap` that are in the cap, `UNIT` for each other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights<const UNIT: u64 = UNIT_WEIGHT> {
+    candidates: u32,
+    cap: u32,
+    pub(super) inside: u64,
+    pub(super) total: u64,
+}
+
+impl<const UNIT: u64> Weights<UNIT> {
+    /// `None` where their sum does not fit 64 bits.
+    pub(super) fn new(candidates: u32, cap: u32, inside: u64) -> Option<Self> {
+        let total = inside.checked_mul(cap.into())?.checked_add(u64::from(candidates - cap) * UNIT)?;
+        Some(Self { candidates, cap, inside, total })
+    }
+
+    /// The weight of the whole cap.
+    pub(super) fn of_cap(&self) -> u64 {
+        u64::from(self.cap) * self.inside
+    }
+
+    /// Whether the index of a number below the total weight is in the cap, and which it is on its side.
+    #[inline]
+    pub(super) fn place(&self, draw: u64) -> (bool, u64) {
+        // Whether the index is from the cap is the secret. Both ranks are computed and one is kept, without a branch.
+        let inside = draw < self.of_cap();
+        let mask = u64::from(inside).wrapping_neg();
+        (inside, mask & (draw / self.inside) | !mask & (draw.wrapping_sub(self.of_cap()) / UNIT))
+    }
+
+    /// The number of candidates, J.
+    pub(crate) fn candidates(&self) -> u32 {
+        self.candidates
+    }
+
+    /// The number of likelier ones, L.
+    pub(crate) fn cap(&self) -> u32 {
+        self.cap
+    }
+
+    /// The rank, from 0 for the largest, of the reported candidate's score among the magnitudes of all J, with the
+    /// randomizer's probabilities.
+    pub(crate) fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
+        let (inside, rank) = self.place(rng.random_range(0..self.total));
+        if inside { rank as u32 } else { self.cap + rank as u32 }
+    }
+
+    /// An index with the weights of the cap, or with equal ones where there is no direction.
+    #[inline]
+    pub(super) fn draw<const WIDTH: u32>(
+        &self,
+        in_cap: &[bool],
+        has_direction: bool,
+        words: &mut impl Words<WIDTH>,
+    ) -> Result<u64, EntropyError> {
+        let draw = below(words, self.total)?;
+        let any_index = below(words, u64::from(self.candidates))?;
+        let (inside, rank) = self.place(draw);
+        let of_direction = cap::nth_member(in_cap, inside, rank) as u64;
+        // Whether there is a direction is a secret too: both indices are drawn and one is kept.
+        let there = u64::from(has_direction).wrapping_neg();
+        Ok(there & of_direction | !there & any_index)
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
-use ldp_pca::mechanism::{DoubleCap, Estimator};
+use ldp_pca::mechanism::{Estimator, MechanismSpec};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};
@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// What an entry of the estimate from `reports` unit-norm records deviates by.
 fn deviation_of_reports(dimension: usize, reports: u32) -> Result<f64, Box<dyn Error>> {
-    let mechanism = DoubleCap::recommended(Epsilon::new(4.0)?).build(dimension, Bounding::UnitNorm)?;
+    let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0)?).build(dimension, Bounding::UnitNorm)?;
     Ok(mechanism.entry_deviation() / f64::from(reports).sqrt())
 }
 

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::DoubleCap;
+use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{
@@ -116,7 +116,7 @@ fn collection(
     let rank = Rank::new(rank)?;
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let population = SpikedModel::draw(dimension, rank, SIGNAL, Some(sparsity), &mut rng)?;
-    let mechanism = DoubleCap::recommended(Epsilon::new(epsilon)?);
+    let mechanism = MechanismSpec::double_cap(Epsilon::new(epsilon)?);
     let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(FOLDS)?)?;
     let mut aggregate = Aggregate::empty(&task);
     for start in (0..records).step_by(1024) {

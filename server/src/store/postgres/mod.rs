@@ -31,7 +31,8 @@ use tokio_postgres::{Client, types::Type};
 
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
-use self::schema::{LOCKS, lock_alone};
+use self::schema::lock_alone;
+use self::statements::LOCKS;
 use self::statements::Statements;
 use super::{DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use crate::locks::{hold, read_lock};

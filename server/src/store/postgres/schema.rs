@@ -15,13 +15,10 @@ use tokio_postgres::{Client, types::Type};
 
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
-use super::statements::Statements;
+use super::statements::{LOCKS, Statements};
 
 /// The version of the tables.
 const VERSION: i32 = 1;
-
-/// The first number of this store's advisory locks ("LDPA"); the second is a task's number, or 0 for the list of tasks.
-pub(super) const LOCKS: i32 = 0x4c44_5041;
 
 /// The first number of the locks of those that write snapshots ("LDPS").
 pub(super) const SNAPSHOT_LOCKS: i32 = 0x4c44_5053;

@@ -4,7 +4,9 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::error::PostgresError;
-use super::schema::LOCKS;
+
+/// The first number of this store's advisory locks ("LDPA"); the second is a task's number, or 0 for the list of tasks.
+pub(super) const LOCKS: i32 = 0x4c44_5041;
 
 /// Statements that do one thing together.
 pub(super) struct Statements<'a> {

@@ -12,9 +12,9 @@ use tokio_postgres::{Client, types::Type};
 use super::durability::{self, unwritten};
 use super::error::PostgresError;
 use super::pool::Pool;
-use super::schema::LOCKS;
 use super::shared::Shared;
 use super::state::Awaited;
+use super::statements::LOCKS;
 use crate::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 use ldp_pca::report::{Report, ReportId, report_bytes};
 

@@ -232,7 +232,8 @@ mod tests {
     use crate::identity::ReportId;
     use crate::mechanism::double_cap::candidates::Candidates;
     use crate::mechanism::double_cap::cap::{self, permitted_caps};
-    use crate::mechanism::double_cap::{DoubleCap, MAX_CANDIDATES, UNIT_WEIGHT};
+    use crate::mechanism::double_cap::weight::UNIT_WEIGHT;
+    use crate::mechanism::double_cap::{DoubleCap, MAX_CANDIDATES};
     use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
     use chacha20::ChaCha8Rng;

@@ -2,6 +2,8 @@
 
 mod bias;
 
+use rand::Rng;
+
 use super::*;
 use crate::privacy::tests::epsilon;
 use crate::record::Radius;
@@ -46,7 +48,7 @@ fn parameters_that_do_not_fit_are_refused() {
 fn pairs_of_words<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool], has_direction: bool) -> Vec<u64> {
     let mut counts = vec![0; in_cap.len()];
     for first in 256 % weights.total..256 {
-        for second in 256 % u64::from(weights.candidates)..256 {
+        for second in 256 % u64::from(weights.candidates())..256 {
             let words = [first, second];
             let mut script = Script::new(&words);
             let index = weights.draw::<8>(in_cap, has_direction, &mut script).unwrap();
@@ -210,7 +212,7 @@ fn selection_frequencies_are_the_weights() {
     }
     let chi_square: f64 = (0..16)
         .map(|j| {
-            let weight = if in_cap[j] { mechanism.weights.inside } else { UNIT_WEIGHT };
+            let weight = if in_cap[j] { mechanism.weights.inside } else { weight::UNIT_WEIGHT };
             let expected = f64::from(draws) * weight as f64 / mechanism.weights.total as f64;
             (counts[j] - expected).powi(2) / expected
         })
