@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The elements of an array.
-    pub(crate) fn list<T>(&mut self, element: &mut dyn FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+    pub(crate) fn list<T>(&mut self, element: impl Fn(&mut Self) -> Read<T>) -> Read<Vec<T>> {
         let mut elements = Vec::new();
         self.array(&mut |reader| element(reader).map(|element| elements.push(element)))?;
         Ok(elements)

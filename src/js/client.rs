@@ -124,5 +124,5 @@ impl Task {
 
 /// `["text", null, …]`.
 fn read_texts(reader: &mut Reader<'_>) -> Read<Vec<Option<String>>> {
-    reader.list(&mut |reader| if reader.at_text() { reader.text().map(Some) } else { reader.skip().map(|()| None) })
+    reader.list(|reader| if reader.at_text() { reader.text().map(Some) } else { reader.skip().map(|()| None) })
 }

@@ -31,7 +31,7 @@ impl Schema {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
         let mut columns = None;
         reader.object(&mut |reader, field| match field {
-            "columns" => reader.once(field, &mut columns, |reader| reader.list(&mut Column::read)),
+            "columns" => reader.once(field, &mut columns, |reader| reader.list(Column::read)),
             _ => Err(reader.unknown_field(field, "a schema has 'columns' alone")),
         })?;
         Self::new(reader.required("columns", columns)?).map_err(|error| reader.refused(&error))
@@ -54,7 +54,7 @@ impl Column {
             "label" => reader.once(field, &mut label, Reader::text),
             "offset" => reader.once(field, &mut offset, Reader::number),
             "scale" => reader.once(field, &mut scale, Reader::number),
-            "values" => reader.once(field, &mut values, |reader| reader.list(&mut Reader::text)),
+            "values" => reader.once(field, &mut values, |reader| reader.list(Reader::text)),
             "unseen" => {
                 reader.once(field, &mut unseen, |reader| match reader.text()?.as_str() {
                     "zero" => Ok(Unseen::Zero),
@@ -91,9 +91,9 @@ impl Column {
     }
 
     fn write(&self, out: &mut String) {
-        out.push_str("{\"type\":");
-        write_text(self.kind.name(), out);
-        out.push_str(",\"name\":");
+        out.push_str("{\"type\":\"");
+        out.push_str(self.kind.name());
+        out.push_str("\",\"name\":");
         write_text(&self.name, out);
         if let Some(label) = &self.label {
             out.push_str(",\"label\":");
