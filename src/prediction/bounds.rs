@@ -142,41 +142,35 @@ pub fn published(
     let setting = Setting::new(spectrum, rank, epsilon, delta);
     let records = records.map(|records| records as f64);
     let sparsity = sparsity.map(|sparsity| sparsity as f64);
-    let statement = |name, source, model, quantity, direction, is_bound, value: Option<f64>| Published {
-        name,
-        source,
-        model,
-        quantity,
-        direction,
-        is_bound,
-        value: value.filter(|value| value.is_finite()),
-    };
-    let central = |name, source, quantity, direction, value| {
-        statement(name, source, Model::Central, quantity, direction, true, value)
-    };
-    let local = |name, source, quantity, direction, value| {
-        statement(name, source, Model::Local, quantity, direction, false, value)
+    let of = |(model, is_bound), name, source, quantity, direction, value: Option<f64>| {
+        let value = value.filter(|value| value.is_finite());
+        Published { name, source, is_bound, model, quantity, direction, value }
     };
     use {Direction::*, Quantity::*};
     let mut all = vec![];
     if let Some(target) = target {
-        all.push(central("ppca", THEOREM_7, Records, Upper, setting.ppca_records(target)));
-        all.push(central("any-central", THEOREM_8, Records, Lower, setting.least_central_records(target)));
+        all.push(of(BOUND, "ppca", THEOREM_7, Records, Upper, setting.ppca_records(target)));
+        all.push(of(BOUND, "any-central", THEOREM_8, Records, Lower, setting.least_central_records(target)));
     }
     if let Some(n) = records {
-        all.push(central("mod-sulq", THEOREM_15, Correlation, Upper, setting.mod_sulq_correlation(n)));
-        all.push(local("wang-xu-1", WANG_XU_1, SinThetaSquared, Lower, setting.wang_xu_1(n)));
-        all.push(local("wang-xu-2", WANG_XU_2, SinThetaSquared, Upper, setting.wang_xu_2(n)));
+        all.push(of(BOUND, "mod-sulq", THEOREM_15, Correlation, Upper, setting.mod_sulq_correlation(n)));
+        all.push(of(RATE, "wang-xu-1", WANG_XU_1, SinThetaSquared, Lower, setting.wang_xu_1(n)));
+        all.push(of(RATE, "wang-xu-2", WANG_XU_2, SinThetaSquared, Upper, setting.wang_xu_2(n)));
         if let Some(s) = sparsity {
-            all.push(local("wang-xu-3", WANG_XU_3, SinThetaSquared, Lower, setting.wang_xu_3(n, s)));
-            all.push(local("wang-xu-4", WANG_XU_4, SinThetaSquared, Upper, setting.wang_xu_4(n, s)));
+            all.push(of(RATE, "wang-xu-3", WANG_XU_3, SinThetaSquared, Lower, setting.wang_xu_3(n, s)));
+            all.push(of(RATE, "wang-xu-4", WANG_XU_4, SinThetaSquared, Upper, setting.wang_xu_4(n, s)));
         }
     }
     if let Some(s) = sparsity {
-        all.push(local("wang-xu-5", WANG_XU_5, Records, Upper, setting.wang_xu_5(s)));
+        all.push(of(RATE, "wang-xu-5", WANG_XU_5, Records, Upper, setting.wang_xu_5(s)));
     }
     all
 }
+
+/// What Chaudhuri, Sarwate & Sinha state.
+const BOUND: (Model, bool) = (Model::Central, true);
+/// What Wang & Xu state.
+const RATE: (Model, bool) = (Model::Local, false);
 
 const THEOREM_7: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 7";
 const THEOREM_8: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 8";
