@@ -112,8 +112,7 @@ impl Limits {
         if !is_proxy(peer, &self.config.trusted_proxies) {
             return Ok(None);
         }
-        let place = self.forwarded.take(client, 1);
-        place.map(Some).map_err(|full| match full {
+        self.forwarded.take(client, 1).map(Some).map_err(|full| match full {
             Full::Client => Kind::RateLimit.because(
                 "as many requests of your address are being answered as one client may have: send this one again later",
             ),

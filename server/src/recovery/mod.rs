@@ -138,8 +138,7 @@ impl RecoveryCache {
     /// The error that the components asked for last are predicted to have, of what a random subspace has, and their
     /// number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
-        let answers = hold(&self.answers);
-        answers.iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error)
+        hold(&self.answers).iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error)
     }
 }
 

@@ -38,8 +38,7 @@ pub(super) async fn listen(
     let listener =
         Listener { app, reports, question, asker, states, told: None, _collection: collection, _place: place };
     let events = stream::unfold(listener, |mut listener| async {
-        let event = listener.next().await?;
-        Some((Ok::<_, Infallible>(event), listener))
+        Some((Ok::<_, Infallible>(listener.next().await?), listener))
     });
     let events = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
     // Proxies that collect an answer before they pass it on would keep the events.

@@ -64,11 +64,14 @@ impl Routes {
         let bad = bad_head(&request);
         // What comes behind a body of uncertain length is not taken for a request.
         let last = bad.is_some() || request.headers().contains_key(header::TRANSFER_ENCODING);
-        let response = match bad {
+        let mut response = match bad {
             Some(problem) => refuse(&self.app, request.map(Body::new), problem),
             None => self.answer_good(peer, request).await,
         };
-        if last { with_close(response) } else { response }
+        if last {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 
     async fn answer_good(&self, peer: IpAddr, mut request: Request<RequestBody>) -> Response {
@@ -165,10 +168,4 @@ fn bad_head<B>(request: &Request<B>) -> Option<Problem> {
         return bad("the request has both Content-Length and Transfer-Encoding: send one of them");
     }
     None
-}
-
-/// The connection ends with this answer.
-fn with_close(mut response: Response) -> Response {
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
 }

@@ -70,8 +70,7 @@ where
 /// The answer to a request that is refused before anybody looks where it goes.
 pub(super) fn refuse(app: &App, request: Request, problem: Problem) -> Response {
     let seen = Seen::of(app, &request, None);
-    let response = refused(app, request, problem);
-    seen.finish(app, response)
+    seen.finish(app, refused(app, request, problem))
 }
 
 fn refused(app: &App, request: Request, problem: Problem) -> Response {

@@ -65,17 +65,14 @@ pub(super) async fn recover(
 ) -> Result<Arc<Answer>, Problem> {
     let minimum = app.minimum_batch(&reports.settings());
     if records < minimum {
-        return Err(below_minimum_batch(records, minimum));
+        let problem = Kind::BelowMinimumBatch.because(format!(
+            "there are {records} reports, and components are given out from {minimum} on: collect more"
+        ));
+        return Err(problem.with(serde_json::json!({"records": records, "minimum_batch": minimum})));
     }
     let collection = app.collection(reports);
     let computed = collection.recovery.answer(&app.recoveries, asker, reports, question, records);
     timeout(app.config.request_timeout, computed).await.unwrap_or_else(|_| {
         Err(Kind::RecoveryTimeout.because("the components are still being computed: ask again later"))
     })
-}
-
-fn below_minimum_batch(records: u64, minimum: u64) -> Problem {
-    Kind::BelowMinimumBatch
-        .because(format!("there are {records} reports, and components are given out from {minimum} on: collect more"))
-        .with(serde_json::json!({"records": records, "minimum_batch": minimum}))
 }

@@ -26,8 +26,7 @@ pub(crate) struct Tls {
 impl Tls {
     /// Reads the files.
     pub(crate) fn load(files: &TlsFiles) -> Result<Self, TlsError> {
-        let acceptor = acceptor(files)?;
-        Ok(Self { files: files.clone(), current: Arc::new(RwLock::new(acceptor)) })
+        Ok(Self { files: files.clone(), current: Arc::new(RwLock::new(acceptor(files)?)) })
     }
 
     /// Reads the files again at every SIGHUP, for connections from then on. When they are no good, what was good goes

@@ -4,7 +4,6 @@
 //! disk, and a report that is missing below it was lost, wherever the segment's file ends. What is above it was durable
 //! at most: nobody was told of it, unless a power cut took the newest note.
 
-use std::io;
 use std::path::Path;
 
 use super::disk::Disk;
@@ -33,35 +32,23 @@ impl Acknowledged {
         Self { segment: segment.number, length: segment.length, records }
     }
 
-    fn numbers(self) -> [u64; 3] {
+    /// What the file holds of it.
+    pub(super) fn numbers(self) -> [u64; 3] {
         [self.segment, self.length, self.records]
     }
 }
 
-/// The file, open for writing.
-pub(super) struct AcknowledgedFile(Slots<3>);
+/// The file, open for writing. It may fail to take a note: then it tells of less.
+pub(super) type AcknowledgedFile = Slots<3>;
 
-impl AcknowledgedFile {
-    /// Makes the file of a task, in the place of any that is there.
-    pub(super) fn create(
-        disk: &dyn Disk,
-        folder: &Path,
-        task: TaskDigest,
-        state: Acknowledged,
-    ) -> Result<Self, StoreError> {
-        let slots = Slots::create(disk, folder, NAME, task.as_bytes(), state.numbers());
-        Ok(Self(slots.at("write", &folder.join(NAME))?))
-    }
-
-    /// Notes what is acknowledged next. It may fail: then the file tells of less.
-    pub(super) fn put(&mut self, state: Acknowledged) -> io::Result<()> {
-        self.0.put(state.numbers())
-    }
-
-    /// Waits until what was noted is on the disk.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.0.sync()
-    }
+/// Makes the file of a task, in the place of any that is there.
+pub(super) fn create(
+    disk: &dyn Disk,
+    folder: &Path,
+    task: TaskDigest,
+    state: Acknowledged,
+) -> Result<AcknowledgedFile, StoreError> {
+    Slots::create(disk, folder, NAME, task.as_bytes(), state.numbers()).at("write", &folder.join(NAME))
 }
 
 /// What a folder tells of what was acknowledged in it.
@@ -75,8 +62,7 @@ pub(super) struct Told {
 impl Told {
     /// Reads the file of a task.
     pub(super) fn read(disk: &dyn Disk, folder: &Path, task: TaskDigest, expected: bool) -> Result<Self, StoreError> {
-        let found = Found::read(disk, &folder.join(NAME), task.as_bytes());
-        let found = found.at("read", &folder.join(NAME))?;
+        let found = Found::read(disk, &folder.join(NAME), task.as_bytes()).at("read", &folder.join(NAME))?;
         Ok(Self { task, found, expected })
     }
 
@@ -87,8 +73,8 @@ impl Told {
         folder: &Path,
         state: Acknowledged,
     ) -> Result<AcknowledgedFile, StoreError> {
-        let slots = Slots::resume(disk, folder, NAME, self.task.as_bytes(), self.found, state.numbers());
-        Ok(AcknowledgedFile(slots.at("write", &folder.join(NAME))?))
+        Slots::resume(disk, folder, NAME, self.task.as_bytes(), self.found, state.numbers())
+            .at("write", &folder.join(NAME))
     }
 
     pub(super) fn state(&self) -> Option<Acknowledged> {
@@ -173,6 +159,8 @@ mod tests {
     use super::super::maintenance::tests::compact;
     use super::super::parquet::Footer;
     use super::super::tests::simulated::Machine;
+    use std::io;
+
     use super::*;
 
     const FOLDER: &str = "/data";
@@ -183,7 +171,7 @@ mod tests {
     fn created(seed: u64, state: Acknowledged) -> (Machine, AcknowledgedFile) {
         let machine = Machine::new(seed);
         machine.make_folder(Path::new(FOLDER)).unwrap();
-        let file = AcknowledgedFile::create(&machine, Path::new(FOLDER), compact().digest(), state).unwrap();
+        let file = create(&machine, Path::new(FOLDER), compact().digest(), state).unwrap();
         (machine, file)
     }
 
@@ -200,7 +188,7 @@ mod tests {
         for seed in 0..20 {
             let (machine, mut file) = created(seed, Acknowledged::default());
             assert_eq!(told(&machine).state(), Some(Acknowledged::default()));
-            file.put(STATE).unwrap();
+            file.put(STATE.numbers()).unwrap();
             assert_eq!(told(&machine).state(), Some(STATE));
             file.sync().unwrap();
             machine.restart();

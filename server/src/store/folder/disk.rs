@@ -65,8 +65,7 @@ pub(super) struct SystemDisk;
 
 impl Disk for SystemDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
-        Ok(Box::new(SystemFile::new(file)))
+        Ok(Box::new(SystemFile::new(OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?)))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
@@ -258,6 +257,8 @@ pub(super) fn write_small(disk: &dyn Disk, folder: &Path, name: &str, content: &
     let temporary = folder.join(format!("{name}.tmp"));
     let mut file = disk.create(&temporary)?;
     file.write_at(&mut [IoSlice::new(content)], 0)?;
+    // A large write ends with zeros up to the end of a block.
+    file.set_length(content.len() as u64)?;
     file.sync()?;
     disk.rename(&temporary, &folder.join(name))?;
     disk.sync_folder(folder)
@@ -356,5 +357,15 @@ mod tests {
         let path = folder.path().join("file");
         assert_eq!(read_small(&SystemDisk, &path, 7).unwrap(), b"content");
         assert_eq!(read_small(&SystemDisk, &path, 6).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn a_small_file_is_read_as_it_was_written_however_long_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        for length in [1, 300_000, 1 << 20] {
+            let content = vec![b'a'; length];
+            write_small(&SystemDisk, folder.path(), "file", &content).unwrap();
+            assert!(read_small(&SystemDisk, &folder.path().join("file"), 1 << 21).unwrap() == content, "{length}");
+        }
     }
 }

@@ -162,8 +162,7 @@ impl Keeper {
             });
         }
         // Only this thread changes the sum, which ends where the last segment ends.
-        let sum = hold(&self.totals.sum);
-        self.place.manifest.seal(&rows, &sum.aggregate)
+        self.place.manifest.seal(&rows, &hold(&self.totals.sum).aggregate)
     }
 }
 

@@ -56,7 +56,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use self::acknowledged::{Acknowledged, AcknowledgedFile};
+use self::acknowledged::Acknowledged;
 use self::deletion::Deletion;
 use self::disk::{Disk, SystemDisk, read_small, write_small};
 use self::format::{Age, FORMAT, OLD_FORMAT};
@@ -173,7 +173,7 @@ impl FolderStore {
             self.disk.sync_folder(&self.root.join("tasks"))
         };
         make().at("make", &folder)?;
-        AcknowledgedFile::create(&*self.disk, &folder, digest, Acknowledged::default())?;
+        acknowledged::create(&*self.disk, &folder, digest, Acknowledged::default())?;
         self.manifest.put(digest, &settings)?;
         self.add(FolderTask::open(self.place(task)?, settings)?);
         Ok(Put::Created)

@@ -43,13 +43,6 @@ pub(super) struct Place {
     pub(super) options: FolderOptions,
 }
 
-/// A segment that was read again.
-pub(super) struct Replayed {
-    /// To write on, unless it is sealed.
-    pub(super) segment: Option<Segment>,
-    pub(super) damage: Damage,
-}
-
 impl Place {
     /// That of a task in the folder `root` of a store; `expected` when it must tell what was acknowledged.
     pub(super) fn open(
@@ -77,7 +70,8 @@ impl Place {
         sealed_as(&*self.disk, &path).at("read", &path)
     }
 
-    /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`.
+    /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`. Returns the segment to
+    /// write on, unless it is sealed, and what is wrong with it.
     ///
     /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, and the damaged file is
     /// set aside unless nothing of it was acknowledged.
@@ -85,7 +79,7 @@ impl Place {
         &self,
         file: SegmentFile,
         each: &mut dyn FnMut(&mut Vec<Report>),
-    ) -> Result<Replayed, StoreError> {
+    ) -> Result<(Option<Segment>, Damage), StoreError> {
         let (number, path, sealed) = match file {
             SegmentFile::Sealed(number) => (number, sealed_path(&self.folder, number), true),
             SegmentFile::Open(number) => (number, open_path(&self.folder, number), false),
@@ -124,7 +118,7 @@ impl Place {
             let resumed = Segment::resume(&*self.disk, path.clone(), number, scanned.good_end, ids, self.options.sizes);
             Some(resumed.at("write", &path)?)
         };
-        Ok(Replayed { segment, damage })
+        Ok((segment, damage))
     }
 
     /// Scans an open file.
@@ -139,8 +133,7 @@ impl Place {
         let known_end = self.told.end_of(file);
         let searched = self.options.sizes.searched;
         let mut read = |buffer: &mut [u8], offset| source.read_at(buffer, offset);
-        let scanned = scan(&mut read, length, known_end, &self.task, searched, each);
-        scanned.map_err(|error| error.at(path))
+        scan(&mut read, length, known_end, &self.task, searched, each).map_err(|error| error.at(path))
     }
 
     /// Copies a file that cannot be read as a whole, under a name that says so.

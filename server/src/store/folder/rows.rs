@@ -132,8 +132,7 @@ impl SegmentRow {
 
     pub(super) fn checksum(&self, task: TaskDigest, sealed: u64) -> u32 {
         let row = RowChecksum::of("segments").bytes(task.as_bytes()).number(self.number).number(self.reports);
-        let row = row.number(self.sealed.bytes).number(self.sealed.footer.into()).number(sealed);
-        row.bytes(&self.ids).finish()
+        row.number(self.sealed.bytes).number(self.sealed.footer.into()).number(sealed).bytes(&self.ids).finish()
     }
 }
 

@@ -318,8 +318,7 @@ impl Scan<'_> {
             return Ok(None);
         }
         let Some(start) = metadata_end.checked_sub(size as u64) else { return Ok(None) };
-        let metadata = self.bytes(start, size)?;
-        Ok(Footer::read(&metadata).map(|footer| (start, footer)))
+        Ok(Footer::read(&self.bytes(start, size)?).map(|footer| (start, footer)))
     }
 
     /// `count` bytes from `offset` on, or as many as there are.

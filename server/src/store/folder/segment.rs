@@ -79,8 +79,7 @@ pub(super) fn temporary_path(folder: &Path, number: u64) -> PathBuf {
 pub(super) fn damaged_path(disk: &dyn Disk, folder: &Path, number: u64) -> io::Result<PathBuf> {
     let taken = disk.list(folder)?;
     let mut names = (0..).map(|copy| format!("{number:08}.{copy}.damaged"));
-    let name = names.find(|name| !taken.contains(name)).unwrap_or_default();
-    Ok(folder.join(name))
+    Ok(folder.join(names.find(|name| !taken.contains(name)).unwrap_or_default()))
 }
 
 /// Why reports were not appended.

@@ -111,8 +111,8 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     }
     let mut unlisted = unlisted(place, &rows)?;
     let live = unlisted.last_entry().filter(|last| matches!(last.get(), SegmentFile::Open(_))).map(|last| *last.key());
-    let next = unlisted.keys().copied().chain(rows.iter().map(|row| row.number)).max().map_or(0, |last| last + 1);
     let numbers: Vec<u64> = unlisted.keys().copied().chain(rows.iter().map(|row| row.number)).collect();
+    let next = numbers.iter().max().map_or(0, |last| last + 1);
     let (mut aggregate, mut damage) = (aggregate, Damage::default());
     let (mut segment, mut live_ids) = (None, Vec::new());
     drop(rows);
@@ -123,7 +123,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     }
     for (number, file) in unlisted {
         let mut segment_ids = Vec::new();
-        let replayed = place.replay(file, &mut |reports| {
+        let (replayed, found) = place.replay(file, &mut |reports| {
             reports.retain(|report| match ids.entry(report.id()) {
                 Entry::Occupied(_) => false,
                 Entry::Vacant(place) => place.insert(Some(mark(&report.to_bytes()))).is_some(),
@@ -131,14 +131,14 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
             segment_ids.extend(reports.iter().flat_map(|report| *report.id().as_bytes()));
             sum(&mut aggregate, &place.task, reports);
         })?;
-        damage.cut_bytes += replayed.damage.cut_bytes;
-        damage.passed_over += replayed.damage.passed_over;
-        damage.places.extend(replayed.damage.places);
+        damage.cut_bytes += found.cut_bytes;
+        damage.passed_over += found.passed_over;
+        damage.places.extend(found.places);
         if Some(number) == live {
-            (segment, live_ids) = (replayed.segment, segment_ids);
+            (segment, live_ids) = (replayed, segment_ids);
             continue;
         }
-        let sealed = match replayed.segment {
+        let sealed = match replayed {
             Some(mut segment) => place.seal(&mut segment)?,
             None => place.sealed(number)?,
         };

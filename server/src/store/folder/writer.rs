@@ -164,7 +164,7 @@ impl Writer {
     /// and after a power cut it may tell of less. Whoever is answered has the report in the segment either way.
     fn acknowledge(&mut self, records: u64) {
         let Some(segment) = &self.segment else { return };
-        if self.acknowledged.put(Acknowledged::new(segment, records)).is_err() {
+        if self.acknowledged.put(Acknowledged::new(segment, records).numbers()).is_err() {
             self.place.options.metrics.failed_writes.inc();
         }
     }

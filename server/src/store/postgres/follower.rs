@@ -93,7 +93,17 @@ impl Follower {
         } else {
             BTreeMap::new()
         };
-        let Moment { version, tables, ended, synchronous_commit, durable } = moment(client).await?;
+        // Of the list of tasks; which tables these are, as others are there once a backup took their place; and the
+        // transaction below which all have ended. What the configuration says, and whether it keeps what it confirms.
+        let query = format!(
+            "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+                (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
+        );
+        let rows = Statements::to("tell what is new", client).rows(&query, &[]).await?;
+        let row = rows.first().ok_or(PostgresError::Replaced)?;
+        let (version, tables, ended) = (row.get(0), row.get(1), row.get(2));
+        let synchronous_commit = row.get::<_, Option<String>>(3).unwrap_or_default();
+        let durable = durability::check(row.get(4));
         if *self.tables.get_or_insert(tables) != tables {
             return Err(PostgresError::Replaced);
         }
@@ -211,36 +221,6 @@ impl Follower {
 
 pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
     read_lock(tasks).values().cloned().collect()
-}
-
-/// What is new.
-struct Moment {
-    /// Of the list of tasks.
-    version: i64,
-    /// Which tables these are: others after a backup took their place.
-    tables: u32,
-    /// The transaction below which all have ended.
-    ended: i64,
-    /// What the configuration says.
-    synchronous_commit: String,
-    /// Whether it keeps what it confirms.
-    durable: Result<(), PostgresError>,
-}
-
-async fn moment(client: &Client) -> Result<Moment, PostgresError> {
-    let query = format!(
-        "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-            (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
-    );
-    let rows = Statements::to("tell what is new", client).rows(&query, &[]).await?;
-    let row = rows.first().ok_or(PostgresError::Replaced)?;
-    Ok(Moment {
-        version: row.get(0),
-        tables: row.get(1),
-        ended: row.get(2),
-        synchronous_commit: row.get::<_, Option<String>>(3).unwrap_or_default(),
-        durable: durability::check(row.get(4)),
-    })
 }
 
 fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {

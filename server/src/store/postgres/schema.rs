@@ -166,8 +166,7 @@ async fn renumber(client: &Client) -> Result<(), PostgresError> {
 /// Takes a task's lock alone, until the transaction ends. `None` if there is no such task.
 pub(super) async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, PostgresError> {
     let statements = Statements::to("lock a task", client);
-    let query = "SELECT number FROM ldp_pca.tasks WHERE digest = $1";
-    let rows = statements.rows(query, &[(&digest, Type::TEXT)]).await?;
+    let rows = statements.rows("SELECT number FROM ldp_pca.tasks WHERE digest = $1", &[(&digest, Type::TEXT)]).await?;
     let Some(number) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
     statements.run(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await?;
     Ok(Some(number))

@@ -103,8 +103,7 @@ async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queu
         let (batches, answers): (Vec<Batch>, Vec<_>) =
             group.into_iter().map(|waiting| (waiting.batch, waiting.answer)).unzip();
         let start = Instant::now();
-        let written = commit(&shared, &pool, &batches).await;
-        let outcomes = match written {
+        let outcomes = match commit(&shared, &pool, &batches).await {
             Err(error) => {
                 if matches!(error, CommitError::Write(_) | CommitError::Unknown(_)) {
                     metrics.failed_writes.inc();
@@ -134,8 +133,7 @@ async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queu
 /// All that waits, but for what is too much at a time. `None` once the queue is closed and empty.
 async fn next_group(queue: &AsyncMutex<Waits>) -> Option<Vec<Waiting>> {
     let mut queue = queue.lock().await;
-    let first = queue.recv().await?;
-    Some(queue::group(first, &mut queue))
+    Some(queue::group(queue.recv().await?, &mut queue))
 }
 
 /// Adds what is in the database now.

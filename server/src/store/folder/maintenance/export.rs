@@ -60,8 +60,7 @@ pub fn export(
     for (file, path) in folder.segments(task)? {
         let scanned = meter.scan(&place, (file, &path), &mut |page| {
             let mut bytes = Vec::with_capacity(page.bytes.len());
-            let frames = page.bytes.chunks(place.report_bytes);
-            for (report, frame) in page.reports.iter().zip(frames) {
+            for (report, frame) in page.reports.iter().zip(page.bytes.chunks(place.report_bytes)) {
                 if ids.insert(report.id()) {
                     bytes.extend_from_slice(frame);
                 }

@@ -1,5 +1,6 @@
 //! `merge`: the reports of several folders in one, each id once.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::Progress;
 use super::read::{Folder, Meter};
 use crate::store::folder::disk::{Disk, SystemDisk};
 use crate::store::folder::{FolderOptions, FolderStore};
-use crate::store::{At, Batch, CommitError, ReportStore, StoreError};
+use crate::store::{At, Batch, ReportStore, StoreError};
 use ldp_pca::task::TaskDigest;
 
 /// What became of one task.
@@ -80,36 +81,26 @@ fn add(
         let Some(target) = store.task(row.digest) else { continue };
         let merged = entry(merged, row.digest);
         for (file, path) in folder.segments(row.digest)? {
-            let mut refused = None;
+            let mut refused = false;
             let scanned = meter.scan(&place, (file, &path), &mut |page| {
                 let (reports, bytes) = (std::mem::take(page.reports), page.bytes.to_vec());
                 let batch = Batch { reports, bytes, closed: None, permit: None };
-                match waiting.block_on(target.commit(batch)) {
-                    Ok(committed) => {
-                        merged.added += committed.accepted;
-                        merged.duplicates += committed.duplicate;
-                        Ok(())
-                    }
-                    Err(error) => {
-                        let message = error.to_string();
-                        refused = Some(error);
-                        Err(std::io::Error::other(message))
-                    }
-                }
+                let committed = waiting.block_on(target.commit(batch)).map_err(|error| {
+                    refused = true;
+                    io::Error::other(error)
+                })?;
+                merged.added += committed.accepted;
+                merged.duplicates += committed.duplicate;
+                Ok(())
             });
-            match (scanned, refused) {
-                (Ok(_), _) => {}
-                (Err(_), Some(error)) => return Err(not_added(&path, error)),
-                (Err(error), None) => return Err(error),
-            }
+            scanned.map_err(|error| match error {
+                StoreError::Io { source, .. } if refused => StoreError::io("add", &path, source),
+                error => error,
+            })?;
         }
         merged.reports = target.counts().records;
     }
     Ok(())
-}
-
-fn not_added(path: &Path, error: CommitError) -> StoreError {
-    StoreError::io("add", path, std::io::Error::other(error))
 }
 
 fn entry(merged: &mut Vec<MergedTask>, digest: TaskDigest) -> &mut MergedTask {

@@ -77,8 +77,7 @@ fn repair_on(disk: Arc<dyn Disk>, root: &Path, progress: Progress<'_>) -> Result
             let lost = format!("the settings of task {digest}: they are the defaults now, give them again");
             done.lost.push(lost);
         }
-        let place = folder.place(task, &manifest, age == Age::Current)?;
-        repair_task(&folder, place, &mut meter, &mut done)?;
+        repair_task(&folder, folder.place(task, &manifest, age == Age::Current)?, &mut meter, &mut done)?;
     }
     for row in manifest.tasks()? {
         if !row.is_deleted() && !folder.task_folders()?.contains(&row.digest) {
@@ -164,8 +163,7 @@ fn set_aside(folder: &Folder) -> Result<(), StoreError> {
 
 /// The task as a sealed segment tells of it.
 fn task_of_segments(folder: &Folder, digest: TaskDigest) -> Option<Task> {
-    let segments = folder.segments(digest).ok()?;
-    segments.iter().find_map(|(_, path)| {
+    folder.segments(digest).ok()?.iter().find_map(|(_, path)| {
         let (_, footer) = read_footer(&*folder.disk, path).ok()?;
         let footer = Footer::read(footer.split_last_chunk::<FOOTER_END>()?.0)?;
         Task::from_json(footer.note("ldp-pca.task")?).ok().filter(|task| task.digest() == digest)

@@ -36,8 +36,7 @@ pub struct Restored {
 /// [`StoreError`] when the folder is not there or a server has it open.
 pub fn deleted(root: &Path) -> Result<Vec<(TaskDigest, u64)>, StoreError> {
     let folder = Folder::hold(Arc::new(SystemDisk), root)?;
-    let deleted = deletion::deleted(&*folder.disk, root)?;
-    Ok(deleted.into_iter().map(|task| (task.digest, task.since)).collect())
+    Ok(deletion::deleted(&*folder.disk, root)?.into_iter().map(|task| (task.digest, task.since)).collect())
 }
 
 /// Brings a deleted task back with its reports and settings but for `retention`; of several that had its digest the one

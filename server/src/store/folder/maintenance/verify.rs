@@ -28,7 +28,7 @@ pub struct Verified {
 }
 
 /// What [`verify`] found of one task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifiedTask {
     /// Its digest.
     pub task: String,
@@ -92,14 +92,7 @@ pub(in super::super) fn verify_on(
 }
 
 fn verify_task(folder: &Folder, manifest: &Arc<Manifest>, row: &TaskRow, meter: &mut Meter<'_>) -> VerifiedTask {
-    let mut found = VerifiedTask {
-        task: row.digest.to_string(),
-        reports: 0,
-        segments: 0,
-        bytes: 0,
-        problems: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut found = VerifiedTask { task: row.digest.to_string(), ..VerifiedTask::default() };
     if let Err(error) = verify_files(folder, manifest, row.digest, meter, &mut found) {
         found.problems.push(error.to_string());
     }

@@ -103,12 +103,7 @@ struct Process {
 impl Process {
     fn start(cluster: &Cluster, data: &std::path::Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "server::store::postgres::tests::faults::serves_until_killed",
-                "--ignored",
-                "--nocapture",
-            ])
+            .args(["--exact", "store::postgres::tests::faults::serves_until_killed", "--ignored", "--nocapture"])
             .env(ADDRESS, cluster.address())
             .env(DATA, data)
             .stdout(Stdio::piped())
