@@ -15,7 +15,7 @@ use ldp_pca::record::Bounding;
 use ldp_pca::report::Report;
 use ldp_pca::schema::{Schema, Value};
 use ldp_pca::task::Folds;
-use rand::SeedableRng;
+use rand::{CryptoRng, SeedableRng};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
@@ -125,7 +125,7 @@ fn an_audit_on_the_browsers_own_entropy_stays_below_the_claim() {
     for claim in [1.0, 4.0] {
         let double_cap = DoubleCap::new(4, Bounding::UnitNorm, Epsilon::new(claim).unwrap(), 64, 8).unwrap();
         let mechanism = Mechanism::DoubleCap(double_cap);
-        let shipped = |record: &_, task_key: &_, id, _: &mut _| {
+        let shipped = |record: &_, task_key: &_, id, _: &mut dyn CryptoRng| {
             mechanism.randomize_with_rng(record, task_key, id, &mut getrandom::SysRng).map(Some)
         };
         let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
