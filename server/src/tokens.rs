@@ -68,9 +68,9 @@ impl Tokens {
 
     /// The name of the request's token, which must be one of this role.
     pub(super) fn check(&self, headers: &HeaderMap, role: Role) -> Result<Arc<str>, Problem> {
-        let needed = match role {
-            Role::Admin => "an admin",
-            Role::Collector => "a collector",
+        let (needed, good, other) = match role {
+            Role::Admin => ("an admin", &self.admin, &self.collector),
+            Role::Collector => ("a collector", &self.collector, &self.admin),
         };
         let Some(token) = presented(headers)? else {
             return Err(Kind::TokenMissing
@@ -84,12 +84,7 @@ impl Tokens {
             });
             usize::try_from(place).ok().and_then(|place| tokens.get(place)).map(|token| Arc::clone(&token.name))
         };
-        let (admin, collector) = (one_of(&self.admin), one_of(&self.collector));
-        let (good, other) = match role {
-            Role::Admin => (admin, collector),
-            Role::Collector => (collector, admin),
-        };
-        match (good, other) {
+        match (one_of(good), one_of(other)) {
             (Some(name), _) => Ok(name),
             (None, Some(_)) => {
                 Err(Kind::TokenRole.because(format!("the token is good, but not for this: it needs {needed}'s token")))
