@@ -28,7 +28,7 @@ use super::parameters::{self, MechanismParameters};
 /// and up to the rank for an orthogonal one.
 #[derive(Args)]
 pub(super) struct Simulate {
-    /// How records are randomized
+    /// How records are randomized: gaussian-paper at any epsilon, printing what it really gives
     #[arg(long, value_parser = SimulatedMechanism::parser(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: SimulatedMechanism,
     /// Privacy parameter epsilon, of one report [not for --mechanism none]

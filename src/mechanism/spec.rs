@@ -346,6 +346,16 @@ mod tests {
         serde_json::from_str::<MechanismOptions>(&text).unwrap().family()
     }
 
+    /// serde's own list of the names has as many.
+    #[test]
+    fn every_mechanism_is_in_the_list_of_all() {
+        let error = serde_json::from_str::<MechanismName>("\"none\"").unwrap_err().to_string();
+        assert_eq!(error.split('`').skip(3).step_by(2).count(), MechanismName::ALL.len(), "{error}");
+        for name in MechanismName::ALL {
+            assert_eq!(MechanismName::of(name.as_str()), Some(name));
+        }
+    }
+
     #[test]
     fn what_is_left_out_is_recommended_and_what_does_not_belong_is_refused() {
         let family = MechanismFamily::DoubleCap { candidates: Some(64), cap: None };
