@@ -1,6 +1,5 @@
 //! `aggregate`.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
 use serde::Serialize;
 
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Output};
 use super::output::{Format, grouped, reading};
 
@@ -71,7 +70,7 @@ impl AggregateCommand {
         }
         let mut output = Output::create(&self.output)?;
         let written = collection.aggregate.visit_bytes(|part| output.write_all(part));
-        written.map_err(|error| CliError::file(&self.output, error))?;
+        written.in_file(&self.output)?;
         output.finish()?;
         let result = AggregateResult {
             records: collection.aggregate.records(),
@@ -107,14 +106,13 @@ struct Collection<'a> {
 
 impl Collection<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
-        let file = File::open(path).map_err(|error| CliError::file(path, error))?;
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let (file, length) = files::open(path)?;
         let mut content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
-        let start = std::io::BufRead::fill_buf(&mut content).map_err(|error| CliError::file(path, error))?;
+        let start = std::io::BufRead::fill_buf(&mut content).in_file(path)?;
         if start.starts_with(b"LDPA") {
             let mut bytes = Vec::new();
-            content.read_to_end(&mut bytes).map_err(|error| CliError::file(path, error))?;
-            let other = Aggregate::from_bytes(&bytes, self.task).map_err(|error| CliError::file(path, error))?;
+            content.read_to_end(&mut bytes).in_file(path)?;
+            let other = Aggregate::from_bytes(&bytes, self.task).in_file(path)?;
             return Ok(self.aggregate.merge(&other)?);
         }
         let length = report_bytes(self.task);
@@ -123,7 +121,7 @@ impl Collection<'_> {
         let mut batch = Vec::with_capacity(size);
         let mut position = 0u64;
         loop {
-            let held = read_up_to(&mut content, &mut bytes).map_err(|error| CliError::file(path, error))?;
+            let held = read_up_to(&mut content, &mut bytes).in_file(path)?;
             if held == 0 && position == 0 {
                 return Err(CliError::file(path, "the file is empty: give reports or an aggregate"));
             }

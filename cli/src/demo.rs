@@ -88,7 +88,7 @@ impl Demo {
             }
             None => LeisureSurvey::schema()?,
         };
-        self.rank.check(schema.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
+        self.rank.check(schema.dimension()).map_err(CliError::usage)?;
         let task = Task::new(schema, Bounding::UnitNorm, MechanismSpec::double_cap(self.epsilon), Folds::new(1)?)?;
 
         let scratch = if self.data.is_none() { Some(ScratchFolder::create("ldp-pca-demo")?) } else { None };
@@ -101,9 +101,7 @@ impl Demo {
         // The population is synthetic, or the operator's own.
         config.open_recovery = true;
         let runtime = runtime()?;
-        let server = runtime
-            .block_on(Server::bind(config, vec![task.clone()]))
-            .map_err(|error| CliError::Failed(error.to_string()))?;
+        let server = runtime.block_on(Server::bind(config, vec![task.clone()])).map_err(CliError::failed)?;
         let address = format!("http://{}", server.local_addr());
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let serving = runtime.spawn(server.serve(async {
@@ -134,10 +132,7 @@ impl Demo {
         }
         // The server may have stopped by itself; then there is nobody to tell.
         let _ = stop.send(());
-        runtime
-            .block_on(serving)
-            .map_err(|error| CliError::Failed(error.to_string()))?
-            .map_err(|error| CliError::Failed(error.to_string()))
+        runtime.block_on(serving).map_err(CliError::failed)?.map_err(CliError::failed)
     }
 
     /// Randomizes the population and sends its reports.

@@ -34,6 +34,16 @@ impl CliError {
         Self::Failed(format!("{}: {problem}", path.display()))
     }
 
+    /// What was asked for cannot be done.
+    pub(super) fn failed(problem: impl core::fmt::Display) -> Self {
+        Self::Failed(problem.to_string())
+    }
+
+    /// What was asked for makes no sense.
+    pub(super) fn usage(problem: impl core::fmt::Display) -> Self {
+        Self::Usage(problem.to_string())
+    }
+
     /// A line of a file that cannot be used.
     pub(super) fn line(path: &Path, line: u64, problem: impl core::fmt::Display) -> Self {
         Self::Failed(format!("{}, line {line}: {problem}", path.display()))
@@ -56,6 +66,18 @@ impl CliError {
     /// Whoever read the output has seen enough (`ldp-pca … | head`).
     pub(super) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// A problem, with the file that has it.
+pub(super) trait InFile<T> {
+    /// Names the file.
+    fn in_file(self, path: &Path) -> Result<T>;
+}
+
+impl<T, E: core::fmt::Display> InFile<T> for core::result::Result<T, E> {
+    fn in_file(self, path: &Path) -> Result<T> {
+        self.map_err(|error| CliError::file(path, error))
     }
 }
 

@@ -1,29 +1,57 @@
 //! Files: whole documents, matrices, and output that is there completely or not at all.
 
 use core::fmt::Display;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use ldp_pca::aggregate::Aggregate;
 use ldp_pca::linalg::{EigenError, SymmetricMatrix};
+use ldp_pca::schema::Schema;
 use ldp_pca::task::{MAX_TASK_BYTES, Task};
 use nalgebra::DMatrix;
 use npyz::{DType, NpyFile, Order, WriterBuilder};
 
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
+
+/// Opens a file, and tells how many bytes it has.
+pub(super) fn open(path: &Path) -> Result<(File, u64)> {
+    let file = File::open(path).in_file(path)?;
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    Ok((file, bytes))
+}
 
 /// Reads a text document of bounded size.
 pub(super) fn text(path: &Path) -> Result<String> {
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| CliError::file(path, error))?;
-    file.take(MAX_TASK_BYTES as u64 + 1).read_to_string(&mut text).map_err(|error| CliError::file(path, error))?;
+    open(path)?.0.take(MAX_TASK_BYTES as u64 + 1).read_to_string(&mut text).in_file(path)?;
     Ok(text)
 }
 
 /// Reads a task.
 pub(super) fn task(path: &Path) -> Result<Task> {
-    Task::from_json(&text(path)?).map_err(|error| CliError::file(path, error))
+    Task::from_json(&text(path)?).in_file(path)
+}
+
+/// Reads a schema.
+pub(super) fn schema(path: &Path) -> Result<Schema> {
+    Schema::from_json(&text(path)?).in_file(path)
+}
+
+/// Reads the aggregate of a task.
+pub(super) fn aggregate(path: &Path, task: &Task) -> Result<Aggregate> {
+    Aggregate::from_bytes(&fs::read(path).in_file(path)?, task).in_file(path)
+}
+
+/// Opens a file that nobody else may open so, with what to say of one who has; it is made when it is not there.
+pub(super) fn locked(path: &Path, busy: &str) -> Result<File> {
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path).in_file(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(CliError::file(path, busy)),
+        Err(TryLockError::Error(error)) => Err(CliError::file(path, error)),
+    }
 }
 
 /// A file that appears under its name only when it is complete. A device or a pipe is written to as it is.
@@ -60,9 +88,9 @@ impl Output {
 
     /// Writes it all and gives the file its name.
     pub(super) fn finish(mut self) -> Result<()> {
-        self.writer.flush().map_err(|error| CliError::file(&self.path, error))?;
+        self.writer.flush().in_file(&self.path)?;
         if let Some(partial) = &self.partial {
-            fs::rename(partial, &self.path).map_err(|error| CliError::file(&self.path, error))?;
+            fs::rename(partial, &self.path).in_file(&self.path)?;
             self.partial = None;
         }
         Ok(())
@@ -90,7 +118,7 @@ impl Drop for Output {
 /// Writes a whole file at once.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut output = Output::create(path)?;
-    output.write_all(bytes).map_err(|error| CliError::file(path, error))?;
+    output.write_all(bytes).in_file(path)?;
     output.finish()
 }
 
@@ -102,7 +130,7 @@ pub(super) struct ScratchFolder {
 impl ScratchFolder {
     pub(super) fn create(name: &str) -> Result<Self> {
         let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).map_err(|error| CliError::file(&path, error))?;
+        fs::create_dir_all(&path).in_file(&path)?;
         Ok(Self { path })
     }
 
@@ -122,7 +150,7 @@ impl Drop for ScratchFolder {
 pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
     use std::io::BufRead as _;
     let mut raw = BufReader::with_capacity(1 << 16, raw);
-    let start = raw.fill_buf().map_err(|error| CliError::file(path, error))?;
+    let start = raw.fill_buf().in_file(path)?;
     if start.starts_with(&[0x1f, 0x8b]) {
         Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))))
     } else {
@@ -293,8 +321,7 @@ fn numbers<'a, R: Read + 'a>(
 
 /// Reads a symmetric matrix (gzip or not), in the precision that it is stored in.
 pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
-    let file = File::open(path).map_err(|error| CliError::file(path, error))?;
-    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let (file, bytes) = open(path)?;
     symmetric(path, file, bytes)
 }
 
@@ -347,6 +374,6 @@ pub(super) fn write_matrix(path: &Path, matrix: &DMatrix<f64>) -> Result<()> {
             writer.finish()
         },
     );
-    written.map_err(|error| CliError::file(path, error))?;
+    written.in_file(path)?;
     output.finish()
 }

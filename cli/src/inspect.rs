@@ -5,7 +5,6 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::mechanism::HostilePull;
 use ldp_pca::report::{Report, report_bytes};
@@ -13,7 +12,7 @@ use ldp_pca::schema::Schema;
 use ldp_pca::task::Task;
 use serde::Serialize;
 
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::hostile::hostile_text;
 use super::output::{Format, grouped};
@@ -59,8 +58,8 @@ enum Content {
 impl Inspect {
     pub(super) fn run(self) -> Result<()> {
         let mut start = [0; 4];
-        let mut file = File::open(&self.file).map_err(|error| CliError::file(&self.file, error))?;
-        let held = file.read(&mut start).map_err(|error| CliError::file(&self.file, error))?;
+        let mut file = File::open(&self.file).in_file(&self.file)?;
+        let held = file.read(&mut start).in_file(&self.file)?;
         let content = match &start[..held] {
             b"LDPR" => self.reports(&self.task()?)?,
             b"LDPA" => self.aggregate(&self.task()?)?,
@@ -78,12 +77,8 @@ impl Inspect {
         files::task(task)
     }
 
-    fn bytes(&self) -> Result<Vec<u8>> {
-        std::fs::read(&self.file).map_err(|error| CliError::file(&self.file, error))
-    }
-
     fn reports(&self, task: &Task) -> Result<Content> {
-        let bytes = self.bytes()?;
+        let bytes = std::fs::read(&self.file).in_file(&self.file)?;
         let (mut reports, mut invalid, mut first_id, mut first_invalid) = (0, 0, None, None);
         for (position, chunk) in (1u64..).zip(bytes.chunks(report_bytes(task))) {
             match Report::from_bytes(chunk, task) {
@@ -101,8 +96,7 @@ impl Inspect {
     }
 
     fn aggregate(&self, task: &Task) -> Result<Content> {
-        let aggregate =
-            Aggregate::from_bytes(&self.bytes()?, task).map_err(|error| CliError::file(&self.file, error))?;
+        let aggregate = files::aggregate(&self.file, task)?;
         Ok(Content::Aggregate {
             task: aggregate.task().to_string(),
             records: aggregate.records(),

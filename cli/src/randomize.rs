@@ -14,7 +14,7 @@ use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task;
 use serde::{Deserialize, Serialize};
 
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Output};
 use super::output::{Format, grouped, note};
 use super::records::{self, Counts, Reading};
@@ -188,8 +188,7 @@ impl Randomize {
         let mut output = Output::create(&self.output)?;
         let mut randomizer = BatchRandomizer::new(&task, self.insecure_seed);
         if let Some(path) = &self.ids {
-            let IssuedIds { ids } =
-                serde_json::from_str(&files::text(path)?).map_err(|error| CliError::file(path, error))?;
+            let IssuedIds { ids } = serde_json::from_str(&files::text(path)?).in_file(path)?;
             if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
                 return Err(CliError::file(
                     path,
@@ -199,10 +198,7 @@ impl Randomize {
             randomizer.add_ids(ids);
         }
         let counts = randomize_file(&self.records, &task, self.reading, randomizer, |reports| {
-            reports
-                .iter()
-                .try_for_each(|report| output.write_all(&report.to_bytes()))
-                .map_err(|error| CliError::file(&self.output, error))
+            reports.iter().try_for_each(|report| output.write_all(&report.to_bytes())).in_file(&self.output)
         })?;
         if counts.records == 0 {
             return Err(CliError::file(&self.records, no_records(&counts)));

@@ -5,7 +5,6 @@
 //! `--show-values` shows the row, too.
 
 use core::fmt::{self, Debug, Display};
-use std::fs::File;
 use std::io::{BufRead, Chain, Read};
 use std::path::{Path, PathBuf};
 
@@ -15,8 +14,8 @@ use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::schema::{Schema, Value, positional_name};
 use ldp_pca::task::Task;
 
-use super::error::{CliError, Result};
-use super::files::{NpyRows, unpacked};
+use super::error::{CliError, InFile as _, Result};
+use super::files::{self, NpyRows, unpacked};
 use super::output::reading;
 
 /// Whether the first line of a CSV file names its columns.
@@ -145,8 +144,7 @@ impl CsvLines {
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
     pub(super) fn open(path: &Path, opening: Opening, is_header: impl FnOnce(&[&str]) -> bool) -> Result<Self> {
-        let file = File::open(path).map_err(|error| CliError::file(path, error))?;
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let (file, length) = files::open(path)?;
         Self::new(path, reading("reading", length).wrap_read(file), opening.header, is_header)
     }
 
@@ -158,7 +156,7 @@ impl RecordFile {
         is_header: impl FnOnce(&[&str]) -> bool,
     ) -> Result<Self> {
         let mut content = unpacked(path, raw)?;
-        let start = content.fill_buf().map_err(|error| CliError::file(path, error))?;
+        let start = content.fill_buf().in_file(path)?;
         let rows = if start.starts_with(b"\x93NUMPY") {
             Rows::Npy(NpyRows::new(path, content)?)
         } else {

@@ -8,7 +8,7 @@ use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred, Scaling};
 use ldp_pca::schema::{SchemaError, Unseen};
 use serde::Serialize;
 
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, grouped, note};
 use super::records::{Opening, RecordFile, Row, looks_like_names, positional_names};
@@ -110,8 +110,7 @@ impl Infer {
             max_values: self.max_values,
         };
         let inferred = infer(&self.sample, self.opening, &options)?;
-        let json =
-            serde_json::to_string_pretty(&inferred.schema).map_err(|error| CliError::Failed(error.to_string()))?;
+        let json = serde_json::to_string_pretty(&inferred.schema).map_err(CliError::failed)?;
         if let Some(output) = &self.output {
             files::write(output, format!("{json}\n").as_bytes())?;
         }
@@ -166,5 +165,5 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
         };
         inference.observe(&fields).map_err(|error| CliError::line(path, line, opening.told(error, row)))
     })?;
-    inference.ok_or(SchemaError::EmptySample).and_then(Inference::finish).map_err(|error| CliError::file(path, error))
+    inference.ok_or(SchemaError::EmptySample).and_then(Inference::finish).in_file(path)
 }

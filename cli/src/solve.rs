@@ -7,7 +7,7 @@ use clap::Args;
 use ldp_pca::recovery::{FantopeProblem, HistoryEntry, Penalty, Rank, SolverStatus};
 use serde::Serialize;
 
-use super::error::{CliError, Result};
+use super::error::{InFile as _, Result};
 use super::files;
 use super::output::{Format, spinner, wrote};
 use super::parameters;
@@ -63,8 +63,7 @@ struct SolveResult {
 impl Solve {
     pub(super) fn run(self) -> Result<()> {
         let estimate = files::read_symmetric(&self.matrix)?;
-        let problem = FantopeProblem::of_estimate(estimate, self.rank, self.penalty)
-            .map_err(|error| CliError::file(&self.matrix, error))?;
+        let problem = FantopeProblem::of_estimate(estimate, self.rank, self.penalty).in_file(&self.matrix)?;
         let started = Instant::now();
         let spinner = spinner("solving");
         let solution = self.solver.solver().solve(&problem, &mut |progress| {

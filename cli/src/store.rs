@@ -174,7 +174,7 @@ fn left_out(lost: u64) -> String {
 
 /// The task whose digest begins so, or the only one.
 fn choose_task(folder: &Path, beginning: Option<&str>) -> Result<TaskDigest> {
-    let tasks = maintenance::tasks(folder).map_err(|error| CliError::Failed(error.to_string()))?;
+    let tasks = maintenance::tasks(folder).map_err(CliError::failed)?;
     choose(&tasks, beginning.unwrap_or_default(), "tasks", "--task")
 }
 
@@ -206,8 +206,7 @@ pub(super) struct Restore {
 
 impl Restore {
     fn run(self) -> Result<()> {
-        let failed = |error: ldp_pca_server::StoreError| CliError::Failed(error.to_string());
-        let deleted = maintenance::deleted(&self.folder).map_err(failed)?;
+        let deleted = maintenance::deleted(&self.folder).map_err(CliError::failed)?;
         let mut tasks: Vec<TaskDigest> = deleted.into_iter().map(|(task, _)| task).collect();
         tasks.sort();
         tasks.dedup();
@@ -215,7 +214,7 @@ impl Restore {
             Some(task) => task,
             None => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
         };
-        let restored = maintenance::restore(&self.folder, task).map_err(failed)?;
+        let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
         self.format.print(&restored, |restored| {
             let mut text = format!("task {}: {} reports are back\n", restored.task, grouped(restored.reports));
             if restored.without_retention {
@@ -272,5 +271,5 @@ fn with_bar<T>(
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    result.map_err(|error| CliError::Failed(error.to_string()))
+    result.map_err(CliError::failed)
 }

@@ -14,14 +14,13 @@ use indicatif::ProgressBar;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
-use ldp_pca::schema::Schema;
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca_literature::baselines::catalogue::{key, methods};
 use ldp_pca_literature::baselines::comparison::MethodComparison;
 use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
 
 use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, bar, grouped, note, spinner};
 use super::parameters;
@@ -129,7 +128,7 @@ impl Compare {
         let started = Instant::now();
         note("note: these figures are computed from the records themselves, and are not private");
         let (sample, counts) = self.sample(path)?;
-        rank.check(sample.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
+        rank.check(sample.dimension()).map_err(CliError::usage)?;
         let mut result = self.setting.compare(&sample, rank, &self.epsilon)?;
         result.records = RecordsResult {
             bounding: Some(self.bounding),
@@ -148,7 +147,7 @@ impl Compare {
     /// The bounded records, all of them in memory.
     fn sample(&self, path: &Path) -> Result<(Sample, Counts)> {
         let schema = match &self.schema {
-            Some(schema) => Schema::from_json(&files::text(schema)?).map_err(|error| CliError::file(schema, error))?,
+            Some(schema) => files::schema(schema)?,
             None => {
                 let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
                 infer(path, self.reading.opening, &options)?.schema
@@ -162,7 +161,7 @@ impl Compare {
         if counts.records == 0 {
             return Err(CliError::file(path, no_records(&counts)));
         }
-        let sample = Sample::new(schema.dimension(), values).map_err(|error| CliError::file(path, error))?;
+        let sample = Sample::new(schema.dimension(), values).in_file(path)?;
         Ok((sample, counts))
     }
 }

@@ -11,14 +11,15 @@ use ldp_pca::recovery::Rank;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca_literature::baselines::Sample;
 use ldp_pca_literature::baselines::catalogue::PROVIDERS;
-use ldp_pca_literature::experiments::data::{Connections, DataSet, Scaling};
+use ldp_pca_literature::experiments::data::{DataSet, Scaling};
 use rand::SeedableRng;
 use serde::Serialize;
 
 use super::Setting;
 use super::result::{CompareResult, RowResult};
 use super::text::{budget, duration, error_text};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
+use crate::experiment::folder::read_connections;
 use crate::files::{NpyRows, unpacked};
 use crate::output::{grouped, note};
 
@@ -99,9 +100,9 @@ fn open(folder: &Path, name: &str) -> Result<(std::path::PathBuf, File)> {
 
 fn connections(folder: &Path) -> Result<Sample> {
     let (path, file) = open(folder, "kddcup99")?;
-    let read = Connections::read(unpacked(&path, file)?).map_err(|error| CliError::file(&path, error))?;
+    let read = read_connections(&path, file)?;
     let all: Vec<usize> = (0..read.records()).collect();
-    read.sample(&all, Scaling::LargestNorm).map_err(|error| CliError::file(&path, error))
+    read.sample(&all, Scaling::LargestNorm).in_file(&path)
 }
 
 fn isolet(folder: &Path) -> Result<Sample> {
@@ -113,16 +114,15 @@ fn isolet(folder: &Path) -> Result<Sample> {
         values.extend_from_slice(record.map_err(|error| CliError::line(&path, number, error))?.coordinates());
         dimension = row.len();
     }
-    Sample::new(dimension, values).map_err(|error| CliError::file(&path, error))
+    Sample::new(dimension, values).in_file(&path)
 }
 
 fn spiked(_: &Path) -> Result<Sample> {
     let (dimension, signal, records) = SPIKED;
     let mut rng = ChaCha12Rng::seed_from_u64(1);
-    let failed = |error: ldp_pca::simulation::PopulationError| CliError::Failed(error.to_string());
-    let model = SpikedModel::draw(dimension, Rank::new(3)?, signal, None, &mut rng).map_err(failed)?;
+    let model = SpikedModel::draw(dimension, Rank::new(3)?, signal, None, &mut rng).map_err(CliError::failed)?;
     let values = (0..records).flat_map(|_| model.record(&mut rng)).collect();
-    Sample::new(dimension, values).map_err(|error| CliError::Failed(error.to_string()))
+    Sample::new(dimension, values).map_err(CliError::failed)
 }
 
 /// The document.

@@ -3,13 +3,14 @@
 //! The first line names the session and the provider, every other one is the message of the next round. A message is on
 //! the disk before it is sent; a line without an end was not, and is cut off. The file is locked while it is used.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ldp_pca_dps::{Message, SessionId};
 
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
+use crate::files;
 
 /// The messages of a provider in a session.
 pub(super) struct Memory {
@@ -22,22 +23,13 @@ pub(super) struct Memory {
 impl Memory {
     /// Opens the file, which is made when it is not there.
     pub(super) fn open(path: &Path, session: SessionId, provider: u32) -> Result<Self> {
-        let failed = |error: std::io::Error| CliError::file(path, error);
-        let mut file =
-            File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(CliError::file(path, "another provider uses it: every provider has one of its own"));
-            }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
+        let mut file = files::locked(path, "another provider uses it: every provider has one of its own")?;
         let header = format!("dps-pca 1 session {session} provider {provider}");
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        let (messages, whole) = read(&bytes, &header).map_err(|problem| CliError::file(path, problem))?;
+        file.read_to_end(&mut bytes).in_file(path)?;
+        let (messages, whole) = read(&bytes, &header).in_file(path)?;
         let mut memory = Self { path: path.to_owned(), file, messages };
-        memory.file.set_len(whole as u64).and_then(|()| memory.file.seek(SeekFrom::End(0))).map_err(failed)?;
+        memory.file.set_len(whole as u64).and_then(|()| memory.file.seek(SeekFrom::End(0))).in_file(path)?;
         if whole == 0 {
             memory.append(&header)?;
             memory.sync_folder()?;
@@ -75,7 +67,7 @@ impl Memory {
             _ => Path::new("."),
         };
         let synced = if cfg!(unix) { File::open(folder).and_then(|folder| folder.sync_all()) } else { Ok(()) };
-        synced.map_err(|error| CliError::file(folder, error))
+        synced.in_file(folder)
     }
 }
 

@@ -47,7 +47,7 @@ fn token(path: &Path) -> Result<String> {
 
 /// Checks the components of a session that is over, and writes them as a d × k matrix where a file is given.
 fn write_components(path: Option<&Path>, session: &Session, state: &State) -> Result<()> {
-    let components = session.check_basis(&state.basis).map_err(|error| CliError::Failed(error.to_string()))?;
+    let components = session.check_basis(&state.basis).map_err(CliError::failed)?;
     path.map_or(Ok(()), |path| files::write_matrix(path, &components))
 }
 

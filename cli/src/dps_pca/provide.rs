@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::aggregator::{Aggregator, Sent};
 use super::memory::Memory;
 use super::{described, token, write_components};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
 use crate::output::{Format, bar, grouped, note, wrote};
 use crate::records::{Opening, RecordFile, Row, looks_like_names};
 
@@ -125,7 +125,7 @@ impl Provide {
 
     /// What the session reveals, if that is no more than allowed.
     fn check_budget(&self, session: &Session) -> Result<SessionGuarantee> {
-        let found = session.guarantee().map_err(|error| CliError::Failed(error.to_string()))?;
+        let found = session.guarantee().map_err(CliError::failed)?;
         let within = found.epsilon.value() <= self.epsilon.value() && found.delta <= self.delta;
         if within {
             return Ok(found);
@@ -235,7 +235,7 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
         return Err(CliError::file(path, "there are no records"));
     }
     let provider = Provider::new(dimension, &mut values.chunks_exact(dimension), Some(bound));
-    let provider = provider.map_err(|error| CliError::file(path, error))?;
+    let provider = provider.in_file(path)?;
     Ok(Own { provider, records, scaled })
 }
 

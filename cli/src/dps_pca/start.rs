@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::aggregator::Aggregator;
 use super::provide::{delta, epsilon};
 use super::token;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
 use crate::output::Format;
 
 /// Fix the parameters of a session, and make the providers' tokens
@@ -104,8 +104,8 @@ impl Start {
             norm_bound: self.norm_bound,
             start,
         });
-        let session = session.map_err(|error| CliError::Usage(error.to_string()))?;
-        let guarantee = session.guarantee().map_err(|error| CliError::Usage(error.to_string()))?;
+        let session = session.map_err(CliError::usage)?;
+        let guarantee = session.guarantee().map_err(CliError::usage)?;
         let path = |provider: u32| self.tokens.join(format!("provider-{provider}.token"));
         let aggregator = Aggregator::new(&self.url, token(&self.token_file)?, Duration::ZERO);
         let created = aggregator.create(&session)?;
@@ -114,7 +114,7 @@ impl Start {
         if created["session"] != session.id().to_string() || given.len() != self.providers as usize {
             return Err(CliError::Failed(format!("{} has created another session than was asked for", self.url)));
         }
-        fs::create_dir_all(&self.tokens).map_err(|error| CliError::file(&self.tokens, error))?;
+        fs::create_dir_all(&self.tokens).in_file(&self.tokens)?;
         let mut tokens = Vec::new();
         for (path, token) in (1..).map(path).zip(given) {
             write_private(&path, token)?;
@@ -147,5 +147,5 @@ fn write_private(path: &Path, token: &str) -> Result<()> {
     // What a start that was killed left; if somebody else makes it anew, the next line fails.
     let _ = fs::remove_file(&temporary);
     let written = options.open(&temporary).and_then(|mut file| writeln!(file, "{token}"));
-    written.and_then(|()| fs::rename(&temporary, path)).map_err(|error| CliError::file(path, error))
+    written.and_then(|()| fs::rename(&temporary, path)).in_file(path)
 }

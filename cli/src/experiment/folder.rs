@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ldp_pca_literature::experiments::data::{Connections, DataSet};
 use ldp_pca_literature::experiments::{Data, ExperimentError, Matrix};
 
-use crate::error::{CliError, Result};
-use crate::files::{NpyRows, unpacked};
+use crate::error::{CliError, InFile as _, Result};
+use crate::files::{self, NpyRows, unpacked};
 
 /// Files under the names of [`DataSet::file`], with or without `.gz`; each is read once.
 pub(super) struct DataFolder {
@@ -40,23 +40,26 @@ impl DataFolder {
         self.file(set).and_then(|path| fs::metadata(path).ok()).map_or(0, |metadata| metadata.len())
     }
 
-    fn found(&self, set: &'static DataSet) -> core::result::Result<PathBuf, ExperimentError> {
-        self.file(set).ok_or(ExperimentError::Missing(set))
+    /// Reads a data set.
+    fn read<T>(
+        &self,
+        set: &'static DataSet,
+        read: impl FnOnce(&Path, File) -> Result<T>,
+    ) -> core::result::Result<Arc<T>, ExperimentError> {
+        let path = self.file(set).ok_or(ExperimentError::Missing(set))?;
+        let found = files::open(&path).and_then(|(file, _)| read(&path, file)).map(Arc::new);
+        found.map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })
     }
 }
 
 impl Data for DataFolder {
     fn matrix(&self, set: &'static DataSet) -> core::result::Result<Arc<Matrix>, ExperimentError> {
-        let path = self.found(set)?;
         // Held while reading: others who want the same file wait for it.
         let mut matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(matrix) = matrices.get(set.name) {
             return Ok(Arc::clone(matrix));
         }
-        let matrix = open(&path)
-            .and_then(|file| read_matrix(&path, file))
-            .map(Arc::new)
-            .map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })?;
+        let matrix = self.read(set, read_matrix)?;
         matrices.insert(set.name, Arc::clone(&matrix));
         Ok(matrix)
     }
@@ -65,22 +68,14 @@ impl Data for DataFolder {
         let set = DataSet::named("kddcup99")
             .ok_or_else(|| std::io::Error::other("the list of data sets lacks kddcup99"))
             .map_err(ldp_pca_literature::experiments::data::DataError::from)?;
-        let path = self.found(set)?;
         let mut kept = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connections) = kept.as_ref() {
             return Ok(Arc::clone(connections));
         }
-        let connections = open(&path)
-            .and_then(|file| read_connections(&path, file))
-            .map(Arc::new)
-            .map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })?;
+        let connections = self.read(set, read_connections)?;
         *kept = Some(Arc::clone(&connections));
         Ok(connections)
     }
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|error| CliError::file(path, error))
 }
 
 /// A matrix of finite numbers; `path` is for messages.
@@ -97,5 +92,5 @@ pub(crate) fn read_matrix(path: &Path, file: impl Read) -> Result<Matrix> {
 }
 
 pub(crate) fn read_connections(path: &Path, file: impl Read) -> Result<Connections> {
-    Connections::read(unpacked(path, file)?).map_err(|error| CliError::file(path, error))
+    Connections::read(unpacked(path, file)?).in_file(path)
 }

@@ -4,7 +4,7 @@
 //! finished. A line that was cut when a run was killed is dropped, and with it whatever stands after it.
 
 use std::collections::HashMap;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::folder::DataFolder;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
+use crate::files;
 use crate::output::note;
 
 /// What cells are of. Cells under another head are worth nothing.
@@ -147,12 +148,11 @@ impl Kept {
     /// under a head that says so. A file with anything else is set aside.
     pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head, reuse: bool) -> Result<Self> {
         let path = path_of(folder, experiment);
-        let failed = |error: std::io::Error| CliError::file(&path, error);
-        let mut file = locked(&path)?;
-        let (found, cells, length) = read(BufReader::new(&file), experiment.columns().len()).map_err(failed)?;
+        let mut file = files::locked(&path, BUSY)?;
+        let (found, cells, length) = read(BufReader::new(&file), experiment.columns().len()).in_file(&path)?;
         let same_work = found.as_ref().filter(|found| found.is_same_work(head));
         if same_work.is_some_and(|found| found.build == head.build) {
-            file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
+            file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).in_file(&path)?;
             return Ok(Self { path, file, cells });
         }
         if same_work.is_some() && reuse {
@@ -160,8 +160,9 @@ impl Kept {
             let file = under_another_head(&path, &file, length, &Head { reused, ..head.clone() })?;
             return Ok(Self { path, file, cells });
         }
-        let bare = found.is_some() && cells.is_empty() && file.metadata().map_err(failed)?.len() == length;
-        if !bare && file.metadata().map_err(failed)?.len() > 0 {
+        let held = file.metadata().in_file(&path)?.len();
+        let bare = found.is_some() && cells.is_empty() && held == length;
+        if !bare && held > 0 {
             let aside = set_aside(&path)?;
             let (what, remedy) = match (&found, same_work) {
                 (_, Some(_)) => (
@@ -177,9 +178,9 @@ impl Kept {
                 path.display(),
                 aside.display()
             ));
-            file = locked(&path)?;
+            file = files::locked(&path, BUSY)?;
         }
-        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+        file.set_len(0).and_then(|()| file.rewind()).in_file(&path)?;
         let mut kept = Self { path, file, cells: HashMap::new() };
         kept.append(serde_json::to_string(head).map_err(std::io::Error::from)?)?;
         Ok(kept)
@@ -195,7 +196,7 @@ impl Kept {
         let path = path_of(folder, experiment);
         let Ok(file) = File::open(&path) else { return Ok(None) };
         let read = read(BufReader::new(&file), experiment.columns().len());
-        let (head, cells, _) = read.map_err(|error| CliError::file(&path, error))?;
+        let (head, cells, _) = read.in_file(&path)?;
         let Some(head) = head.filter(|head| head.is_same_work(&Head::new(experiment, head.scale(), head.seed))) else {
             return Ok(None);
         };
@@ -223,7 +224,7 @@ impl Kept {
 
     fn append(&mut self, mut line: String) -> Result<()> {
         line.push('\n');
-        self.file.write_all(line.as_bytes()).map_err(|error| CliError::file(&self.path, error))
+        self.file.write_all(line.as_bytes()).in_file(&self.path)
     }
 }
 
@@ -231,8 +232,7 @@ impl Kept {
 /// whole, or the old one is.
 fn under_another_head(path: &Path, mut file: &File, length: u64, head: &Head) -> Result<File> {
     let new = path.with_extension("cells.new");
-    let failed = |error: std::io::Error| CliError::file(&new, error);
-    let mut written = locked(&new)?;
+    let mut written = files::locked(&new, BUSY)?;
     let mut copy = || {
         written.set_len(0)?;
         writeln!(written, "{}", serde_json::to_string(head)?)?;
@@ -243,7 +243,7 @@ fn under_another_head(path: &Path, mut file: &File, length: u64, head: &Head) ->
         written.sync_all()?;
         std::fs::rename(&new, path)
     };
-    copy().map_err(failed)?;
+    copy().in_file(&new)?;
     Ok(written)
 }
 
@@ -262,18 +262,8 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
     unreachable!("a folder has fewer files than numbers")
 }
 
-/// Opens a file that nobody else writes; it is made when it is not there.
-fn locked(path: &Path) -> Result<File> {
-    let failed = |error: std::io::Error| CliError::file(path, error);
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            Err(CliError::file(path, "another run writes it: wait for its end, or give another --out"))
-        }
-        Err(TryLockError::Error(error)) => Err(failed(error)),
-    }
-}
+/// Why a file cannot be had that another run has locked.
+const BUSY: &str = "another run writes it: wait for its end, or give another --out";
 
 /// A cell's line, without its end.
 pub(crate) fn line(cell: &str, rows: &[Vec<Value>]) -> std::io::Result<String> {

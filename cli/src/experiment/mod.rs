@@ -12,7 +12,7 @@ use ldp_pca_literature::experiments::data::DataSet;
 use ldp_pca_literature::experiments::{Cell, Experiment, Scale, all};
 use serde::Serialize;
 
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::output::Format;
 
 /// Run the tables and figures of the literature again
@@ -138,7 +138,7 @@ impl Run {
         if let Some(data) = self.data.as_ref().filter(|data| !data.is_dir()) {
             return Err(CliError::Usage(format!("--data {} is not a folder", data.display())));
         }
-        std::fs::create_dir_all(&self.out).map_err(|error| CliError::file(&self.out, error))?;
+        std::fs::create_dir_all(&self.out).in_file(&self.out)?;
         let data = folder::DataFolder::new(self.data);
         let scale = if self.quick { Scale::Quick } else { Scale::Full };
         let job = run::Job { out: &self.out, data: &data, scale, seed: self.seed, reuse: self.reuse };

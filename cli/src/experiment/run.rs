@@ -13,7 +13,7 @@ use super::data_of;
 use super::folder::DataFolder;
 use super::html::Section;
 use super::kept::{Head, Kept, key_of};
-use crate::error::{CliError, Result};
+use crate::error::{InFile as _, Result};
 use crate::output::{bar, note};
 use crate::{files, plot};
 
@@ -221,13 +221,12 @@ impl Job<'_> {
     fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
         let path = |ending: &str| self.out.join(format!("{}.{ending}", experiment.name()));
         let mut writer = csv::Writer::from_writer(vec![]);
-        let failed = |error: csv::Error| CliError::file(&path("csv"), error);
-        writer.write_record(table.columns()).map_err(failed)?;
+        let csv = path("csv");
+        writer.write_record(table.columns()).in_file(&csv)?;
         for row in table.rows() {
-            writer.write_record(row.values().iter().map(Value::to_string)).map_err(failed)?;
+            writer.write_record(row.values().iter().map(Value::to_string)).in_file(&csv)?;
         }
-        let bytes = writer.into_inner().map_err(|error| CliError::file(&path("csv"), error))?;
-        files::write(&path("csv"), &bytes)?;
+        files::write(&csv, &writer.into_inner().in_file(&csv)?)?;
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
             files::write(&path("svg"), plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;

@@ -5,7 +5,6 @@ mod result;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::MechanismName;
@@ -130,9 +129,7 @@ impl Plan {
     fn setting(&self) -> Result<Setting> {
         if let (Some(aggregate), Some(task)) = (&self.aggregate, &self.task) {
             let task = files::task(task)?;
-            let bytes = std::fs::read(aggregate).map_err(|error| CliError::file(aggregate, error))?;
-            let sums = Aggregate::from_bytes(&bytes, &task).map_err(|error| CliError::file(aggregate, error))?;
-            let covariance = Covariance::estimate(&sums, &task)?;
+            let covariance = Covariance::estimate(&files::aggregate(aggregate, &task)?, &task)?;
             let spectrum = Spectrum::of_estimate(&covariance).map_err(refused)?;
             let guarantee = task.guarantee();
             let delta = guarantee.delta.unwrap_or(Delta::USUAL);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::DMatrix;
 
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 
 /// Where a matrix with one row per feature is written, in the format that the extension stands for.
@@ -68,9 +68,9 @@ impl LoadingsFile {
             rows.push(std::iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
         }
         for row in rows {
-            writer.write_record(row).map_err(|error| CliError::file(&self.path, error))?;
+            writer.write_record(row).in_file(&self.path)?;
         }
-        let bytes = writer.into_inner().map_err(|error| CliError::file(&self.path, error))?;
+        let bytes = writer.into_inner().in_file(&self.path)?;
         files::write(&self.path, &bytes)
     }
 }

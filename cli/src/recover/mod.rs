@@ -77,9 +77,8 @@ impl Recover {
             plot::check(path)?;
         }
         let task = files::task(&self.task)?;
-        self.rank.check(task.dimension()).map_err(|error| CliError::Usage(error.to_string()))?;
-        let bytes = std::fs::read(&self.aggregate).map_err(|error| CliError::file(&self.aggregate, error))?;
-        let aggregate = Aggregate::from_bytes(&bytes, &task).map_err(|error| CliError::file(&self.aggregate, error))?;
+        self.rank.check(task.dimension()).map_err(CliError::usage)?;
+        let aggregate = files::aggregate(&self.aggregate, &task)?;
         let covariance = Covariance::estimate(&aggregate, &task)?;
         let mut answer = self.answer(&aggregate, &covariance, &task)?;
         let compared = match &self.reference {

@@ -134,7 +134,7 @@ impl Serve {
                     ),
                 );
             }
-            server.serve(stopped()).await.map_err(|error| CliError::Failed(error.to_string()))
+            server.serve(stopped()).await.map_err(CliError::failed)
         })
     }
 
@@ -183,7 +183,7 @@ impl Serve {
 fn failed(error: ServerError) -> CliError {
     match error {
         ServerError::Config(problem) => CliError::Usage(problem),
-        error => CliError::Failed(error.to_string()),
+        error => CliError::failed(error),
     }
 }
 

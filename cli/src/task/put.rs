@@ -8,7 +8,7 @@ use ldp_pca_server::TaskSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::Format;
 
@@ -77,7 +77,7 @@ impl Put {
             Some(path) => {
                 let text = files::text(path)?;
                 // Checked here, where the file has a name; sent as it is, for a null says something.
-                serde_json::from_str::<TaskSettings>(&text).map_err(|error| CliError::file(path, error))?;
+                serde_json::from_str::<TaskSettings>(&text).in_file(path)?;
                 text
             }
             None => "{}".to_owned(),
