@@ -18,6 +18,7 @@ pub mod fuzzing;
 mod hostile;
 mod inspect;
 mod output;
+mod parallel;
 mod parameters;
 mod plan;
 mod plot;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Output};
 use super::output::{Format, grouped, note};
+use super::parallel::on_all_cores;
 use super::records::{self, Counts, Reading};
 
 #[derive(Args)]
@@ -108,23 +109,12 @@ impl<'a> BatchRandomizer<'a> {
             Some(ids) => ids.drain(..records.len()).map(Some).collect(),
         };
         let per_thread = records.len().div_ceil(self.threads).max(1);
-        let (task, seed) = (self.task, self.seed);
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = records
-                .chunks(per_thread)
-                .zip(ids.chunks(per_thread))
-                .zip((first..).step_by(per_thread))
-                .map(|((part, ids), start)| scope.spawn(move || randomize_part(task, seed, part, ids, start)))
-                .collect();
-            let mut reports = Vec::with_capacity(records.len());
-            for worker in workers {
-                match worker.join() {
-                    Ok(part) => reports.extend(part?),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            Ok(reports)
-        })
+        let parts: Vec<_> = records.chunks(per_thread).zip(ids.chunks(per_thread)).collect();
+        let reports = on_all_cores(parts.len(), |index| {
+            let (records, ids) = parts[index];
+            randomize_part(self.task, self.seed, records, ids, first + (index * per_thread) as u64)
+        })?;
+        Ok(reports.into_iter().flatten().collect())
     }
 }
 

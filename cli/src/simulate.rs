@@ -1,6 +1,5 @@
 //! `simulate`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
@@ -19,6 +18,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
+use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismParameters};
 
 /// Measure the error to expect, on synthetic records
@@ -208,50 +208,15 @@ impl Simulate {
         mechanisms: &[Mechanism],
         progress: &ProgressBar,
     ) -> core::result::Result<Vec<TrialResult>, SimulationError> {
-        let next = AtomicU64::new(0);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.trials as usize);
-        let mut results = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads)
-                .map(|_| {
-                    scope.spawn(|| {
-                        let mut results = vec![];
-                        loop {
-                            let trial = next.fetch_add(1, Ordering::Relaxed);
-                            if trial >= self.trials {
-                                return results;
-                            }
-                            let result = self.trial(trial, mechanisms, progress);
-                            if result.is_err() {
-                                // The others would fail as this one did: none is started any more.
-                                next.fetch_max(self.trials, Ordering::Relaxed);
-                            }
-                            results.push((trial, result));
-                        }
-                    })
-                })
-                .collect();
-            workers
-                .into_iter()
-                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect::<Vec<_>>()
-        });
-        results.sort_by_key(|(trial, _)| *trial);
-        results.into_iter().map(|(_, result)| result).collect()
-    }
-
-    fn trial(
-        &self,
-        trial: u64,
-        mechanisms: &[Mechanism],
-        progress: &ProgressBar,
-    ) -> core::result::Result<TrialResult, SimulationError> {
-        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
-        rng.set_stream(trial);
-        let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
-        let (records, rank) = (self.records, self.rank);
-        let trial = Trial { population: &population, mechanisms, records, rank, reports: self.reports.into() };
         let methods: Vec<_> = self.method.iter().map(|method| method.with(self.penalty_factor)).collect();
-        trial.run(&methods, &mut rng, |count| progress.inc(count))
+        on_all_cores(self.trials as usize, |trial| {
+            let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
+            rng.set_stream(trial as u64);
+            let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
+            let (records, rank) = (self.records, self.rank);
+            let trial = Trial { population: &population, mechanisms, records, rank, reports: self.reports.into() };
+            trial.run(&methods, &mut rng, |count| progress.inc(count))
+        })
     }
 }
 

@@ -6,11 +6,9 @@ mod table;
 mod text;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::ProgressBar;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -23,6 +21,7 @@ use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
 use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, bar, grouped, note, spinner};
+use super::parallel::on_all_cores;
 use super::parameters;
 use super::plot::{self, MethodsFigure};
 use super::randomize::no_records;
@@ -207,7 +206,13 @@ impl Setting {
         let progress = bar("comparing", estimates);
         let jobs: Vec<&dyn SubspaceEstimator> =
             all.iter().flat_map(|(_, methods)| methods.iter().map(AsRef::as_ref)).collect();
-        let mut rows = self.rows(&comparison, &jobs, &progress).into_iter();
+        let rows = on_all_cores(jobs.len(), |index| {
+            progress.set_message(jobs[index].name());
+            let row = self.row(&comparison, jobs[index]);
+            progress.inc(self.trials);
+            Ok::<_, CliError>(row)
+        });
+        let mut rows = rows?.into_iter();
         for (epsilon, methods) in &all {
             result.epsilons.push(AtEpsilon { epsilon: *epsilon, rows: rows.by_ref().take(methods.len()).collect() });
         }
@@ -215,47 +220,12 @@ impl Setting {
         Ok(result)
     }
 
-    /// One row for each method, on all cores, in their order.
-    fn rows(
-        &self,
-        comparison: &MethodComparison<'_>,
-        methods: &[&dyn SubspaceEstimator],
-        progress: &ProgressBar,
-    ) -> Vec<RowResult> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut rows = vec![];
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(method) = methods.get(index) else { return rows };
-                progress.set_message(method.name());
-                rows.push((index, self.row(comparison, *method, progress)));
-            }
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(methods.len());
-        let mut rows: Vec<(usize, RowResult)> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            workers
-                .into_iter()
-                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        });
-        rows.sort_by_key(|(index, _)| *index);
-        rows.into_iter().map(|(_, row)| row).collect()
-    }
-
-    fn row(
-        &self,
-        comparison: &MethodComparison<'_>,
-        method: &dyn SubspaceEstimator,
-        progress: &ProgressBar,
-    ) -> RowResult {
+    fn row(&self, comparison: &MethodComparison<'_>, method: &dyn SubspaceEstimator) -> RowResult {
         let started = Instant::now();
         let in_time =
             |stream: &u64| *stream == 0 || self.time_limit.is_none_or(|limit| started.elapsed().as_secs_f64() < limit);
         let streams = (0..self.trials).take_while(in_time);
         let row = comparison.row(method, streams, &mut || started.elapsed().as_secs_f64());
-        progress.inc(self.trials);
         RowResult::new(row, comparison.most_captured())
     }
 }

@@ -13,8 +13,9 @@ use super::data_of;
 use super::folder::DataFolder;
 use super::html::Section;
 use super::kept::{Head, Kept, key_of};
-use crate::error::{InFile as _, Result};
+use crate::error::{CliError, InFile as _, Result};
 use crate::output::{bar, note};
+use crate::parallel::on_all_cores;
 use crate::{files, plot};
 
 /// What all experiments of a run have in common.
@@ -130,20 +131,12 @@ impl Job<'_> {
         }
         let progress = bar("experiments", queue.len() as u64);
         let (alone, together): (Vec<_>, Vec<_>) = queue.into_iter().partition(|(_, cell)| cell.is_alone());
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(together.len());
         let clock = Stopwatch(Instant::now());
-        let waiting = Mutex::new(together.into_iter());
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    loop {
-                        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
-                        let Some((work, cell)) = next else { break };
-                        self.run_cell(work, cell, &clock, &progress);
-                    }
-                });
-            }
-        });
+        on_all_cores(together.len(), |index| {
+            let (work, cell) = together[index];
+            self.run_cell(work, cell, &clock, &progress);
+            Ok::<_, CliError>(())
+        })?;
         for (work, cell) in alone {
             self.run_cell(work, cell, &clock, &progress);
         }

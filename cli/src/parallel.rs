@@ -1,0 +1,35 @@
+//! Work on all cores.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{available_parallelism, scope};
+
+/// What `work` makes of 0 to `count - 1`, in their order. The next free core takes the next one; after a failure none
+/// is started any more, for the others would fail as that one did.
+pub(super) fn on_all_cores<T: Send, E: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = vec![];
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return done;
+            }
+            let result = work(index);
+            if result.is_err() {
+                next.fetch_max(count, Ordering::Relaxed);
+            }
+            done.push((index, result));
+        }
+    };
+    let threads = available_parallelism().map_or(1, usize::from).min(count);
+    let mut done: Vec<_> = scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
