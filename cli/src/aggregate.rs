@@ -117,18 +117,19 @@ impl Collection<'_> {
         }
         let length = report_bytes(self.task);
         let size = (BATCH_BYTES / length).clamp(1, BATCH);
-        let mut bytes = vec![0; size * length];
+        let mut bytes = Vec::with_capacity(size * length);
         let mut batch = Vec::with_capacity(size);
         let mut position = 0u64;
         loop {
-            let held = read_up_to(&mut content, &mut bytes).in_file(path)?;
-            if held == 0 && position == 0 {
+            bytes.clear();
+            content.by_ref().take((size * length) as u64).read_to_end(&mut bytes).in_file(path)?;
+            if bytes.is_empty() && position == 0 {
                 return Err(CliError::file(path, "the file is empty: give reports or an aggregate"));
             }
-            if held == 0 {
+            if bytes.is_empty() {
                 return Ok(());
             }
-            let rows: Vec<&[u8]> = bytes[..held].chunks(length).collect();
+            let rows: Vec<&[u8]> = bytes.chunks(length).collect();
             for report in Report::many_from_bytes(&rows, self.task, self.threads).into_iter().flatten() {
                 position += 1;
                 match report {
@@ -158,17 +159,3 @@ impl Collection<'_> {
 /// The most reports that are decoded together, and the most bytes they may take (one report may take more).
 const BATCH: usize = 1 << 16;
 const BATCH_BYTES: usize = 32 << 20;
-
-/// Fills `bytes`, or less at the end of the file.
-fn read_up_to(content: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
-    let mut held = 0;
-    while held < bytes.len() {
-        match content.read(&mut bytes[held..]) {
-            Ok(0) => break,
-            Ok(count) => held += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(held)
-}
