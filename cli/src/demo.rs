@@ -151,7 +151,6 @@ impl Demo {
             collection.add(collection.task.bound(features)?)?;
             progress.inc(1);
         }
-        progress.finish_and_clear();
         Ok(())
     }
 }

@@ -44,6 +44,13 @@ pub(super) fn aggregate(path: &Path, task: &Task) -> Result<Aggregate> {
     Aggregate::from_bytes(&fs::read(path).in_file(path)?, task).in_file(path)
 }
 
+/// The first line of a file of tokens that is not empty.
+pub(super) fn token(path: &Path) -> Result<String> {
+    let text = text(path)?;
+    let token = text.lines().map(str::trim).find(|line| !line.is_empty());
+    token.map(ToOwned::to_owned).ok_or("the file has no token: write one into its first line").in_file(path)
+}
+
 /// Opens a file that nobody else may open so, with what to say of one who has; it is made when it is not there.
 pub(super) fn locked(path: &Path, busy: &str) -> Result<File> {
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path).in_file(path)?;

@@ -9,15 +9,8 @@ use super::output::grouped;
 #[derive(Args, Clone, Copy)]
 pub(super) struct HostileArguments {
     /// Suppose that so many reports were made to mislead: how far can they move an eigenvalue?
-    #[arg(long, value_name = "M", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
-    hostile: u64,
-}
-
-impl HostileArguments {
-    /// The number of reports.
-    pub(super) fn reports(self) -> u64 {
-        self.hostile
-    }
+    #[arg(long = "hostile", value_name = "M", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) reports: u64,
 }
 
 /// The line of a number of reports.

@@ -34,7 +34,8 @@ impl Format {
     }
 }
 
-/// A bar for work of known size; silent where standard error is not a terminal.
+/// A bar for work of known size; silent where standard error is not a terminal. Like all of these it is cleared when it
+/// is dropped.
 pub(super) fn bar(label: &'static str, length: u64) -> ProgressBar {
     // The template is a constant; were it wrong, the default bar would do.
     let style = ProgressStyle::with_template("{msg:12} {bar:30} {human_pos}/{human_len} {eta}")

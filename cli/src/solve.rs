@@ -69,9 +69,8 @@ impl Solve {
         let solution = self.solver.solver().solve(&problem, &mut |progress| {
             solver::show(&spinner, progress);
             self.solver.in_time(started)
-        });
-        spinner.finish_and_clear();
-        let solution = solution?;
+        })?;
+        drop(spinner);
         let seconds = started.elapsed().as_secs_f64();
         if let Some(output) = &self.output {
             files::write_matrix(output, &solution.feasible())?;

@@ -4,7 +4,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use indicatif::ProgressBar;
 use ldp_pca::task::TaskDigest;
 use ldp_pca_server::maintenance::{self, Layout, MergedTask, Repaired, Verified};
 use serde::Serialize;
@@ -138,7 +137,8 @@ struct ExportResult {
 
 impl Export {
     fn run(self) -> Result<()> {
-        let task = choose_task(&self.folder, self.task.as_deref())?;
+        let tasks = maintenance::tasks(&self.folder).map_err(CliError::failed)?;
+        let task = choose(&tasks, self.task.as_deref().unwrap_or_default(), "tasks", "--task")?;
         let layout = if self.parquet { Layout::Parquet } else { Layout::Plain };
         let export = |output: &mut dyn Write| {
             with_bar("exporting", |progress| maintenance::export(&self.folder, task, layout, output, progress))
@@ -170,12 +170,6 @@ impl Export {
 
 fn left_out(lost: u64) -> String {
     format!("about {} damaged reports were left out", grouped(lost))
-}
-
-/// The task whose digest begins so, or the only one.
-fn choose_task(folder: &Path, beginning: Option<&str>) -> Result<TaskDigest> {
-    let tasks = maintenance::tasks(folder).map_err(CliError::failed)?;
-    choose(&tasks, beginning.unwrap_or_default(), "tasks", "--task")
 }
 
 /// The one of these whose digest begins so.
@@ -265,11 +259,10 @@ fn with_bar<T>(
     label: &'static str,
     work: impl FnOnce(maintenance::Progress<'_>) -> core::result::Result<T, ldp_pca_server::StoreError>,
 ) -> Result<T> {
-    let bar: ProgressBar = reading(label, 0);
-    let result = work(&mut |done, total| {
+    let bar = reading(label, 0);
+    work(&mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
-    });
-    bar.finish_and_clear();
-    result.map_err(CliError::failed)
+    })
+    .map_err(CliError::failed)
 }

@@ -196,9 +196,8 @@ impl Setting {
     fn compare(&self, sample: &Sample, rank: Rank, epsilons: &[Epsilon]) -> Result<CompareResult> {
         let started = Instant::now();
         let spinner = spinner("second moments");
-        let comparison = MethodComparison::new(sample, rank, self.seed);
-        spinner.finish_and_clear();
-        let comparison = comparison?;
+        let comparison = MethodComparison::new(sample, rank, self.seed)?;
+        drop(spinner);
         let mut result = CompareResult::of(&comparison, sample, self, self.delta());
         result.second_moment_seconds = started.elapsed().as_secs_f64();
         let all = epsilons.iter().map(|&epsilon| Ok((epsilon, self.methods(epsilon)?))).collect::<Result<Vec<_>>>()?;
@@ -216,7 +215,6 @@ impl Setting {
         for (epsilon, methods) in &all {
             result.epsilons.push(AtEpsilon { epsilon: *epsilon, rows: rows.by_ref().take(methods.len()).collect() });
         }
-        progress.finish_and_clear();
         Ok(result)
     }
 

@@ -36,15 +36,6 @@ impl DpsPcaCommand {
     }
 }
 
-/// The first line of a file of tokens that is not empty.
-fn token(path: &Path) -> Result<String> {
-    let text = files::text(path)?;
-    let token = text.lines().map(str::trim).find(|line| !line.is_empty());
-    token
-        .map(ToOwned::to_owned)
-        .ok_or_else(|| CliError::file(path, "the file has no token: write one into its first line"))
-}
-
 /// Checks the components of a session that is over, and writes them as a d × k matrix where a file is given.
 fn write_components(path: Option<&Path>, session: &Session, state: &State) -> Result<()> {
     let components = session.check_basis(&state.basis).map_err(CliError::failed)?;

@@ -12,8 +12,9 @@ use serde::Serialize;
 
 use super::aggregator::{Aggregator, Sent};
 use super::memory::Memory;
-use super::{described, token, write_components};
+use super::{described, write_components};
 use crate::error::{CliError, InFile as _, Result};
+use crate::files;
 use crate::output::{Format, bar, grouped, note, wrote};
 use crate::records::{Opening, RecordFile, Row, looks_like_names};
 
@@ -85,7 +86,7 @@ impl Provide {
         if self.insecure_seed.is_some() {
             note("warning: with --insecure-seed the messages are not private");
         }
-        let token = token(&self.token_file)?;
+        let token = files::token(&self.token_file)?;
         let number = token.split_once('-').and_then(|(number, _)| number.parse().ok());
         let number: u32 = number.ok_or_else(|| {
             CliError::file(&self.token_file, "no provider's token: it begins with a number and a dash")
@@ -152,7 +153,6 @@ impl Provide {
         loop {
             bar.set_position(u64::from(state.round.saturating_sub(1)));
             if state.finished {
-                bar.finish_and_clear();
                 return Ok(state);
             }
             if let Some(failed) = state.failed {

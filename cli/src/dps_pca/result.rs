@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::aggregator::Aggregator;
 use super::provide::session_id;
-use super::{described, token, write_components};
+use super::{described, write_components};
 use crate::error::{CliError, Result};
+use crate::files;
 use crate::output::{Format, wrote};
 
 /// Show the components of a session that is over
@@ -47,7 +48,7 @@ struct Summary {
 impl ShowResult {
     pub(super) fn run(self) -> Result<()> {
         let patience = if self.wait { Duration::from_secs(600) } else { Duration::ZERO };
-        let aggregator = Aggregator::new(&self.url, token(&self.token_file)?, patience);
+        let aggregator = Aggregator::new(&self.url, files::token(&self.token_file)?, patience);
         let session = aggregator.session(self.session)?;
         let mut state = aggregator.state(self.session)?;
         while self.wait && !state.finished && state.failed.is_none() {

@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use super::aggregator::Aggregator;
 use super::provide::{delta, epsilon};
-use super::token;
 use crate::error::{CliError, InFile as _, Result};
+use crate::files;
 use crate::output::Format;
 
 /// Fix the parameters of a session, and make the providers' tokens
@@ -107,7 +107,7 @@ impl Start {
         let session = session.map_err(CliError::usage)?;
         let guarantee = session.guarantee().map_err(CliError::usage)?;
         let path = |provider: u32| self.tokens.join(format!("provider-{provider}.token"));
-        let aggregator = Aggregator::new(&self.url, token(&self.token_file)?, Duration::ZERO);
+        let aggregator = Aggregator::new(&self.url, files::token(&self.token_file)?, Duration::ZERO);
         let created = aggregator.create(&session)?;
         let given: Vec<&str> =
             created["tokens"].as_array().into_iter().flatten().filter_map(|token| token.as_str()).collect();

@@ -114,10 +114,7 @@ impl Plan {
             }
         }
         let setting = self.setting()?;
-        let progress = spinner("planning");
-        let plan = self.plan(&setting);
-        progress.finish_and_clear();
-        let mut result = PlanResult { plan: plan?, plot: None };
+        let mut result = PlanResult { plan: self.plan(&setting)?, plot: None };
         if let Some(path) = self.plot.clone() {
             let curve = self.curve(&setting, &result)?;
             files::write(&path, plot::error_curve(&curve).as_bytes())?;
@@ -163,8 +160,9 @@ impl Plan {
             target: self.target,
             shuffled: self.shuffled,
             sparsity: self.sparsity,
-            hostile: Some(self.hostile.reports()),
+            hostile: Some(self.hostile.reports),
         };
+        let _progress = spinner("planning");
         planner.answer(*epsilon, *delta, &question).map_err(refused)
     }
 

@@ -114,7 +114,7 @@ impl Recover {
             predict: true,
             bootstrap: self.confidence.bootstrap,
             bootstrap_seed: self.confidence.bootstrap_seed,
-            hostile: Some(self.hostile.reports()),
+            hostile: Some(self.hostile.reports),
             ..Question::new(self.rank)
         };
         let mut progress = Progress::new(*solver);

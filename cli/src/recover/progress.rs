@@ -41,14 +41,7 @@ impl Progress {
 
     fn turn_to(&mut self, label: &'static str, make: impl FnOnce() -> ProgressBar) {
         if self.label != label {
-            self.bar.finish_and_clear();
             (self.label, self.bar) = (label, make());
         }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }

@@ -82,11 +82,7 @@ impl Put {
             }
             None => "{}".to_owned(),
         };
-        let token = files::text(&self.token_file)?;
-        let token =
-            token.lines().map(str::trim).find(|line| !line.is_empty()).ok_or_else(|| {
-                CliError::file(&self.token_file, "the file has no token: write one into its first line")
-            })?;
+        let token = files::token(&self.token_file)?;
         let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
         let url = format!("{}/tasks/{}", self.url.trim_end_matches('/'), task.digest());
         let asked = if self.dry_run { format!("{url}?dry_run=true") } else { url.clone() };
