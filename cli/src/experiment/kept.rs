@@ -3,6 +3,7 @@
 //! The file is lines of JSON: a head that says what the cells are of, then one line per cell, appended when it is
 //! finished. A line that was cut when a run was killed is dropped, and with it whatever stands after it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -39,19 +40,9 @@ pub(crate) struct Head {
 /// One finished cell.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    cell: String,
-    rows: Vec<Vec<Entry>>,
-}
-
-/// A value as JSON has it.
-#[derive(Deserialize, Serialize)]
-#[serde(untagged)]
-enum Entry {
-    Number(f64),
-    Text(String),
-    /// Not a number.
-    Nothing(()),
+struct Line<'a> {
+    cell: Cow<'a, str>,
+    rows: Cow<'a, [Vec<Value>]>,
 }
 
 impl Head {
@@ -267,8 +258,7 @@ const BUSY: &str = "another run writes it: wait for its end, or give another --o
 
 /// A cell's line, without its end.
 pub(crate) fn line(cell: &str, rows: &[Vec<Value>]) -> std::io::Result<String> {
-    let rows = rows.iter().map(|row| row.iter().map(Entry::from).collect()).collect();
-    Ok(serde_json::to_string(&Line { cell: cell.to_owned(), rows })?)
+    Ok(serde_json::to_string(&Line { cell: cell.into(), rows: rows.into() })?)
 }
 
 /// The head, the cells, and the length of the part of the file that could be read.
@@ -287,32 +277,12 @@ pub(crate) fn read(mut reader: impl BufRead, columns: usize) -> std::io::Result<
             if rows.iter().any(|row| row.len() != columns) {
                 break;
             }
-            cells.insert(cell, rows.into_iter().map(|row| row.into_iter().map(Value::from).collect()).collect());
+            cells.insert(cell.into_owned(), rows.into_owned());
         }
         length += text.len() as u64;
         text.clear();
     }
     Ok((head, cells, length))
-}
-
-impl From<&Value> for Entry {
-    fn from(value: &Value) -> Self {
-        match value {
-            Value::Number(number) if number.is_finite() => Self::Number(*number),
-            Value::Number(_) => Self::Nothing(()),
-            Value::Text(text) => Self::Text(text.clone()),
-        }
-    }
-}
-
-impl From<Entry> for Value {
-    fn from(entry: Entry) -> Self {
-        match entry {
-            Entry::Number(number) => Self::Number(number),
-            Entry::Text(text) => Self::Text(text),
-            Entry::Nothing(()) => Self::Number(f64::NAN),
-        }
-    }
 }
 
 #[cfg(test)]

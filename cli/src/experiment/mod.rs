@@ -78,15 +78,7 @@ struct Listed {
     title: &'static str,
     /// Parts with the paper's parameters, and quickly.
     cells: [usize; 2],
-    data: Vec<ListedData>,
-}
-
-#[derive(Serialize)]
-struct ListedData {
-    name: &'static str,
-    file: &'static str,
-    publisher: &'static str,
-    preparation: &'static str,
+    data: Vec<&'static DataSet>,
 }
 
 /// The data sets of an experiment, each once.
@@ -107,14 +99,7 @@ impl List {
             paper: experiment.paper().to_string(),
             title: experiment.title(),
             cells: [Scale::Full, Scale::Quick].map(|scale| experiment.cells(scale).len()),
-            data: (data_of(experiment, Scale::Full).into_iter())
-                .map(|&DataSet { name, file, publisher, preparation, .. }| ListedData {
-                    name,
-                    file,
-                    publisher,
-                    preparation,
-                })
-                .collect(),
+            data: data_of(experiment, Scale::Full),
         };
         let experiments: Vec<Listed> = all().iter().map(|experiment| listed(experiment.as_ref())).collect();
         self.format.print(&experiments, |experiments| {
@@ -146,10 +131,8 @@ impl Run {
         let report = self.out.join("index.html");
         let sections = job.sections(&experiments)?;
         super::files::write(&report, html::report(&sections).as_bytes())?;
-        self.format
-            .print(&run::Summary { report: report.display().to_string(), experiments: &outcomes }, |summary| {
-                summary.text()
-            })?;
+        let summary = run::Summary { report: report.display().to_string(), experiments: &outcomes };
+        self.format.print(&summary, run::Summary::text)?;
         let failed = outcomes.iter().filter(|outcome| outcome.is_failure(named)).map(|outcome| outcome.name);
         match failed.collect::<Vec<_>>()[..] {
             [] => Ok(()),

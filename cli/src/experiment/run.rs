@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use ldp_pca_literature::experiments::data::DataSet;
 use ldp_pca_literature::experiments::{Cell, Clock, Experiment, Findings, Scale, Table, Value};
 use serde::Serialize;
 
@@ -95,7 +94,6 @@ impl Summary<'_> {
 /// An experiment while it is run.
 struct Work<'a> {
     experiment: &'a dyn Experiment,
-    missing: Vec<&'static DataSet>,
     /// Cells whose data are there, in the order of the table.
     cells: Vec<Cell>,
     state: Mutex<State>,
@@ -103,10 +101,7 @@ struct Work<'a> {
 
 struct State {
     kept: Kept,
-    reused: usize,
-    finished: usize,
-    spent: Duration,
-    problem: Option<String>,
+    outcome: Outcome,
 }
 
 /// Time since the start of the run.
@@ -145,30 +140,44 @@ impl Job<'_> {
     }
 
     fn prepare<'b>(&self, experiment: &'b dyn Experiment) -> Result<Work<'b>> {
-        let missing: Vec<&'static DataSet> =
-            data_of(experiment, self.scale).into_iter().filter(|set| !self.data.has(set)).collect();
         let mut cells = experiment.cells(self.scale);
-        cells.retain(|cell| cell.data().is_none_or(|set| !missing.contains(&set)));
+        cells.retain(|cell| cell.data().is_none_or(|set| self.data.has(set)));
         let head = Head::new(experiment, self.scale, self.seed);
         let kept = Kept::open(self.out, experiment, &head, self.reuse)?;
-        let reused = cells.iter().filter(|cell| kept.has(&key_of(cell, self.data))).count();
-        let state = State { kept, reused, finished: 0, spent: Duration::ZERO, problem: None };
-        Ok(Work { experiment, missing, cells, state: Mutex::new(state) })
+        let outcome = Outcome {
+            name: experiment.name(),
+            status: if cells.is_empty() { Status::Skipped } else { Status::Done },
+            cells: 0,
+            kept: cells.iter().filter(|cell| kept.has(&key_of(cell, self.data))).count(),
+            seconds: 0.0,
+            rows: 0,
+            problem: None,
+            missing: self.missing(experiment),
+        };
+        Ok(Work { experiment, cells, state: Mutex::new(State { kept, outcome }) })
+    }
+
+    /// The data sets of an experiment that are not there, as they are told.
+    fn missing(&self, experiment: &dyn Experiment) -> Vec<String> {
+        let sets = data_of(experiment, self.scale).into_iter();
+        sets.filter(|set| !self.data.has(set)).map(ToString::to_string).collect()
     }
 
     fn run_cell(&self, work: &Work<'_>, cell: &Cell, clock: &dyn Clock, progress: &ProgressBar) {
         // The others would fail as the first one did.
-        if work.state().problem.is_none() {
+        if work.state().outcome.problem.is_none() {
             let start = clock.now();
             let rows = cell.run(work.experiment, self.seed, self.data, clock);
             let mut state = work.state();
-            state.spent += clock.now() - start;
-            let kept = rows.map_err(|error| error.to_string()).and_then(|rows: Vec<Vec<Value>>| {
-                state.kept.keep(&key_of(cell, self.data), rows).map_err(|error| error.to_string())
-            });
-            match kept {
-                Ok(()) => state.finished += 1,
-                Err(problem) => state.problem = Some(format!("{}: {problem}", cell.key())),
+            let State { kept, outcome } = &mut *state;
+            outcome.seconds += (clock.now() - start).as_secs_f64();
+            let key = key_of(cell, self.data);
+            match rows.map_err(CliError::failed).and_then(|rows| kept.keep(&key, rows)) {
+                Ok(()) => outcome.cells += 1,
+                Err(problem) => {
+                    outcome.status = Status::Failed;
+                    outcome.problem = Some(format!("{}: {problem}", cell.key()));
+                }
             }
         }
         progress.inc(1);
@@ -176,39 +185,20 @@ impl Job<'_> {
 
     /// Writes an experiment's rows and pictures.
     fn finish(&self, work: Work<'_>) -> Result<Outcome> {
-        let Work { experiment, missing, cells, state } = work;
-        let State { kept, reused, finished, spent, problem } =
-            state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Work { experiment, state, .. } = work;
+        let State { kept, mut outcome } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The lock on its file ends here.
         drop(kept);
-        let status = if problem.is_some() {
-            Status::Failed
-        } else if cells.is_empty() {
-            Status::Skipped
-        } else {
-            Status::Done
-        };
-        let mut rows = 0;
-        if status == Status::Done
+        if outcome.status == Status::Done
             && let Some((head, table)) = Kept::complete(self.out, experiment, self.data)?
         {
-            rows = table.len();
+            outcome.rows = table.len();
             self.write(experiment, head.scale(), &table)?;
         }
-        let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-        if status == Status::Skipped {
+        if outcome.status == Status::Skipped {
             note(format_args!("{}: skipped, for none of its data is there", experiment.name()));
         }
-        Ok(Outcome {
-            name: experiment.name(),
-            status,
-            cells: finished,
-            kept: reused,
-            seconds: spent.as_secs_f64(),
-            rows,
-            problem,
-            missing,
-        })
+        Ok(outcome)
     }
 
     fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
@@ -232,17 +222,12 @@ impl Job<'_> {
     pub(super) fn sections(&self, experiments: &[Box<dyn Experiment>]) -> Result<Vec<Section>> {
         let mut sections = vec![];
         for experiment in ldp_pca_literature::experiments::all() {
-            let missing: Vec<String> = data_of(experiment.as_ref(), self.scale)
-                .into_iter()
-                .filter(|set| !self.data.has(set))
-                .map(ToString::to_string)
-                .collect();
             let result = Kept::complete(self.out, experiment.as_ref(), self.data)?;
             let wanted = experiments.iter().any(|other| other.name() == experiment.name());
             if result.is_none() && !wanted {
                 continue;
             }
-            sections.push(Section::new(experiment.as_ref(), result.as_ref(), &missing));
+            sections.push(Section::new(experiment.as_ref(), result.as_ref(), &self.missing(experiment.as_ref())));
         }
         Ok(sections)
     }

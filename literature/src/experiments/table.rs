@@ -2,15 +2,22 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::baselines::comparison::quantile;
 
-/// A number or a word.
-#[derive(Clone, Debug, PartialEq)]
+/// A number or a word, as in JSON.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
-    /// A number; NaN where there is none.
-    Number(f64),
+    /// A number; NaN where there is none, which JSON has as `null`.
+    Number(#[serde(deserialize_with = "number_or_null")] f64),
     /// A word, as the name of a method.
     Text(String),
+}
+
+fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 macro_rules! from_numbers {

@@ -8,18 +8,22 @@ pub use kdd::{Connections, Scaling};
 
 use core::fmt;
 
+use serde::Serialize;
+
 use crate::baselines::{Sample, SampleError};
 
 /// A data set that an experiment needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DataSet {
     /// Its name in the papers.
     pub name: &'static str,
     /// The file's name; `.npy.gz` is a matrix with a record per row.
     pub file: &'static str,
     /// n.
+    #[serde(skip)]
     pub records: u64,
     /// d, as the paper states it.
+    #[serde(skip)]
     pub features: usize,
     /// The page of those who publish it.
     pub publisher: &'static str,
