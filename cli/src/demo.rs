@@ -19,8 +19,8 @@ use ldp_pca_server::{Server, ServerConfig};
 use rand::SeedableRng;
 use serde::Deserialize;
 
-use super::error::{CliError, Result};
-use super::files::{self, ScratchFolder};
+use super::error::{CliError, InFile as _, Result};
+use super::files;
 use super::output::{bar, grouped};
 use super::parameters;
 use super::randomize::{BATCH, BatchRandomizer, IssuedIds};
@@ -91,9 +91,11 @@ impl Demo {
         self.rank.check(schema.dimension()).map_err(CliError::usage)?;
         let task = Task::new(schema, Bounding::UnitNorm, MechanismSpec::double_cap(self.epsilon), Folds::new(1)?)?;
 
-        let scratch = if self.data.is_none() { Some(ScratchFolder::create("ldp-pca-demo")?) } else { None };
-        let folder = self.data.clone().or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned()));
-        let mut config = ServerConfig::new(folder.unwrap_or_default());
+        // Removed at the end.
+        let scratch = || tempfile::Builder::new().prefix("ldp-pca-demo-").tempdir().in_file(&std::env::temp_dir());
+        let scratch = if self.data.is_none() { Some(scratch()?) } else { None };
+        let folder = self.data.as_deref().or(scratch.as_ref().map(tempfile::TempDir::path));
+        let mut config = ServerConfig::new(folder.unwrap_or(Path::new("")));
         let admin = config.data.join("admin.token");
         config.listen = self.listen;
         config.next_free_port = true;

@@ -129,28 +129,14 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     output.finish()
 }
 
-/// A folder for the time of a command.
-pub(super) struct ScratchFolder {
-    path: PathBuf,
-}
-
-impl ScratchFolder {
-    pub(super) fn create(name: &str) -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).in_file(&path)?;
-        Ok(Self { path })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for ScratchFolder {
-    fn drop(&mut self) {
-        // It is in the system's temporary folder; what cannot be removed now is removed with that.
-        let _ = fs::remove_dir_all(&self.path);
-    }
+/// Writes rows of fields as CSV.
+pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
+    path: &Path,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    rows.into_iter().try_for_each(|row| writer.write_record(row)).in_file(path)?;
+    write(path, &writer.into_inner().in_file(path)?)
 }
 
 /// A buffered reader that unpacks gzip when the content is gzip, whatever the name says.

@@ -44,11 +44,8 @@ pub(super) struct Randomize {
 
 #[derive(Serialize)]
 struct RandomizeResult {
-    records: u64,
-    skipped: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_skipped: Option<String>,
-    missing_values: u64,
+    #[serde(flatten)]
+    counts: Counts,
     report_bytes: usize,
     guarantee: Guarantee,
     private: bool,
@@ -195,10 +192,7 @@ impl Randomize {
         }
         output.finish()?;
         let result = RandomizeResult {
-            records: counts.records,
-            skipped: counts.skipped,
-            first_skipped: counts.first_skipped,
-            missing_values: counts.missing,
+            counts,
             report_bytes: report_bytes(&task),
             guarantee: task.guarantee(),
             private: self.insecure_seed.is_none(),
@@ -206,20 +200,21 @@ impl Randomize {
             output: self.output,
         };
         self.format.print(&result, |result| {
+            let counts = &result.counts;
             let mut text = format!(
                 "{} reports of {} bytes in {:.1} s\neach gives {}\n",
-                grouped(result.records),
+                grouped(counts.records),
                 result.report_bytes,
                 result.seconds,
                 result.guarantee
             );
-            if let Some(first) = &result.first_skipped {
-                text += &format!("left out {} invalid rows, the first at {first}\n", grouped(result.skipped));
+            if let Some(first) = &counts.first_skipped {
+                text += &format!("left out {} invalid rows, the first at {first}\n", grouped(counts.skipped));
             }
-            if result.missing_values > 0 {
+            if counts.missing > 0 {
                 text += &format!(
                     "{} missing values, which contribute nothing (this count is yours alone: no report has it)\n",
-                    grouped(result.missing_values)
+                    grouped(counts.missing)
                 );
             }
             text + &format!("wrote {}\n", result.output.display())

@@ -13,6 +13,7 @@ use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::schema::{Schema, Value, positional_name};
 use ldp_pca::task::Task;
+use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, NpyRows, unpacked};
@@ -249,15 +250,17 @@ pub(super) fn looks_like_names(fields: &[&str]) -> bool {
 }
 
 /// What became of the rows of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Counts {
     /// Records handed on.
     pub(super) records: u64,
     /// Rows left out because they are not valid records.
     pub(super) skipped: u64,
     /// Why the first one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first_skipped: Option<String>,
     /// Values of the records handed on that are missing.
+    #[serde(rename = "missing_values")]
     pub(super) missing: u64,
 }
 

@@ -22,11 +22,8 @@ impl Section {
             escaped(title),
             escaped(experiment.paper().citation())
         );
-        html += "<div class=\"says\">\n<div><h3>The paper says</h3>\n";
-        for paragraph in experiment.paper_says().split("\n\n") {
-            html += &format!("<p>{}</p>\n", escaped(paragraph));
-        }
-        html += "</div>\n";
+        html += "<div class=\"says\">\n";
+        html += &column("The paper says", experiment.paper_says().split("\n\n"));
         let rest = match result {
             Some((head, table)) => {
                 let findings = experiment.findings(head.scale(), table);
@@ -35,7 +32,7 @@ impl Section {
                 after(experiment, head, table, &findings)
             }
             None => {
-                html += "<div><h3>We measure</h3>\n<p>Nothing: it was not run to its end.</p>\n</div>\n";
+                html += &column("We measure", ["Nothing: it was not run to its end."]);
                 String::new()
             }
         };
@@ -53,15 +50,10 @@ impl Section {
     }
 }
 
-fn column(head: &str, sentences: &[String]) -> String {
-    let mut html = format!("<div><h3>{head}</h3>\n");
-    for sentence in sentences {
-        html += &format!("<p>{}</p>\n", escaped(sentence));
-    }
-    if sentences.is_empty() {
-        html += "<p>See below.</p>\n";
-    }
-    html + "</div>\n"
+fn column(head: &str, paragraphs: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let paragraphs = paragraphs.into_iter().map(|text| format!("<p>{}</p>\n", escaped(text.as_ref())));
+    let html: String = paragraphs.collect();
+    format!("<div><h3>{head}</h3>\n{}</div>\n", if html.is_empty() { "<p>See below.</p>\n" } else { &html })
 }
 
 /// Pictures, tables, and how it was run.

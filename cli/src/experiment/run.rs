@@ -1,5 +1,6 @@
 //! Cells on all cores, and what is written of an experiment once its last one is finished.
 
+use std::iter;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use super::data_of;
 use super::folder::DataFolder;
 use super::html::Section;
 use super::kept::{Head, Kept, key_of};
-use crate::error::{CliError, InFile as _, Result};
+use crate::error::{CliError, Result};
 use crate::output::{bar, note};
 use crate::parallel::on_all_cores;
 use crate::{files, plot};
@@ -203,13 +204,9 @@ impl Job<'_> {
 
     fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
         let path = |ending: &str| self.out.join(format!("{}.{ending}", experiment.name()));
-        let mut writer = csv::Writer::from_writer(vec![]);
-        let csv = path("csv");
-        writer.write_record(table.columns()).in_file(&csv)?;
-        for row in table.rows() {
-            writer.write_record(row.values().iter().map(Value::to_string)).in_file(&csv)?;
-        }
-        files::write(&csv, &writer.into_inner().in_file(&csv)?)?;
+        let head = table.columns().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let rows = table.rows().map(|row| row.values().iter().map(Value::to_string).collect());
+        files::write_csv(&path("csv"), iter::once(head).chain(rows))?;
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
             files::write(&path("svg"), plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;

@@ -63,7 +63,7 @@ impl CovarianceArguments {
             ),
             other => other.into(),
         })?;
-        file.write_covariance(&denoised.matrix, names)?;
+        file.write(&denoised.matrix, names, "covariance", names)?;
         Ok(Some(CovarianceResult { denoised, output }))
     }
 }

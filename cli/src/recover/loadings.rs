@@ -1,10 +1,11 @@
 //! Components, and covariances, as files.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use nalgebra::DMatrix;
 
-use crate::error::{CliError, InFile as _, Result};
+use crate::error::{CliError, Result};
 use crate::files;
 
 /// Where a matrix with one row per feature is written, in the format that the extension stands for.
@@ -36,19 +37,9 @@ impl LoadingsFile {
         Ok(Self { path: path.to_owned(), format })
     }
 
-    /// Writes d × k components.
-    pub(super) fn write_components(&self, vectors: &DMatrix<f64>, names: &[String]) -> Result<()> {
-        let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
-        self.write(vectors, names, "components", &columns)
-    }
-
-    /// Writes a d × d covariance.
-    pub(super) fn write_covariance(&self, covariance: &DMatrix<f64>, names: &[String]) -> Result<()> {
-        self.write(covariance, names, "covariance", names)
-    }
-
-    /// `what` is the key of the columns in JSON.
-    fn write(&self, matrix: &DMatrix<f64>, names: &[String], what: &str, header: &[String]) -> Result<()> {
+    /// Writes a matrix with these names of rows. `what` is the key of the columns in JSON, and `header` names them in
+    /// CSV.
+    pub(super) fn write(&self, matrix: &DMatrix<f64>, names: &[String], what: &str, header: &[String]) -> Result<()> {
         match self.format {
             LoadingsFormat::Npy => files::write_matrix(&self.path, matrix),
             LoadingsFormat::Csv => self.write_csv(matrix, names, header),
@@ -62,15 +53,10 @@ impl LoadingsFile {
     }
 
     fn write_csv(&self, matrix: &DMatrix<f64>, names: &[String], header: &[String]) -> Result<()> {
-        let mut writer = csv::Writer::from_writer(vec![]);
-        let mut rows = vec![std::iter::once("feature".to_owned()).chain(header.iter().cloned()).collect::<Vec<_>>()];
-        for (row, name) in matrix.row_iter().zip(names) {
-            rows.push(std::iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
-        }
-        for row in rows {
-            writer.write_record(row).in_file(&self.path)?;
-        }
-        let bytes = writer.into_inner().in_file(&self.path)?;
-        files::write(&self.path, &bytes)
+        let head = iter::once("feature".to_owned()).chain(header.iter().cloned()).collect::<Vec<_>>();
+        let rows = matrix.row_iter().zip(names);
+        let rows =
+            rows.map(|(row, name)| iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
+        files::write_csv(&self.path, iter::once(head).chain(rows))
     }
 }

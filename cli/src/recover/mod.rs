@@ -86,7 +86,9 @@ impl Recover {
             None => None,
         };
         if let Some(loadings) = &loadings {
-            loadings.write_components(&answer.vectors(), &answer.feature_names)?;
+            let vectors = answer.vectors();
+            let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+            loadings.write(&vectors, &answer.feature_names, "components", &columns)?;
         }
         let denoised = self.covariance.write(&covariance, &answer.feature_names, covariance_file.as_ref())?;
         if let (Some(path), Some(spectrum)) = (&self.plot, &answer.spectrum) {

@@ -115,24 +115,14 @@ impl Serve {
                     say(true, format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
                 }
                 if task.damaged_reports > 0 {
-                    say(
-                        true,
-                        format!(
-                            "  warning: {} damaged reports are not counted: the disk lost what it had",
-                            task.damaged_reports
-                        ),
-                    );
+                    let lost = "damaged reports are not counted: the disk lost what it had";
+                    say(true, format!("  warning: {} {lost}", task.damaged_reports));
                 }
             }
             if server.tasks().is_empty() {
-                say(
-                    false,
-                    format!(
-                        "no task yet: ldp-pca task put task.json --url http://{} --token-file {}",
-                        server.local_addr(),
-                        data.join("admin.token").display()
-                    ),
-                );
+                let (url, token) = (server.local_addr(), data.join("admin.token"));
+                let put = format!("ldp-pca task put task.json --url http://{url} --token-file {}", token.display());
+                say(false, format!("no task yet: {put}"));
             }
             server.serve(stopped()).await.map_err(CliError::failed)
         })
@@ -144,33 +134,15 @@ impl Serve {
             Some(path) => config::read(path)?,
             None => ServerConfig::new(""),
         };
-        let Self {
-            data,
-            config: _,
-            store,
-            task: _,
-            listen,
-            www,
-            minimum_batch,
-            open_recovery,
-            no_issued_ids,
-            check: _,
-            log_format,
-            log_level,
-        } = self;
-        set(&mut config.data, data);
-        set(&mut config.listen, listen);
-        set(&mut config.minimum_batch, minimum_batch);
-        set(&mut config.log.format, log_format);
-        set(&mut config.log.level, log_level);
-        if www.is_some() {
-            config.www.clone_from(www);
-        }
-        if let Some(store) = store {
-            config.store = Some(Secret::new(store));
-        }
-        config.open_recovery |= open_recovery;
-        config.issued_ids &= !no_issued_ids;
+        set(&mut config.data, &self.data);
+        set(&mut config.listen, &self.listen);
+        set(&mut config.minimum_batch, &self.minimum_batch);
+        set(&mut config.log.format, &self.log_format);
+        set(&mut config.log.level, &self.log_level);
+        set(&mut config.www, &self.www.clone().map(Some));
+        set(&mut config.store, &self.store.as_ref().map(Secret::new).map(Some));
+        config.open_recovery |= self.open_recovery;
+        config.issued_ids &= !self.no_issued_ids;
         if config.data.as_os_str().is_empty() {
             return Err(CliError::Usage(
                 "there is no folder for tasks and reports: give --data, or data in the --config file".into(),
