@@ -4,6 +4,7 @@ use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
 
 use super::axis::{LinearAxis, label};
+use super::{LEFT, RIGHT};
 
 /// Words, secondary words, and lines behind the data.
 pub(super) const INK: &str = "#1f2328";
@@ -80,30 +81,39 @@ pub(super) fn dot(x: f64, y: f64, radius: f64, color: &str) -> Circle {
     Circle::new().set("cx", round(x)).set("cy", round(y)).set("r", radius).set("fill", color)
 }
 
-/// A line through points.
-pub(super) fn polyline(points: &[(f64, f64)], color: &str) -> Path {
-    let data = points.iter().enumerate().fold(Data::new(), |data, (index, &(x, y))| {
-        let point = (round(x), round(y));
-        if index == 0 { data.move_to(point) } else { data.line_to(point) }
-    });
-    Path::new().set("d", data).set("fill", "none").set("stroke", color).set("stroke-width", 1.5)
+/// A dashed line, of what is compared with.
+pub(super) fn dashed(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
+    line(x1, y1, x2, y2, color).set("stroke-dasharray", "6 4").set("stroke-width", 1.5)
 }
 
-/// The heading of a panel and the line that explains it, which take 44 units.
-pub(super) fn heading(group: Group, title: &str, explanation: &str) -> Group {
-    group
+/// The way through points.
+pub(super) fn through<'a>(points: impl IntoIterator<Item = &'a (f64, f64)>) -> Data {
+    points.into_iter().enumerate().fold(Data::new(), |data, (index, &(x, y))| {
+        let point = (round(x), round(y));
+        if index == 0 { data.move_to(point) } else { data.line_to(point) }
+    })
+}
+
+/// A line through points.
+pub(super) fn polyline(points: &[(f64, f64)], color: &str) -> Path {
+    Path::new().set("d", through(points)).set("fill", "none").set("stroke", color).set("stroke-width", 1.5)
+}
+
+/// A panel with its heading and the line that explains it, which take 44 units.
+pub(super) fn heading(title: &str, explanation: &str) -> Group {
+    Group::new()
         .add(text(super::MARGIN, 14.0, title, Anchor::Start, INK).set("font-size", 15).set("font-weight", 600))
         .add(text(super::MARGIN, 33.0, explanation, Anchor::Start, MUTED))
 }
 
-/// Grid lines and labels of a vertical axis from `left` to `right`.
-pub(super) fn vertical_axis(mut group: Group, scale: &LinearAxis, left: f64, right: f64) -> Group {
-    for tick in scale.ticks() {
-        let y = scale.position(tick);
-        group =
-            group.add(line(left, y, right, y, GRID)).add(text(left - 8.0, y + 4.5, &label(tick), Anchor::End, MUTED));
-    }
-    group
+/// A grid line at `y` with its label.
+pub(super) fn level(group: Group, y: f64, label: &str) -> Group {
+    group.add(line(LEFT, y, RIGHT, y, GRID)).add(text(LEFT - 8.0, y + 4.5, label, Anchor::End, MUTED))
+}
+
+/// Grid lines and labels of a vertical axis.
+pub(super) fn vertical_axis(group: Group, scale: &LinearAxis) -> Group {
+    scale.ticks().into_iter().fold(group, |group, tick| level(group, scale.position(tick), &label(tick)))
 }
 
 /// Two decimals are a hundredth of a pixel, and keep the file small.

@@ -3,14 +3,14 @@
 use svg::node::element::{Group, Title};
 
 use super::axis::LinearAxis;
-use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text};
-use super::{MARGIN, Panel, WIDTH, page};
+use super::canvas::{
+    ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, level, line, polyline, text,
+};
+use super::{LEFT, Panel, RIGHT, WIDTH, page};
 use crate::output::grouped;
 
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 400.0;
-const LEFT: f64 = MARGIN + 60.0;
-const RIGHT: f64 = WIDTH - MARGIN;
 
 /// What is drawn.
 pub(crate) struct ErrorCurve {
@@ -40,15 +40,11 @@ fn panel(curve: &ErrorCurve) -> Panel {
     let y = LinearAxis::around(levels.filter(|level| *level > 0.0).map(f64::log10), BOTTOM, TOP);
     let across = |records: f64| x.position(records.log10());
     let up = |error: f64| y.position(error.max(f64::MIN_POSITIVE).log10());
-    let mut group = heading(
-        Group::new(),
-        "Error",
-        "||sin Theta||_F^2 of the recovered subspace: 0 for the true one. Both axes are logarithmic.",
-    );
+    let mut group =
+        heading("Error", "||sin Theta||_F^2 of the recovered subspace: 0 for the true one. Both axes are logarithmic.");
     for exponent in whole(&y) {
         let at = y.position(f64::from(exponent));
-        group = group.add(line(LEFT, at, RIGHT, at, GRID));
-        group = group.add(text(LEFT - 8.0, at + 4.5, &power(exponent), Anchor::End, MUTED));
+        group = level(group, at, &power(exponent));
     }
     for exponent in whole(&x) {
         let at = x.position(f64::from(exponent));
@@ -61,19 +57,10 @@ fn panel(curve: &ErrorCurve) -> Panel {
     // Those of like components fall together: each is named below the one before.
     for (index, &records) in curve.thresholds.iter().enumerate() {
         let at = across(records as f64);
-        group =
-            group.add(line(at, TOP, at, BOTTOM, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5)).add(
-                text(
-                    at + 5.0,
-                    BOTTOM - 12.0 - 18.0 * index as f64,
-                    &format!("component {} from {}", index + 1, grouped(records)),
-                    Anchor::Start,
-                    WARNING,
-                )
-                .set("paint-order", "stroke")
-                .set("stroke", "#ffffff")
-                .set("stroke-width", 5),
-            );
+        let name = format!("component {} from {}", index + 1, grouped(records));
+        let name = text(at + 5.0, BOTTOM - 12.0 - 18.0 * index as f64, &name, Anchor::Start, WARNING);
+        let name = name.set("paint-order", "stroke").set("stroke", "#ffffff").set("stroke-width", 5);
+        group = group.add(dashed(at, TOP, at, BOTTOM, WARNING)).add(name);
     }
     let drawn: Vec<(f64, f64)> = curve.points.iter().map(|&(records, error)| (across(records), up(error))).collect();
     group = group.add(polyline(&drawn, ACCENT).set("stroke-width", 2.5));

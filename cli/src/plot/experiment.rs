@@ -1,13 +1,11 @@
 //! The figures of an experiment: small pictures side by side under one legend, for a light and for a dark page.
 
 use ldp_pca_literature::experiments::{Axis, Figure, Point, Series, Style};
-use svg::Document;
-use svg::node::element::path::Data;
-use svg::node::element::{Description, Group, Path, Style as StyleSheet, Title};
+use svg::node::element::{Group, Path, Style as StyleSheet};
 
 use super::axis::{LinearAxis, label};
-use super::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, printable, round, text};
-use super::{MARGIN, WIDTH};
+use super::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, text, through};
+use super::{MARGIN, WIDTH, described, document};
 
 /// Height of a picture with its title and the names of its axes.
 const HEIGHT: f64 = 300.0;
@@ -51,22 +49,9 @@ pub(crate) fn figures(title: &str, name: &str, figures: &[Figure]) -> String {
     let (key, key_height) = draw_legend(&legend);
     let rows = figures.len().div_ceil(columns);
     let height = key_height + rows as f64 * (HEIGHT + GAP);
-    let mut document = Document::new()
-        .set("viewBox", (0.0, 0.0, WIDTH, height))
-        .set("width", WIDTH)
-        .set("height", height)
-        .set("role", "img")
-        .set("aria-labelledby", format!("{name}-title {name}-description"))
-        .set("font-family", "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif")
-        .set("font-size", 13)
-        .add(StyleSheet::new(style_sheet(&legend)))
-        .add(Title::new(printable(title)).set("id", format!("{name}-title")))
-        .add(
-            Description::new()
-                .set("id", format!("{name}-description"))
-                .add(svg::node::Text::new(printable(&description(figures)))),
-        )
-        .add(key);
+    let prefix = format!("{name}-");
+    let document = document(height, &prefix).add(StyleSheet::new(style_sheet(&legend)));
+    let mut document = described(document, &prefix, title, &description(figures)).add(key);
     for (index, figure) in figures.iter().enumerate() {
         let (row, column) = (index / columns, index % columns);
         let x = MARGIN + column as f64 * (width + GAP);
@@ -234,12 +219,8 @@ fn draw(series: &Series, entry: &Entry<'_>, x: &Ruler, y: &Ruler) -> Group {
     let upper: Vec<_> = banded.iter().filter_map(|(point, band)| at(point, band.1)).collect();
     let lower: Vec<_> = banded.iter().filter_map(|(point, band)| at(point, band.0)).collect();
     if upper.len() > 1 && upper.len() == lower.len() {
-        let outline = upper.iter().chain(lower.iter().rev());
-        let data = outline.enumerate().fold(Data::new(), |data, (index, &(x, y))| {
-            let point = (round(x), round(y));
-            if index == 0 { data.move_to(point) } else { data.line_to(point) }
-        });
-        let band = Path::new().set("d", data.close()).set("fill", entry.color.0).set("fill-opacity", 0.14);
+        let outline = through(upper.iter().chain(lower.iter().rev())).close();
+        let band = Path::new().set("d", outline).set("fill", entry.color.0).set("fill-opacity", 0.14);
         group = group.add(band.set("class", format!("{}-f", entry.class)));
     }
     let line: Vec<_> = series.points.iter().filter_map(|point| at(point, point.y)).collect();
@@ -260,13 +241,8 @@ fn description(figures: &[Figure]) -> String {
                 [] => {}
                 [only] => text += &format!(" {name}: {:.3} at {}.", only.y, label(only.x)),
                 [first, .., last] => {
-                    text += &format!(
-                        " {name}: {:.3} at {} to {:.3} at {}.",
-                        first.y,
-                        label(first.x),
-                        last.y,
-                        label(last.x)
-                    );
+                    let (from, to) = (label(first.x), label(last.x));
+                    text += &format!(" {name}: {:.3} at {from} to {:.3} at {to}.", first.y, last.y);
                 }
             }
         }

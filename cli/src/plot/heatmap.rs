@@ -25,7 +25,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     // Features that take no part have nothing to show.
     let part = figure.order.iter().filter(|&&row| figure.leverages[row] > 1e-12).count();
     let rows = &figure.order[..part.min(MOST_ROWS)];
-    let mut group = heading(Group::new(), "Loadings", &explanation(figure, part, rows.len(), columns));
+    let mut group = heading("Loadings", &explanation(figure, part, rows.len(), columns));
     for column in 0..columns {
         let center = LEFT + (column as f64 + 0.5) * cell;
         group = group.add(text(center, TOP - 8.0, &(column + 1).to_string(), Anchor::Middle, MUTED));

@@ -5,7 +5,7 @@ use ldp_pca_literature::baselines::comparison::Quartiles;
 use svg::node::element::{Group, Title};
 
 use super::axis::{LinearAxis, label};
-use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, text};
+use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, text};
 use super::{MARGIN, Panel, WIDTH, page};
 
 const ROW: f64 = 26.0;
@@ -49,7 +49,6 @@ pub(crate) fn methods(figure: &MethodsFigure) -> String {
 fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &LinearAxis) -> Panel {
     let bottom = TOP + ROW * panel.marks.len() as f64;
     let mut group = heading(
-        Group::new(),
         &panel.title,
         "||sin Theta||_F^2 from the components without privacy, logarithmic: the median, and a line over the middle \
             half.",
@@ -61,7 +60,7 @@ fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &LinearAxis) -> Panel {
     }
     if uninformed > LEAST {
         let x = scale.position(uninformed.log10());
-        group = group.add(line(x, TOP, x, bottom, PALE).set("stroke-width", 1.5).set("stroke-dasharray", "6 4"));
+        group = group.add(dashed(x, TOP, x, bottom, PALE));
         group = group.add(text(x, TOP - 6.0, "a random subspace", Anchor::End, MUTED));
     }
     for (index, mark) in panel.marks.iter().enumerate() {

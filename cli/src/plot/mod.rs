@@ -54,6 +54,9 @@ pub(super) struct Figure<'a> {
 const WIDTH: f64 = 960.0;
 /// Left and right edge of everything drawn.
 const MARGIN: f64 = 40.0;
+/// Where curves begin, right of the names of their levels, and end.
+const LEFT: f64 = MARGIN + 60.0;
+const RIGHT: f64 = WIDTH - MARGIN;
 /// Space above the first panel and between two.
 const HEADER: f64 = 76.0;
 const GAP: f64 = 44.0;
@@ -82,16 +85,7 @@ pub(super) fn svg(figure: &Figure<'_>) -> String {
 /// Panels one below the other, under a title.
 fn page(title: &str, subtitle: &str, description: &str, panels: Vec<Panel>) -> String {
     let height = HEADER + panels.iter().map(|panel| panel.height + GAP).sum::<f64>();
-    let mut document = Document::new()
-        .set("viewBox", (0.0, 0.0, WIDTH, height))
-        .set("width", WIDTH)
-        .set("height", height)
-        .set("role", "img")
-        .set("aria-labelledby", "title description")
-        .set("font-family", "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif")
-        .set("font-size", 13)
-        .add(Title::new(title).set("id", "title"))
-        .add(Description::new().set("id", "description").add(svg::node::Text::new(description)))
+    let mut document = described(document(height, ""), "", title, description)
         .add(Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "#ffffff"))
         .add(text(MARGIN, 34.0, title, Anchor::Start, INK).set("font-size", 20).set("font-weight", 600))
         .add(text(MARGIN, 56.0, subtitle, Anchor::Start, MUTED));
@@ -101,6 +95,25 @@ fn page(title: &str, subtitle: &str, description: &str, panels: Vec<Panel>) -> S
         top += panel.height + GAP;
     }
     format!("{document}\n")
+}
+
+/// An empty picture. `prefix` keeps its identifiers apart from those of others on a page.
+fn document(height: f64, prefix: &str) -> Document {
+    Document::new()
+        .set("viewBox", (0.0, 0.0, WIDTH, height))
+        .set("width", WIDTH)
+        .set("height", height)
+        .set("role", "img")
+        .set("aria-labelledby", format!("{prefix}title {prefix}description"))
+        .set("font-family", "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif")
+        .set("font-size", 13)
+}
+
+/// With its title, and what it says for those who do not see it.
+fn described(document: Document, prefix: &str, title: &str, description: &str) -> Document {
+    let description =
+        Description::new().set("id", format!("{prefix}description")).add(svg::node::Text::new(printable(description)));
+    document.add(Title::new(printable(title)).set("id", format!("{prefix}title"))).add(description)
 }
 
 /// What the picture says, for those who do not see it.

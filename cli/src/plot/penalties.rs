@@ -4,15 +4,13 @@ use svg::node::element::{Group, Title};
 
 use super::axis::LinearAxis;
 use super::canvas::{
-    ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text, vertical_axis,
+    ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, polyline, text, vertical_axis,
 };
-use super::{Figure, MARGIN, Panel, WIDTH};
+use super::{Figure, LEFT, Panel, RIGHT};
 
 const TOP: f64 = 56.0;
 const HEIGHT: f64 = 150.0;
 const BETWEEN: f64 = 40.0;
-const LEFT: f64 = MARGIN + 60.0;
-const RIGHT: f64 = WIDTH - MARGIN;
 
 /// Nothing when only one penalty was solved.
 pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
@@ -27,58 +25,56 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     } else {
         "Features that take part, from the penalty where the solution is diagonal downwards."
     };
-    let mut group = heading(Group::new(), "Penalty", explanation);
+    let mut group = heading("Penalty", explanation);
     let mut bottom = TOP + HEIGHT;
     let y = LinearAxis::around(figure.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
-    group = vertical_axis(group, &y, LEFT, RIGHT);
+    group = vertical_axis(group, &y);
     group = group.add(text(LEFT, TOP - 6.0, "Features", Anchor::Start, INK).set("font-size", 12));
-    group = curve(group, &axis, &y, &figure.sizes, "features");
+    group = curve(group, &axis, &y, figure.sizes.iter().copied(), "features");
     if scored {
         let top = bottom + BETWEEN;
         bottom = top + HEIGHT;
         let range = figure.scores.iter().flat_map(|(_, score, error)| [score - error, score + error]);
         let y = LinearAxis::around(range, bottom, top);
-        group = vertical_axis(group, &y, LEFT, RIGHT);
+        group = vertical_axis(group, &y);
         group = group.add(text(LEFT, top - 6.0, "Score", Anchor::Start, INK).set("font-size", 12));
         for (penalty, score, error) in &figure.scores {
             let x = axis.position(*penalty);
             group = group
                 .add(line(x, y.position(score - error), x, y.position(score + error), PALE).set("stroke-width", 2));
         }
-        let scores: Vec<(f64, f64)> = figure.scores.iter().map(|(penalty, score, _)| (*penalty, *score)).collect();
-        group = curve(group, &axis, &y, &scores, "score");
+        let scores = figure.scores.iter().map(|&(penalty, score, _)| (penalty, score));
+        group = curve(group, &axis, &y, scores, "score");
     }
     if let Some(chosen) = chosen {
         let x = axis.position(chosen);
         let anchor = if x > (LEFT + RIGHT) / 2.0 { Anchor::End } else { Anchor::Start };
         let name = format!(" used: {} ", penalty_label(chosen));
-        group = group
-            .add(line(x, TOP, x, bottom, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5))
-            .add(text(x, TOP - 6.0, &name, anchor, WARNING));
+        group = group.add(dashed(x, TOP, x, bottom, WARNING)).add(text(x, TOP - 6.0, &name, anchor, WARNING));
     }
     for penalty in axis.ticks() {
         let x = axis.position(penalty);
-        group = group.add(line(x, bottom, x, bottom + 5.0, GRID)).add(text(
-            x,
-            bottom + 20.0,
-            &penalty_label(penalty),
-            Anchor::Middle,
-            MUTED,
-        ));
+        let name = text(x, bottom + 20.0, &penalty_label(penalty), Anchor::Middle, MUTED);
+        group = group.add(line(x, bottom, x, bottom + 5.0, GRID)).add(name);
     }
     group = group.add(text((LEFT + RIGHT) / 2.0, bottom + 40.0, "Penalty (logarithmic)", Anchor::Middle, INK));
     Some(Panel { content: group, height: bottom + 44.0 })
 }
 
-fn curve(mut group: Group, axis: &PenaltyAxis, y: &LinearAxis, points: &[(f64, f64)], what: &str) -> Group {
-    let positions: Vec<(f64, f64)> =
-        points.iter().map(|(penalty, value)| (axis.position(*penalty), y.position(*value))).collect();
-    group = group.add(polyline(&positions, ACCENT));
-    for ((x, y), (penalty, value)) in positions.iter().zip(points) {
-        let name = format!("penalty {}: {value:.5} {what}", penalty_label(*penalty));
-        group = group.add(dot(*x, *y, 3.5, ACCENT).add(Title::new(name)));
-    }
-    group
+fn curve(
+    group: Group,
+    axis: &PenaltyAxis,
+    y: &LinearAxis,
+    points: impl Iterator<Item = (f64, f64)> + Clone,
+    what: &str,
+) -> Group {
+    let positions: Vec<_> =
+        points.clone().map(|(penalty, value)| (axis.position(penalty), y.position(value))).collect();
+    let group = group.add(polyline(&positions, ACCENT));
+    positions.iter().zip(points).fold(group, |group, (&(x, y), (penalty, value))| {
+        let name = format!("penalty {}: {value:.5} {what}", penalty_label(penalty));
+        group.add(dot(x, y, 3.5, ACCENT).add(Title::new(name)))
+    })
 }
 
 fn penalty_label(penalty: f64) -> String {
@@ -102,12 +98,13 @@ impl PenaltyAxis {
         penalties.dedup();
         let smallest = penalties.iter().copied().find(|penalty| *penalty > 0.0).unwrap_or(1.0);
         let zero = smallest.ln() - std::f64::consts::LN_2;
-        let place = |penalty: &f64| if *penalty > 0.0 { penalty.ln() } else { zero };
-        Self { scale: LinearAxis::around(penalties.iter().map(place), LEFT, RIGHT), zero, penalties }
+        // The logarithm of 0 is below all others.
+        let places = penalties.iter().map(|penalty| penalty.ln().max(zero));
+        Self { scale: LinearAxis::around(places, LEFT, RIGHT), zero, penalties }
     }
 
     fn position(&self, penalty: f64) -> f64 {
-        self.scale.position(if penalty > 0.0 { penalty.ln() } else { self.zero })
+        self.scale.position(penalty.ln().max(self.zero))
     }
 
     /// Penalties that were tried, far enough apart for their names.

@@ -1,15 +1,15 @@
 //! The eigenvalues of the estimate, against what noise alone would give.
 
-use svg::node::element::{Group, Title};
+use svg::node::element::Title;
 
 use super::axis::{LinearAxis, label};
-use super::canvas::{ACCENT, Anchor, INK, MUTED, PALE, WARNING, dot, heading, line, polyline, text, vertical_axis};
-use super::{Figure, MARGIN, Panel, WIDTH};
+use super::canvas::{
+    ACCENT, Anchor, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, polyline, text, vertical_axis,
+};
+use super::{Figure, LEFT, Panel, RIGHT};
 
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 270.0;
-const LEFT: f64 = MARGIN + 60.0;
-const RIGHT: f64 = WIDTH - MARGIN;
 
 pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     let count = figure.eigenvalues.len();
@@ -17,7 +17,6 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     let y = LinearAxis::around(values, BOTTOM, TOP);
     let x = LinearAxis::around([1.0, count as f64], LEFT, RIGHT);
     let mut group = heading(
-        Group::new(),
         "Eigenvalues",
         &format!(
             "All {count} of the debiased covariance; above the noise edge is what noise alone would not give. The {} \
@@ -25,24 +24,15 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
             figure.rank
         ),
     );
-    group = vertical_axis(group, &y, LEFT, RIGHT);
+    group = vertical_axis(group, &y);
     let edge = y.position(figure.noise_edge);
+    let name = format!("noise edge {}", label_of_edge(figure.noise_edge));
     group = group
         .add(line(LEFT, y.position(0.0), RIGHT, y.position(0.0), PALE))
-        .add(line(LEFT, edge, RIGHT, edge, WARNING).set("stroke-dasharray", "6 4").set("stroke-width", 1.5))
-        .add(text(
-            RIGHT,
-            edge - 6.0,
-            &format!("noise edge {}", label_of_edge(figure.noise_edge)),
-            Anchor::End,
-            WARNING,
-        ));
-    let points: Vec<(f64, f64)> = figure
-        .eigenvalues
-        .iter()
-        .enumerate()
-        .map(|(index, &value)| (x.position((index + 1) as f64), y.position(value)))
-        .collect();
+        .add(dashed(LEFT, edge, RIGHT, edge, WARNING))
+        .add(text(RIGHT, edge - 6.0, &name, Anchor::End, WARNING));
+    let places = (1..).map(|place| x.position(f64::from(place)));
+    let points: Vec<_> = places.zip(figure.eigenvalues.iter().map(|&value| y.position(value))).collect();
     group = group.add(polyline(&points, PALE));
     let radius = if count > 150 { 1.8 } else { 3.0 };
     // Those kept come last, on top of the others.
