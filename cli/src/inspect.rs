@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::hostile::hostile_text;
-use super::output::{Format, grouped};
+use super::output::{Format, first, grouped};
 use super::task::TaskSummary;
 
 /// Tell what a schema, task, reports or aggregate file holds. Reports and aggregates are checked against `--task`.
@@ -134,9 +134,7 @@ impl Content {
     fn text(&self) -> String {
         match self {
             Self::Schema { columns, features, feature_names } => {
-                let shown: Vec<&str> = feature_names.iter().take(20).map(String::as_str).collect();
-                let more = if feature_names.len() > shown.len() { ", …" } else { "" };
-                format!("schema\ncolumns    {columns}\nfeatures   {features}: {}{more}\n", shown.join(", "))
+                format!("schema\ncolumns    {columns}\nfeatures   {features}: {}\n", first(feature_names, 20))
             }
             Self::Task(summary) => summary.text(),
             Self::Reports { reports, report_bytes, first_id, invalid, first_invalid } => {

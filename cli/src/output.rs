@@ -63,6 +63,14 @@ pub(super) fn note(text: impl core::fmt::Display) {
     let _ = writeln!(stderr(), "{text}");
 }
 
+/// The first `most` of them, and an ellipsis where there are more.
+pub(super) fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+    let mut items = items.into_iter();
+    let mut shown: Vec<String> = items.by_ref().take(most).map(|item| item.to_string()).collect();
+    shown.extend(items.next().map(|_| "…".to_owned()));
+    shown.join(", ")
+}
+
 /// "wrote FILE".
 pub(super) fn wrote(path: Option<&Path>) -> String {
     path.map(|path| format!("wrote {}\n", path.display())).unwrap_or_default()

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::error::{InFile as _, Result};
 use super::files;
-use super::output::{Format, spinner, wrote};
+use super::output::{Format, first, spinner, wrote};
 use super::parameters;
 use super::solver::{self, SolverArguments};
 
@@ -98,11 +98,9 @@ impl Solve {
 
 impl SolveResult {
     fn text(&self) -> String {
-        let support: Vec<String> = self.support.iter().take(30).map(ToString::to_string).collect();
-        let more = if self.support.len() > support.len() { ", …" } else { "" };
         format!(
             "{} after {} iterations on {} rows in {:.2} s\nobjective   {:.9}\ncertified   at most {:.9} is possible, \
-                relative gap {:.1e}\nsupport     {} of {} rows: {}{more}\n{}",
+                relative gap {:.1e}\nsupport     {} of {} rows: {}\n{}",
             self.status.name(),
             self.iterations,
             self.working_set,
@@ -112,7 +110,7 @@ impl SolveResult {
             self.relative_gap,
             self.support.len(),
             self.dimension,
-            support.join(", "),
+            first(&self.support, 30),
             wrote(self.output.as_deref().map(Path::new))
         )
     }

@@ -105,9 +105,7 @@ struct Setting {
 
 impl Compare {
     pub(super) fn run(self) -> Result<()> {
-        if let Some(path) = &self.plot {
-            plot::check(path)?;
-        }
+        plot::check(self.plot.as_deref())?;
         self.setting.check_methods()?;
         match (&self.standard, &self.records, self.rank) {
             (Some(folder), ..) => {
@@ -198,13 +196,11 @@ impl Setting {
         let spinner = spinner("second moments");
         let comparison = MethodComparison::new(sample, rank, self.seed)?;
         drop(spinner);
-        let mut result = CompareResult::of(&comparison, sample, self, self.delta());
-        result.second_moment_seconds = started.elapsed().as_secs_f64();
+        let second_moment_seconds = started.elapsed().as_secs_f64();
         let all = epsilons.iter().map(|&epsilon| Ok((epsilon, self.methods(epsilon)?))).collect::<Result<Vec<_>>>()?;
-        let estimates = all.iter().map(|(_, methods)| methods.len() as u64).sum::<u64>() * self.trials;
-        let progress = bar("comparing", estimates);
         let jobs: Vec<&dyn SubspaceEstimator> =
             all.iter().flat_map(|(_, methods)| methods.iter().map(AsRef::as_ref)).collect();
+        let progress = bar("comparing", jobs.len() as u64 * self.trials);
         let rows = on_all_cores(jobs.len(), |index| {
             progress.set_message(jobs[index].name());
             let row = self.row(&comparison, jobs[index]);
@@ -212,10 +208,25 @@ impl Setting {
             Ok::<_, CliError>(row)
         });
         let mut rows = rows?.into_iter();
-        for (epsilon, methods) in &all {
-            result.epsilons.push(AtEpsilon { epsilon: *epsilon, rows: rows.by_ref().take(methods.len()).collect() });
-        }
-        Ok(result)
+        let mut at = |(epsilon, methods): &(_, Vec<_>)| AtEpsilon {
+            epsilon: *epsilon,
+            rows: rows.by_ref().take(methods.len()).collect(),
+        };
+        Ok(CompareResult {
+            records: RecordsResult { records: sample.records(), ..RecordsResult::default() },
+            dimension: sample.dimension(),
+            rank: rank.value(),
+            delta: self.delta(),
+            trials: self.trials,
+            seed: self.seed,
+            total_variance: sample.second_moment().trace(),
+            most_captured: comparison.most_captured(),
+            random_subspace: comparison.uninformed(),
+            second_moment_seconds,
+            epsilons: all.iter().map(&mut at).collect(),
+            seconds: 0.0,
+            plot: None,
+        })
     }
 
     fn row(&self, comparison: &MethodComparison<'_>, method: &dyn SubspaceEstimator) -> RowResult {

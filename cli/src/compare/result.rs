@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca_literature::baselines::catalogue::key;
-use ldp_pca_literature::baselines::comparison::{Figures, MethodComparison, Quartiles, Row, Trial};
-use ldp_pca_literature::baselines::{MethodGuarantee, Sample, Trust};
+use ldp_pca_literature::baselines::comparison::{Figures, Quartiles, Row, Trial};
+use ldp_pca_literature::baselines::{MethodGuarantee, Trust};
 use serde::Serialize;
 
-use super::Setting;
 use crate::plot::{MethodMark, MethodsPanel};
 
 #[derive(Serialize)]
@@ -36,7 +35,7 @@ pub(super) struct CompareResult {
 }
 
 /// Where the records come from.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct RecordsResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bounding: Option<Bounding>,
@@ -70,26 +69,6 @@ pub(super) struct RowResult {
     pub(super) trials: Vec<Trial>,
     /// Why there are no trials, or no more of them.
     pub(super) refusal: Option<String>,
-}
-
-impl CompareResult {
-    pub(super) fn of(comparison: &MethodComparison<'_>, sample: &Sample, setting: &Setting, delta: Delta) -> Self {
-        Self {
-            records: RecordsResult { bounding: None, records: sample.records(), skipped: 0, first_skipped: None },
-            dimension: sample.dimension(),
-            rank: comparison.shape().rank.value(),
-            delta,
-            trials: setting.trials,
-            seed: setting.seed,
-            total_variance: sample.second_moment().trace(),
-            most_captured: comparison.most_captured(),
-            random_subspace: comparison.uninformed(),
-            second_moment_seconds: 0.0,
-            epsilons: vec![],
-            seconds: 0.0,
-            plot: None,
-        }
-    }
 }
 
 impl RowResult {

@@ -14,6 +14,7 @@ use ldp_pca_dps::{Session, State};
 
 use super::error::{CliError, Result};
 use super::files;
+use super::output::first;
 
 /// Find sparse components of several data providers' records, without any of them showing a record
 ///
@@ -49,13 +50,8 @@ fn described(components: &[Vec<f64>]) -> String {
     for (index, component) in components.iter().enumerate() {
         let mut entries: Vec<(usize, f64)> = component.iter().copied().enumerate().filter(|(_, v)| *v != 0.0).collect();
         entries.sort_by(|left, right| right.1.abs().total_cmp(&left.1.abs()));
-        let more = if entries.len() > SHOWN { ", …" } else { "" };
-        let shown: Vec<String> = entries
-            .iter()
-            .take(SHOWN)
-            .map(|(feature, value)| format!("{} {value:.3}", positional_name(*feature)))
-            .collect();
-        text += &format!("component {}: {}{more}\n", index + 1, shown.join(", "));
+        let entries = entries.iter().map(|(feature, value)| format!("{} {value:.3}", positional_name(*feature)));
+        text += &format!("component {}: {}\n", index + 1, first(entries, SHOWN));
     }
     text
 }

@@ -105,9 +105,7 @@ struct Setting {
 
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
-        if let Some(path) = &self.plot {
-            plot::check(path)?;
-        }
+        plot::check(self.plot.as_deref())?;
         for (name, count) in [("--records", self.records), ("--sparsity", self.sparsity.map(|s| s as u64))] {
             if count == Some(0) {
                 return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
@@ -127,10 +125,10 @@ impl Plan {
         if let (Some(aggregate), Some(task)) = (&self.aggregate, &self.task) {
             let task = files::task(task)?;
             let covariance = Covariance::estimate(&files::aggregate(aggregate, &task)?, &task)?;
-            let spectrum = Spectrum::of_estimate(&covariance).map_err(refused)?;
+            let spectrum = Spectrum::of_estimate(&covariance)?;
             let guarantee = task.guarantee();
             let delta = guarantee.delta.unwrap_or(Delta::USUAL);
-            let planner = Planner::of_task(spectrum, self.rank, &task).map_err(refused)?;
+            let planner = Planner::of_task(spectrum, self.rank, &task)?;
             return Ok(Setting { planner, epsilon: guarantee.epsilon, delta });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
@@ -147,10 +145,9 @@ impl Plan {
         let spectrum = match self.bulk {
             Some(bulk) => Spectrum::new(dimension, signals, bulk),
             None => Spectrum::of_unit_trace(dimension, signals),
-        };
-        let spectrum = spectrum.map_err(refused)?;
+        }?;
         let family = self.parameters.family(self.mechanism)?;
-        let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm).map_err(refused)?;
+        let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
         Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual() })
     }
 
@@ -163,7 +160,7 @@ impl Plan {
             hostile: Some(self.hostile.reports),
         };
         let _progress = spinner("planning");
-        planner.answer(*epsilon, *delta, &question).map_err(refused)
+        Ok(planner.answer(*epsilon, *delta, &question)?)
     }
 
     /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all
@@ -177,7 +174,7 @@ impl Plan {
         let last = (named().max().unwrap_or(100_000) as f64 * 4.0).max(100.0 * first);
         let points = (0..=POINTS).map(|step| {
             let records = (first * (last / first).powf(f64::from(step) / f64::from(POINTS))).round();
-            let prediction = setting.planner.predict(setting.epsilon, records as u64).map_err(refused)?;
+            let prediction = setting.planner.predict(setting.epsilon, records as u64)?;
             Ok((records, prediction.sin_theta_squared))
         });
         Ok(ErrorCurve {
@@ -192,13 +189,14 @@ impl Plan {
 }
 
 /// What the arguments ask for decides about a spectrum, a rank, a target and a mechanism; other errors are failures.
-#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn refused(error: PredictionError) -> CliError {
-    use PredictionError::{Centred, Mechanism, Noise, Rank, Spectrum, Sum, Target};
-    match error {
-        Spectrum { .. } | Sum(_) | Rank { .. } | Target { .. } | Mechanism(_) | Noise(_) | Centred => {
-            CliError::Usage(error.to_string())
+impl From<PredictionError> for CliError {
+    fn from(error: PredictionError) -> Self {
+        use PredictionError::{Centred, Mechanism, Noise, Rank, Spectrum, Sum, Target};
+        match error {
+            Spectrum { .. } | Sum(_) | Rank { .. } | Target { .. } | Mechanism(_) | Noise(_) | Centred => {
+                Self::usage(error)
+            }
+            other => Error::from(other).into(),
         }
-        other => Error::from(other).into(),
     }
 }

@@ -68,11 +68,11 @@ struct Panel {
 }
 
 /// A picture is an SVG.
-pub(super) fn check(path: &Path) -> Result<()> {
-    if path.extension().is_some_and(|extension| extension == "svg") {
-        return Ok(());
+pub(super) fn check(path: Option<&Path>) -> Result<()> {
+    match path.filter(|path| path.extension().is_none_or(|extension| extension != "svg")) {
+        Some(path) => Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display()))),
+        None => Ok(()),
     }
-    Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display())))
 }
 
 /// The whole picture as an SVG document.

@@ -73,9 +73,7 @@ impl Recover {
         let started = Instant::now();
         let loadings = self.output.as_deref().map(LoadingsFile::new).transpose()?;
         let covariance_file = self.covariance.file()?;
-        if let Some(path) = &self.plot {
-            plot::check(path)?;
-        }
+        plot::check(self.plot.as_deref())?;
         let task = files::task(&self.task)?;
         self.rank.check(task.dimension()).map_err(CliError::usage)?;
         let aggregate = files::aggregate(&self.aggregate, &task)?;

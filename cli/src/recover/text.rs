@@ -8,7 +8,7 @@ use ldp_pca::recovery::{
 use super::denoising::CovarianceResult;
 use super::result::{RecoverResult, descending};
 use crate::hostile::hostile_text;
-use crate::output::{grouped, wrote};
+use crate::output::{first, grouped, wrote};
 
 /// Features named per component, per support, and with their stability.
 const SHOWN: usize = 5;
@@ -102,14 +102,9 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
         sparse.iterations,
         sparse.relative_gap
     );
-    let order = descending(&answer.leverages);
-    let named: Vec<String> = order
-        .iter()
-        .take(SHOWN_SUPPORT.min(sparse.support.len()))
-        .map(|&row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]))
-        .collect();
-    let more = if sparse.support.len() > SHOWN_SUPPORT { ", …" } else { "" };
-    text += &format!("leverages   {}{more}\n", named.join(", "));
+    let order = descending(&answer.leverages).into_iter().take(sparse.support.len());
+    let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
+    text += &format!("leverages   {}\n", first(named, SHOWN_SUPPORT));
     let baselines = sparse
         .baselines
         .iter()
@@ -117,9 +112,8 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
     for (name, baseline) in baselines {
         let error = baseline.sin_theta_squared.map(|error| format!(", {error:.4} from the reference"));
         text += &format!(
-            "beside it   {name}: variances {}{}, {} features, ||sin Theta||_F^2 = {:.4} from the sparse ones{}\n",
-            variances(&baseline.eigenvalues).join(", "),
-            if baseline.eigenvalues.len() > SHOWN { ", …" } else { "" },
+            "beside it   {name}: variances {}, {} features, ||sin Theta||_F^2 = {:.4} from the sparse ones{}\n",
+            first(baseline.eigenvalues.iter().map(|value| format!("{value:.5}")), SHOWN),
             baseline.support.len(),
             baseline.distance,
             error.unwrap_or_default()
@@ -154,7 +148,7 @@ fn path(points: &[PathPoint]) -> String {
             point.support.len(),
             point.objective,
             point.relative_gap,
-            variances(point.variances.as_slice()).join(" "),
+            point.variances.iter().take(SHOWN).map(|value| format!("{value:.5}")).collect::<Vec<_>>().join(" "),
             if point.variances.len() > SHOWN { " …" } else { "" },
             if point.status == SolverStatus::Optimal { String::new() } else { format!("  ({})", point.status.name()) }
         );
@@ -180,9 +174,7 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
     if let Some(SparseAnswer { rows, .. }) = &answer.sparse {
         let stability =
             |&row: &usize| format!("{} {:.0} %", answer.feature_names[row], 100.0 * confidence.support_stability[row]);
-        let shown: Vec<String> = rows.iter().take(SHOWN_SUPPORT).map(stability).collect();
-        let more = if rows.len() > SHOWN_SUPPORT { ", …" } else { "" };
-        text += &format!("stability   {}{more}\n", shown.join(", "));
+        text += &format!("stability   {}\n", first(rows.iter().map(stability), SHOWN_SUPPORT));
     }
     text
 }
@@ -196,10 +188,6 @@ fn reference(rank: usize, ReferenceComparison { sin_theta_squared, reference }: 
         100.0 * reference.captured_variance,
         100.0 * reference.largest_captured_variance
     )
-}
-
-fn variances(values: &[f64]) -> Vec<String> {
-    values.iter().take(SHOWN).map(|value| format!("{value:.5}")).collect()
 }
 
 /// The features that matter most in a component, with their loadings.
