@@ -7,6 +7,7 @@
 mod account;
 mod aggregate;
 mod audit;
+mod choice;
 mod compare;
 mod demo;
 mod dps_pca;

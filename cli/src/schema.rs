@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred, Scaling};
 use ldp_pca::schema::{SchemaError, Unseen};
 use serde::Serialize;
 
+use super::choice::{Choice, one_of};
 use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, grouped, note};
@@ -39,11 +40,11 @@ pub(super) struct Infer {
     #[arg(long, value_name = "COLUMN")]
     categorical: Vec<String>,
     /// How numeric columns are brought to a common size
-    #[arg(long, value_enum, default_value_t = ScalingName::MaxAbs)]
-    scaling: ScalingName,
+    #[arg(long, value_parser = one_of(&SCALINGS), default_value = "max-abs")]
+    scaling: Scaling,
     /// What a categorical value that is not in the sample does to a record
-    #[arg(long, value_enum, default_value_t = UnseenName::Zero)]
-    unseen: UnseenName,
+    #[arg(long, value_parser = one_of(&UNSEEN), default_value = "zero")]
+    unseen: Unseen,
     /// The largest number of categories of one column
     #[arg(long, default_value_t = 256)]
     max_values: usize,
@@ -51,25 +52,16 @@ pub(super) struct Infer {
     format: Format,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ScalingName {
-    /// Largest magnitude 1
-    MaxAbs,
-    /// From 0 to 1
-    Range,
-    /// Mean 0, standard deviation 1
-    Standard,
-    /// As they are
-    None,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum UnseenName {
-    /// All features of the column are 0
-    Zero,
-    /// It counts as the value 'other', which is listed too
-    Other,
-}
+const SCALINGS: [Choice<Scaling>; 4] = [
+    ("max-abs", "Largest magnitude 1", Scaling::MaxAbs),
+    ("range", "From 0 to 1", Scaling::Range),
+    ("standard", "Mean 0, standard deviation 1", Scaling::Standard),
+    ("none", "As they are", Scaling::None),
+];
+const UNSEEN: [Choice<Unseen>; 2] = [
+    ("zero", "All features of the column are 0", Unseen::Zero),
+    ("other", "It counts as the value 'other', which is listed too", Unseen::Other),
+];
 
 #[derive(Serialize)]
 struct InferResult {
@@ -95,16 +87,8 @@ impl Infer {
     fn run(self) -> Result<()> {
         note("note: the schema is public and describes what this sample holds, so the sample must be public");
         let options = InferenceOptions {
-            scaling: match self.scaling {
-                ScalingName::MaxAbs => Scaling::MaxAbs,
-                ScalingName::Range => Scaling::Range,
-                ScalingName::Standard => Scaling::Standard,
-                ScalingName::None => Scaling::None,
-            },
-            unseen: match self.unseen {
-                UnseenName::Zero => Unseen::Zero,
-                UnseenName::Other => Unseen::Other,
-            },
+            scaling: self.scaling,
+            unseen: self.unseen,
             ignore: self.ignore,
             categorical: self.categorical,
             max_values: self.max_values,

@@ -16,6 +16,7 @@ use ldp_pca::simulation::{RecoveryMethod, Reports, SimulationError, SpikedModel,
 use rand::SeedableRng;
 use serde::Serialize;
 
+use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
 use super::parallel::on_all_cores;
@@ -61,8 +62,8 @@ pub(super) struct Simulate {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "pca")]
     method: Vec<MethodName>,
     /// How reports come about
-    #[arg(long, value_enum, default_value_t = ReportsName::Randomized)]
-    reports: ReportsName,
+    #[arg(long, value_parser = one_of(&REPORTS), default_value = "randomized")]
+    reports: Reports,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
     #[arg(long, value_name = "C", default_value_t = DEFAULT_PENALTY_FACTOR, allow_hyphen_values = true)]
     penalty_factor: f64,
@@ -92,13 +93,10 @@ enum MethodName {
     Fantope,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportsName {
-    /// Every record is randomized, as on a user's device
-    Randomized,
-    /// The sums of reports are drawn from their law, which is the same and much faster
-    Drawn,
-}
+const REPORTS: [Choice<Reports>; 2] = [
+    ("randomized", "Every record is randomized, as on a user's device", Reports::Randomized),
+    ("drawn", "The sums of reports are drawn from their law, which is the same and much faster", Reports::Drawn),
+];
 
 #[derive(Serialize)]
 struct SimulateResult {
@@ -214,18 +212,9 @@ impl Simulate {
             rng.set_stream(trial as u64);
             let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
             let (records, rank) = (self.records, self.rank);
-            let trial = Trial { population: &population, mechanisms, records, rank, reports: self.reports.into() };
+            let trial = Trial { population: &population, mechanisms, records, rank, reports: self.reports };
             trial.run(&methods, &mut rng, |count| progress.inc(count))
         })
-    }
-}
-
-impl From<ReportsName> for Reports {
-    fn from(name: ReportsName) -> Self {
-        match name {
-            ReportsName::Randomized => Self::Randomized,
-            ReportsName::Drawn => Self::Drawn,
-        }
     }
 }
 

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::ProgressBar;
 use ldp_pca::recovery::{Algorithm, Progress, Solver, Stop};
 
+use super::choice::{Choice, one_of};
 use super::parameters::seconds;
 
 /// How the solver works, and when it stops.
@@ -22,26 +23,18 @@ pub(super) struct SolverArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     time_limit: Option<f64>,
     /// How the problem is solved
-    #[arg(long, value_enum, default_value_t)]
-    solver: SolverName,
+    #[arg(long, value_parser = one_of(&ALGORITHMS), default_value = "working-set")]
+    solver: Algorithm,
 }
 
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum SolverName {
-    /// On the rows that matter, certified on all
-    #[default]
-    WorkingSet,
-    /// The reference: Algorithm 2 of Wang & Xu (2019) on the whole matrix
-    Admm,
-}
+const ALGORITHMS: [Choice<Algorithm>; 2] = [
+    ("working-set", "On the rows that matter, certified on all", Algorithm::WorkingSet),
+    ("admm", "The reference: Algorithm 2 of Wang & Xu (2019) on the whole matrix", Algorithm::Admm),
+];
 
 impl SolverArguments {
     pub(super) fn solver(self) -> Solver {
-        let algorithm = match self.solver {
-            SolverName::WorkingSet => Algorithm::WorkingSet,
-            SolverName::Admm => Algorithm::Admm,
-        };
-        Solver { algorithm, tolerance: self.tolerance, max_iterations: self.max_iterations }
+        Solver { algorithm: self.solver, tolerance: self.tolerance, max_iterations: self.max_iterations }
     }
 
     /// Stops the solver when the time is up.

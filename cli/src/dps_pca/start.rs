@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
 use ldp_pca_dps::SessionGuarantee;
@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::aggregator::Aggregator;
 use super::provide::{delta, epsilon};
+use crate::choice::{Choice, one_of};
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::Format;
@@ -47,8 +48,8 @@ pub(crate) struct Start {
     #[arg(long, default_value_t = 1.0)]
     norm_bound: f64,
     /// How the noise follows from epsilon and delta
-    #[arg(long, value_enum, default_value_t = Formula::Corrected)]
-    accounting: Formula,
+    #[arg(long, value_parser = one_of(&FORMULAS), default_value = "corrected")]
+    accounting: Accounting,
     /// The public seed of the first matrix, up to 2^53 [default: random]
     #[arg(long)]
     start: Option<u64>,
@@ -66,13 +67,10 @@ pub(crate) struct Start {
 }
 
 /// How the noise is calculated.
-#[derive(Clone, Copy, ValueEnum)]
-enum Formula {
-    /// The least that proves epsilon and delta
-    Corrected,
-    /// The paper's, for epsilon below 1 and delta below 1/2
-    Printed,
-}
+const FORMULAS: [Choice<Accounting>; 2] = [
+    ("corrected", "The least that proves epsilon and delta", Accounting::Corrected),
+    ("printed", "The paper's, for epsilon below 1 and delta below 1/2", Accounting::Printed),
+];
 
 #[derive(Serialize)]
 struct Summary {
@@ -97,10 +95,7 @@ impl Start {
             providers: self.providers,
             epsilon: self.epsilon,
             delta: self.delta,
-            accounting: match self.accounting {
-                Formula::Corrected => Accounting::Corrected,
-                Formula::Printed => Accounting::Printed,
-            },
+            accounting: self.accounting,
             norm_bound: self.norm_bound,
             start,
         });

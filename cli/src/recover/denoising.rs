@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{self, Denoised, RecoveryError};
+use ldp_pca::recovery::{Denoised, Denoising, RecoveryError};
 use serde::Serialize;
 
 use super::loadings::LoadingsFile;
+use crate::choice::{Choice, one_of};
 use crate::error::{CliError, Result};
 
 /// Whether the covariance is wanted, and as what.
@@ -17,23 +18,29 @@ pub(super) struct CovarianceArguments {
     #[arg(long, value_name = "FILE")]
     covariance: Option<PathBuf>,
     /// What becomes of the noise in it
-    #[arg(long, value_enum, default_value_t, requires = "covariance")]
+    #[arg(long, value_parser = one_of(&DENOISINGS), default_value = "frobenius", requires = "covariance")]
     denoise: Denoising,
 }
 
 /// What is done with the eigenvalues of the estimate. The eigenvectors stay.
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Denoising {
-    /// Shrunk by the known noise for the least Frobenius distance to the truth; the rest flattened to one level
-    #[default]
-    Frobenius,
-    /// Shrunk by the known noise to the true variances of the components; the rest flattened to one level
-    Operator,
-    /// Negative eigenvalues set to zero, nothing else: needs no assumption, keeps most of the noise
-    Psd,
-    /// Nothing: unbiased, and with negative eigenvalues
-    None,
-}
+const DENOISINGS: [Choice<Denoising>; 4] = [
+    (
+        "frobenius",
+        "Shrunk by the known noise for the least Frobenius distance to the truth; the rest flattened to one level",
+        Denoising::Frobenius,
+    ),
+    (
+        "operator",
+        "Shrunk by the known noise to the true variances of the components; the rest flattened to one level",
+        Denoising::Operator,
+    ),
+    (
+        "psd",
+        "Negative eigenvalues set to zero, nothing else: needs no assumption, keeps most of the noise",
+        Denoising::Psd,
+    ),
+    ("none", "Nothing: unbiased, and with negative eigenvalues", Denoising::None),
+];
 
 /// The covariance that was written.
 #[derive(Serialize)]
@@ -57,7 +64,7 @@ impl CovarianceArguments {
         file: Option<&LoadingsFile>,
     ) -> Result<Option<CovarianceResult>> {
         let (Some(file), Some(output)) = (file, self.covariance) else { return Ok(None) };
-        let denoised = recovery::Denoising::from(self.denoise).apply(covariance).map_err(|error| match error {
+        let denoised = self.denoise.apply(covariance).map_err(|error| match error {
             RecoveryError::NoLaw => CliError::Usage(
                 "the noise of a covariance with centring has no law to shrink by: use --denoise psd or none".into(),
             ),
@@ -65,17 +72,6 @@ impl CovarianceArguments {
         })?;
         file.write(&denoised.matrix, names, "covariance", names)?;
         Ok(Some(CovarianceResult { denoised, output }))
-    }
-}
-
-impl From<Denoising> for recovery::Denoising {
-    fn from(denoising: Denoising) -> Self {
-        match denoising {
-            Denoising::Frobenius => Self::Frobenius,
-            Denoising::Operator => Self::Operator,
-            Denoising::Psd => Self::Psd,
-            Denoising::None => Self::None,
-        }
     }
 }
 
