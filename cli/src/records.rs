@@ -193,14 +193,9 @@ impl RecordFile {
         let path = self.path;
         match self.rows {
             Rows::Csv { mut lines, pending, .. } => {
-                let mut record = ByteRecord::new();
-                let mut next = match pending {
-                    Some((line, first)) => {
-                        record = first;
-                        Some(line)
-                    }
-                    None => lines.read(&path, &mut record)?,
-                };
+                let (line, first) = pending.unzip();
+                let mut record = first.unwrap_or_default();
+                let mut next = line.map_or_else(|| lines.read(&path, &mut record), |line| Ok(Some(line)))?;
                 while let Some(line) = next {
                     match StringRecord::from_byte_record(core::mem::take(&mut record)) {
                         Ok(text) => {
@@ -237,11 +232,6 @@ fn column_names(record: &ByteRecord) -> core::result::Result<Vec<String>, String
         names[0] = positional_name(0);
     }
     Ok(names)
-}
-
-/// Names c1, c2, … for a file without header.
-pub(super) fn positional_names(count: usize) -> Vec<String> {
-    (0..count).map(positional_name).collect()
 }
 
 /// Whether a first line names columns, when nothing is known of the file: no field of it is a number.

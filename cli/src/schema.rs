@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred, Scaling};
-use ldp_pca::schema::{SchemaError, Unseen};
+use ldp_pca::schema::{SchemaError, Unseen, positional_name};
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
 use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, grouped, note};
-use super::records::{Opening, RecordFile, Row, looks_like_names, positional_names};
+use super::records::{Opening, RecordFile, Row, looks_like_names};
 
 #[derive(Subcommand)]
 pub(super) enum SchemaCommand {
@@ -145,7 +145,7 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
         // Without a header the first row tells how many columns there are.
         let inference = match &mut inference {
             Some(inference) => inference,
-            none => none.insert(start(&positional_names(fields.len()))?),
+            none => none.insert(start(&(0..fields.len()).map(positional_name).collect::<Vec<_>>())?),
         };
         inference.observe(&fields).map_err(|error| CliError::line(path, line, opening.told(error, row)))
     })?;

@@ -241,13 +241,8 @@ impl Merge {
         let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
         self.format.print(&MergeResult { tasks }, |result| {
             let line = |task: &MergedTask| {
-                format!(
-                    "task {}: {} reports added, {} were there; {} in all\n",
-                    task.task,
-                    grouped(task.added),
-                    grouped(task.duplicates),
-                    grouped(task.reports)
-                )
+                let [added, duplicates, all] = [task.added, task.duplicates, task.reports].map(grouped);
+                format!("task {}: {added} reports added, {duplicates} were there; {all} in all\n", task.task)
             };
             result.tasks.iter().map(line).collect()
         })

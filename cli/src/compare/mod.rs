@@ -181,13 +181,13 @@ impl Setting {
     }
 
     /// The methods that were asked for.
-    fn methods(&self, epsilon: Epsilon) -> Result<Vec<Box<dyn SubspaceEstimator>>> {
+    fn methods(&self, epsilon: Epsilon) -> Vec<Box<dyn SubspaceEstimator>> {
         let mut all = methods(epsilon, self.delta());
         if !self.methods.is_empty() {
             let wanted: Vec<String> = self.methods.iter().map(|name| key(name)).collect();
             all.retain(|method| wanted.contains(&key(method.name())));
         }
-        Ok(all)
+        all
     }
 
     /// Runs all methods at every epsilon, with progress on a terminal.
@@ -197,7 +197,7 @@ impl Setting {
         let comparison = MethodComparison::new(sample, rank, self.seed)?;
         drop(spinner);
         let second_moment_seconds = started.elapsed().as_secs_f64();
-        let all = epsilons.iter().map(|&epsilon| Ok((epsilon, self.methods(epsilon)?))).collect::<Result<Vec<_>>>()?;
+        let all: Vec<_> = epsilons.iter().map(|&epsilon| (epsilon, self.methods(epsilon))).collect();
         let jobs: Vec<&dyn SubspaceEstimator> =
             all.iter().flat_map(|(_, methods)| methods.iter().map(AsRef::as_ref)).collect();
         let progress = bar("comparing", jobs.len() as u64 * self.trials);

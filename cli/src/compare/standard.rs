@@ -152,9 +152,10 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
          without privacy, at epsilon 0.5 · 1 · 2 · 4; – \
          where the method refuses, for the reasons below.\n\n"
     );
-    text += &errors(sets);
+    let (table, claims) = errors(sets);
+    text += &table;
     text += "\n\\* Less than the paper claims:\n\n";
-    text += &claims(sets);
+    text += &claims;
     let _ = write!(
         text,
         "\n## Captured variance and time\n\n`q_F` as a share of what the components without privacy capture, and the \
@@ -205,24 +206,31 @@ fn example<'a>(rows: &[&'a RowResult]) -> Option<&'a RowResult> {
     EPSILONS.iter().position(|&epsilon| epsilon == EXAMPLE).and_then(|place| rows.get(place)).copied()
 }
 
-fn errors(sets: &[SetResult]) -> String {
+/// The table, and what of the papers' claims does not hold.
+fn errors(sets: &[SetResult]) -> (String, String) {
     let mut columns: Vec<String> =
         ["Method", "Trusted", "Promise about", "Proved at epsilon 1"].map(str::to_owned).to_vec();
     columns.extend(sets.iter().map(|set| set.name.to_owned()));
-    let mut text = head(&columns);
+    let (mut text, mut claims) = (head(&columns), String::new());
     for by_set in methods(sets) {
         let Some(first) = by_set.iter().flatten().next() else { continue };
         // What is proved may depend on the number of records: the last set has the most favourable ratio of those.
         let promise = by_set.iter().rev().filter_map(|rows| example(rows)?.guarantee).next();
-        let (about, proved) = match promise {
+        let (about, mut proved) = match promise {
             None => (String::new(), if first.refusal.is_some() { "–" } else { "nothing" }.to_owned()),
             Some(promise) => {
-                let mark = if promise.holds() { "" } else { " \\*" };
-                let proved = promise.proved.map_or_else(|| "nothing".to_owned(), budget);
-                (promise.adjacency.to_string(), proved + mark)
+                (promise.adjacency.to_string(), promise.proved.map_or_else(|| "nothing".to_owned(), budget))
             }
         };
-        let cells = by_set.iter().map(|rows| rows.iter().map(|row| error(row)).collect::<Vec<_>>().join(" · "));
+        if let Some(promise) = promise.filter(|promise| !promise.holds()) {
+            proved += " \\*";
+            let argument = promise.argument.trim_end_matches('.');
+            let _ = writeln!(claims, "- {} claims {}: {argument}.", first.method, budget(promise.claimed));
+        }
+        let error = |row: &&RowResult| {
+            row.figures.map_or_else(|| "–".to_owned(), |figures| error_text(figures.sin_theta_squared.median))
+        };
+        let cells = by_set.iter().map(|rows| rows.iter().map(error).collect::<Vec<_>>().join(" · "));
         let _ = writeln!(
             text,
             "| {} | {} | {about} | {proved} | {} |",
@@ -231,28 +239,7 @@ fn errors(sets: &[SetResult]) -> String {
             cells.collect::<Vec<_>>().join(" | ")
         );
     }
-    text
-}
-
-fn error(row: &RowResult) -> String {
-    row.figures.map_or_else(|| "–".to_owned(), |figures| error_text(figures.sin_theta_squared.median))
-}
-
-fn claims(sets: &[SetResult]) -> String {
-    let mut text = String::new();
-    for by_set in methods(sets) {
-        let promise =
-            by_set.iter().rev().filter_map(|rows| example(rows)).find_map(|row| Some((row.method, row.guarantee?)));
-        if let Some((method, promise)) = promise.filter(|(_, promise)| !promise.holds()) {
-            let _ = writeln!(
-                text,
-                "- {method} claims {}: {}.",
-                budget(promise.claimed),
-                promise.argument.trim_end_matches('.')
-            );
-        }
-    }
-    text
+    (text, claims)
 }
 
 fn captured(sets: &[SetResult]) -> String {

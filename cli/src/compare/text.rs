@@ -79,28 +79,16 @@ impl CompareResult {
             }
         }
         let mut said = vec![];
-        for at in &self.epsilons {
-            for row in &at.rows {
-                let Some(guarantee) = row.guarantee.filter(|guarantee| !guarantee.holds()) else {
-                    continue;
-                };
-                if said.contains(&row.method) {
-                    continue;
-                }
-                said.push(row.method);
-                let proved = match guarantee.proved {
-                    Some(proved) => format!("{} is proved", budget(proved)),
-                    None => "nothing is proved".to_owned(),
-                };
-                let note = format!(
-                    "* {} claims {} at epsilon {}, and {proved}: {}",
-                    row.method,
-                    budget(guarantee.claimed),
-                    at.epsilon,
-                    guarantee.argument
-                );
-                text += &paragraph(&note, width, INDENT);
+        for (at, row) in self.epsilons.iter().flat_map(|at| at.rows.iter().map(move |row| (at, row))) {
+            let Some(guarantee) = row.guarantee.filter(|guarantee| !guarantee.holds()) else { continue };
+            if said.contains(&row.method) {
+                continue;
             }
+            said.push(row.method);
+            let (claimed, proved) =
+                (budget(guarantee.claimed), guarantee.proved.map_or_else(|| "nothing".to_owned(), budget));
+            let claim = format!("* {} claims {claimed} at epsilon {}, and {proved} is proved", row.method, at.epsilon);
+            text += &paragraph(&format!("{claim}: {}", guarantee.argument), width, INDENT);
         }
         if text.is_empty() { text } else { format!("\n{text}") }
     }

@@ -1,7 +1,7 @@
 //! The figures of an experiment: small pictures side by side under one legend, for a light and for a dark page.
 
 use ldp_pca_literature::experiments::{Axis, Figure, Point, Series, Style};
-use svg::node::element::{Group, Path, Style as StyleSheet};
+use svg::node::element::{Group, Path, Style as StyleSheet, Text};
 
 use super::axis::{LinearAxis, label};
 use super::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, text, through};
@@ -71,6 +71,11 @@ fn style_sheet(legend: &[Entry<'_>]) -> String {
     format!("@media (prefers-color-scheme:dark){{{rules}}}")
 }
 
+/// A secondary word.
+fn muted(x: f64, y: f64, content: &str, anchor: Anchor) -> Text {
+    text(x, y, content, anchor, MUTED).set("class", "ep-muted")
+}
+
 /// Every series once, with a colour that is the same in all pictures.
 fn legend(figures: &[Figure]) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry<'_>> = vec![];
@@ -131,26 +136,18 @@ struct Ruler {
 
 impl Ruler {
     fn new(axis: &Axis, values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
-        let usable: Vec<f64> =
-            values.filter(|value| value.is_finite() && (!axis.logarithmic || *value > 0.0)).collect();
-        if axis.logarithmic {
-            let scale = LinearAxis::around(usable.into_iter().map(f64::log10), start, end);
-            return Self { scale, logarithmic: true };
-        }
-        let (low, high) = usable
+        let logarithmic = axis.logarithmic;
+        let places: Vec<f64> = values.filter_map(|value| place(logarithmic, value)).collect();
+        let (low, high) = places
             .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(*place), high.max(*place)));
         // What starts near zero is shown from zero.
-        let zero = (low >= 0.0 && low < 0.5 * high).then_some(0.0);
-        Self { scale: LinearAxis::around(usable.into_iter().chain(zero), start, end), logarithmic: false }
+        let zero = (!logarithmic && low >= 0.0 && low < 0.5 * high).then_some(0.0);
+        Self { scale: LinearAxis::around(places.into_iter().chain(zero), start, end), logarithmic }
     }
 
     fn position(&self, value: f64) -> Option<f64> {
-        if self.logarithmic {
-            (value > 0.0 && value.is_finite()).then(|| self.scale.position(value.log10()))
-        } else {
-            value.is_finite().then(|| self.scale.position(value))
-        }
+        place(self.logarithmic, value).map(|place| self.scale.position(place))
     }
 
     fn ticks(&self) -> Vec<f64> {
@@ -159,16 +156,17 @@ impl Ruler {
         }
         let (low, high) = self.scale.range();
         let step = (((high - low) / 6.0).ceil() as usize).max(1);
-        let marks = |factors: &[f64]| -> Vec<f64> {
-            let decades = (low.floor() as i32..=high.ceil() as i32).step_by(step);
-            let values = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
-            values.filter(|value| (low..=high).contains(&value.log10())).collect()
-        };
+        let marks = |factors: &[f64]| self.scale.decades(step, factors);
         // The coarsest of them with three marks.
         let finest = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
         let coarser = [&[1.0][..], &[1.0, 2.0, 5.0]].map(marks).into_iter().find(|marks| marks.len() > 2);
         coarser.unwrap_or_else(|| marks(&finest))
     }
+}
+
+/// Where a value is on the scale, if it has a place there.
+fn place(logarithmic: bool, value: f64) -> Option<f64> {
+    Some(if logarithmic { value.log10() } else { value }).filter(|place| place.is_finite())
 }
 
 fn panel(figure: &Figure, legend: &[Entry<'_>], width: f64) -> Group {
@@ -182,26 +180,30 @@ fn panel(figure: &Figure, legend: &[Entry<'_>], width: f64) -> Group {
     let mut group = Group::new().add(title);
     for tick in y.ticks() {
         let Some(at) = y.position(tick) else { continue };
-        group = group
-            .add(line(LEFT, at, right, at, GRID).set("class", "ep-grid"))
-            .add(text(LEFT - 7.0, at + 4.5, &label(tick), Anchor::End, MUTED).set("class", "ep-muted"));
+        group = group.add(line(LEFT, at, right, at, GRID).set("class", "ep-grid")).add(muted(
+            LEFT - 7.0,
+            at + 4.5,
+            &label(tick),
+            Anchor::End,
+        ));
     }
     for tick in x.ticks() {
         let Some(at) = x.position(tick) else { continue };
-        group = group
-            .add(line(at, BOTTOM, at, BOTTOM + 5.0, GRID).set("class", "ep-grid"))
-            .add(text(at, BOTTOM + 20.0, &label(tick), Anchor::Middle, MUTED).set("class", "ep-muted"));
+        group = group.add(line(at, BOTTOM, at, BOTTOM + 5.0, GRID).set("class", "ep-grid")).add(muted(
+            at,
+            BOTTOM + 20.0,
+            &label(tick),
+            Anchor::Middle,
+        ));
     }
-    let name = |content: &str, x: f64, y: f64| text(x, y, content, Anchor::Middle, MUTED).set("class", "ep-muted");
-    group = group.add(name(&figure.x.label, 0.5 * (LEFT + right), BOTTOM + 40.0));
+    group = group.add(muted(0.5 * (LEFT + right), BOTTOM + 40.0, &figure.x.label, Anchor::Middle));
     let middle = 0.5 * (TOP + BOTTOM);
-    group = group.add(name(&figure.y.label, 14.0, middle).set("transform", format!("rotate(-90 14 {middle})")));
+    let upright = muted(14.0, middle, &figure.y.label, Anchor::Middle);
+    group = group.add(upright.set("transform", format!("rotate(-90 14 {middle})")));
     for level in &figure.levels {
         let Some(at) = y.position(level.y) else { continue };
         let across = line(LEFT, at, right, at, MUTED).set("class", "ep-theory-l").set("stroke-dasharray", "7 4");
-        group = group
-            .add(across)
-            .add(text(right, at - 5.0, &level.name, Anchor::End, MUTED).set("class", "ep-muted").set("font-size", 11));
+        group = group.add(across).add(muted(right, at - 5.0, &level.name, Anchor::End).set("font-size", 11));
     }
     for series in &figure.series {
         if let Some(entry) = legend.iter().find(|entry| entry.name == series.name) {
@@ -214,10 +216,8 @@ fn panel(figure: &Figure, legend: &[Entry<'_>], width: f64) -> Group {
 fn draw(series: &Series, entry: &Entry<'_>, x: &Ruler, y: &Ruler) -> Group {
     let mut group = Group::new();
     let at = |point: &Point, height: f64| Some((x.position(point.x)?, y.position(height)?));
-    let banded: Vec<(&Point, (f64, f64))> =
-        series.points.iter().filter_map(|point| point.band.map(|band| (point, band))).collect();
-    let upper: Vec<_> = banded.iter().filter_map(|(point, band)| at(point, band.1)).collect();
-    let lower: Vec<_> = banded.iter().filter_map(|(point, band)| at(point, band.0)).collect();
+    let upper: Vec<_> = series.points.iter().filter_map(|point| at(point, point.band?.1)).collect();
+    let lower: Vec<_> = series.points.iter().filter_map(|point| at(point, point.band?.0)).collect();
     if upper.len() > 1 && upper.len() == lower.len() {
         let outline = through(upper.iter().chain(lower.iter().rev())).close();
         let band = Path::new().set("d", outline).set("fill", entry.color.0).set("fill-opacity", 0.14);

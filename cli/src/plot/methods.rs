@@ -98,12 +98,7 @@ fn color(trust: Trust) -> &'static str {
 /// 1, 2 and 5 times powers of ten, the powers alone where that would be too many.
 fn ticks(scale: &LinearAxis) -> Vec<f64> {
     let (low, high) = scale.range();
-    let steps: &[f64] = if high - low > 2.2 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    let exponents = low.floor() as i32..=high.ceil() as i32;
-    exponents
-        .flat_map(|exponent| steps.iter().map(move |step| step * 10f64.powi(exponent)))
-        .filter(|tick| (low..=high).contains(&tick.log10()))
-        .collect()
+    scale.decades(1, if high - low > 2.2 { &[1.0] } else { &[1.0, 2.0, 5.0] })
 }
 
 /// What the picture says, for those who do not see it.
