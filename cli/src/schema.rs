@@ -77,9 +77,8 @@ struct InferResult {
 
 impl SchemaCommand {
     pub(super) fn run(self) -> Result<()> {
-        match self {
-            Self::Infer(infer) => infer.run(),
-        }
+        let Self::Infer(infer) = self;
+        infer.run()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The report: one page that needs nothing else.
 
-use ldp_pca_literature::experiments::{Experiment, Findings, Grid, Table};
+use ldp_pca_literature::experiments::{Experiment, Findings, Grid, Scale, Table};
 
 use super::kept::Head;
 use crate::output::grouped;
@@ -80,25 +80,18 @@ fn after(experiment: &dyn Experiment, head: &Head, table: &Table, findings: &Fin
     if !findings.figures.is_empty() {
         html += &format!(", <a href=\"{name}.svg\">{name}.svg</a>");
     }
-    let quick = if scale == ldp_pca_literature::experiments::Scale::Quick { " --quick" } else { "" };
+    let quick = if scale == Scale::Quick { " --quick" } else { "" };
     html + &format!(". Again: <code>ldp-pca experiment run {name}{quick} --seed {}</code></p>\n</details>\n", head.seed)
 }
 
 fn grid_html(grid: &Grid) -> String {
-    let mut html = format!("<div class=\"grid\"><table>\n<caption>{}</caption>\n<thead><tr>", escaped(&grid.title));
-    for head in &grid.heads {
-        html += &format!("<th scope=\"col\">{}</th>", escaped(head));
-    }
-    html += "</tr></thead>\n<tbody>\n";
-    for row in &grid.rows {
-        html += "<tr>";
-        for cell in row {
-            let class = if is_number(cell) { " class=\"number\"" } else { "" };
-            html += &format!("<td{class}>{}</td>", escaped(cell));
-        }
-        html += "</tr>\n";
-    }
-    html + "</tbody>\n</table></div>\n"
+    let heads: String = grid.heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escaped(head))).collect();
+    let cell =
+        |text: &String| format!("<td{}>{}</td>", if is_number(text) { " class=\"number\"" } else { "" }, escaped(text));
+    let row = |row: &Vec<String>| format!("<tr>{}</tr>\n", row.iter().map(cell).collect::<String>());
+    let (title, rows) = (escaped(&grid.title), grid.rows.iter().map(row).collect::<String>());
+    let head = format!("<caption>{title}</caption>\n<thead><tr>{heads}</tr></thead>\n");
+    format!("<div class=\"grid\"><table>\n{head}<tbody>\n{rows}</tbody>\n</table></div>\n")
 }
 
 /// Whether a text stands to the right: "12,000", "−0.5", "1e-4", "–" for nothing.
