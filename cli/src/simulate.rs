@@ -158,7 +158,8 @@ impl Simulate {
         }
         let (mechanism, claimed_delta) = self.mechanism()?;
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
-        let results = self.trials(mechanism.as_slice(), &progress).map_err(|error| match error {
+        let methods: Vec<_> = self.method.iter().map(|method| method.named(self.penalty_factor)).collect();
+        let results = self.trials(mechanism.as_slice(), &methods, &progress).map_err(|error| match error {
             SimulationError::Population(problem) => CliError::Usage(problem.to_string()),
             other => other.into(),
         })?;
@@ -171,8 +172,8 @@ impl Simulate {
         };
         let result = SimulateResult {
             sin_theta_squared: figures(0),
-            methods: (self.method.iter().enumerate())
-                .map(|(index, method)| MethodFigures { method: method.name(), sin_theta_squared: figures(index) })
+            methods: (methods.iter().enumerate())
+                .map(|(index, (method, _))| MethodFigures { method, sin_theta_squared: figures(index) })
                 .collect(),
             penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
             non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
@@ -204,9 +205,10 @@ impl Simulate {
     fn trials(
         &self,
         mechanisms: &[Mechanism],
+        methods: &[(&'static str, RecoveryMethod)],
         progress: &ProgressBar,
     ) -> core::result::Result<Vec<TrialResult>, SimulationError> {
-        let methods: Vec<_> = self.method.iter().map(|method| method.with(self.penalty_factor)).collect();
+        let methods: Vec<_> = methods.iter().map(|(_, method)| *method).collect();
         on_all_cores(self.trials as usize, |trial| {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(trial as u64);
@@ -219,19 +221,12 @@ impl Simulate {
 }
 
 impl MethodName {
-    fn name(self) -> &'static str {
+    /// Its name, and the method itself with a factor of the penalty.
+    fn named(self, factor: f64) -> (&'static str, RecoveryMethod) {
         match self {
-            Self::Pca => "pca",
-            Self::SoftThreshold => "soft-threshold",
-            Self::Fantope => "fantope",
-        }
-    }
-
-    fn with(self, factor: f64) -> RecoveryMethod {
-        match self {
-            Self::Pca => RecoveryMethod::Pca,
-            Self::SoftThreshold => RecoveryMethod::SoftThreshold { factor },
-            Self::Fantope => RecoveryMethod::Fantope { factor },
+            Self::Pca => ("pca", RecoveryMethod::Pca),
+            Self::SoftThreshold => ("soft-threshold", RecoveryMethod::SoftThreshold { factor }),
+            Self::Fantope => ("fantope", RecoveryMethod::Fantope { factor }),
         }
     }
 }

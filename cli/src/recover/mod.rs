@@ -1,6 +1,5 @@
 //! `recover`.
 
-mod confidence;
 mod denoising;
 mod loadings;
 mod progress;
@@ -18,7 +17,6 @@ use ldp_pca::recovery::{Answer, AnswerError, Question, Rank, Reference, Source, 
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
 
-use self::confidence::ConfidenceArguments;
 use self::denoising::CovarianceArguments;
 use self::loadings::LoadingsFile;
 use self::progress::Progress;
@@ -47,8 +45,13 @@ pub(super) struct Recover {
     rank: Rank,
     #[command(flatten)]
     sparse: SparseArguments,
-    #[command(flatten)]
-    confidence: ConfidenceArguments,
+    /// Draw the known noise again so many times (200 or more) for an interval of the error and the stability of the
+    /// support
+    #[arg(long, value_name = "REPLICATES", num_args = 0..=1, default_missing_value = "200")]
+    bootstrap: Option<usize>,
+    /// Seed of those draws
+    #[arg(long, default_value_t = 1, requires = "bootstrap")]
+    bootstrap_seed: u64,
     #[command(flatten)]
     hostile: HostileArguments,
     /// Compare with the components of these records, found without privacy
@@ -112,8 +115,8 @@ impl Recover {
             path: path.map(Into::into),
             baselines: if self.plot.is_some() || self.reference.is_some() { When::Always } else { When::Quick },
             predict: true,
-            bootstrap: self.confidence.bootstrap,
-            bootstrap_seed: self.confidence.bootstrap_seed,
+            bootstrap: self.bootstrap,
+            bootstrap_seed: self.bootstrap_seed,
             hostile: Some(self.hostile.reports),
             ..Question::new(self.rank)
         };
