@@ -1,6 +1,5 @@
 //! `audit`.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -13,6 +12,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
+use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismArguments};
 
 /// Test a randomizer's guarantee on worst-case pairs of records
@@ -142,24 +142,19 @@ impl Audit {
         mechanism: &Mechanism,
         progress: &ProgressBar,
     ) -> core::result::Result<Tally, AuditError> {
-        let next = AtomicUsize::new(0);
-        let work = || {
+        // A few parts: each has a tally of its own.
+        let parts: Vec<&[Job]> = jobs.chunks(jobs.len().div_ceil(64)).collect();
+        let tallies = on_all_cores(parts.len(), |part| {
             let mut tally = audit.empty_tally();
-            while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for &job in parts[part] {
                 audit.observe(job, self.seed, mechanism, &mut tally)?;
                 progress.inc(job.reports());
             }
             Ok::<_, AuditError>(tally)
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let mut total = audit.empty_tally();
-            for worker in workers {
-                total.merge(&worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)?;
-            }
-            Ok(total)
-        })
+        })?;
+        let mut total = audit.empty_tally();
+        tallies.iter().try_for_each(|tally| total.merge(tally))?;
+        Ok(total)
     }
 }
 
