@@ -291,7 +291,7 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::laws::{noise, problem, spiked};
+    use crate::recovery::tests::{noise, problem, spiked};
 
     fn solve_with(problem: &FantopeProblem, settings: &AdmmSettings) -> FantopeSolution {
         solve_admm(problem, settings, &mut |_| ControlFlow::Continue(())).unwrap()

@@ -34,13 +34,13 @@ mod bootstrap;
 mod closed_form;
 mod denoise;
 mod fantope;
-#[cfg(test)]
-mod laws;
 mod outcome;
 mod pca;
 mod penalty;
 mod scaled;
 mod solver;
+#[cfg(test)]
+mod tests;
 
 #[doc(hidden)]
 pub use admm::{AdmmSettings, solve_admm};
@@ -240,39 +240,5 @@ impl RecoveryError {
     /// Accepts a setting when the requirement on it holds.
     fn require(holds: bool, name: &'static str, value: f64, requirement: &'static str) -> Result<(), Self> {
         if holds { Ok(()) } else { Err(Self::InvalidSetting { name, value, requirement }) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rank_is_at_least_one_and_at_most_the_dimension() {
-        assert_eq!(Rank::new(0), Err(RecoveryError::ZeroRank));
-        let rank = Rank::new(5).unwrap();
-        assert_eq!(rank.check(5), Ok(()));
-        assert_eq!(
-            rank.check(3).unwrap_err().to_string(),
-            "rank 5 exceeds the dimension 3: ask for at most 3 components"
-        );
-    }
-
-    #[test]
-    fn penalty_is_finite_and_not_negative() {
-        for penalty in [-1.0, -f64::MIN_POSITIVE, f64::INFINITY, f64::NAN] {
-            assert!(matches!(Penalty::new(penalty), Err(RecoveryError::InvalidPenalty { .. })), "{penalty}");
-        }
-        assert!(Penalty::new(-0.0).unwrap().value().is_sign_positive());
-    }
-
-    #[test]
-    fn serialized_forms_are_numbers_and_are_checked() {
-        assert_eq!(serde_json::to_string(&Rank::new(3).unwrap()).unwrap(), "3");
-        assert_eq!(serde_json::from_str::<Rank>("3").unwrap(), Rank::new(3).unwrap());
-        assert!(serde_json::from_str::<Rank>("0").is_err());
-        assert!(serde_json::from_str::<Rank>("-1").is_err());
-        assert_eq!(serde_json::from_str::<Penalty>("0.25").unwrap(), Penalty::new(0.25).unwrap());
-        assert!(serde_json::from_str::<Penalty>("-0.25").is_err());
     }
 }

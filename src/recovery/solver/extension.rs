@@ -312,8 +312,8 @@ mod tests {
     use super::super::working_set::WorkingSet;
     use super::*;
     use crate::recovery::FantopeProblem;
-    use crate::recovery::laws::problem;
     use crate::recovery::scaled::largest_magnitudes;
+    use crate::recovery::tests::problem;
 
     /// Noise strong enough that the rows beyond the working set matter.
     fn problems() -> [FantopeProblem; 4] {

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::linalg::SymmetricMatrix;
-use crate::recovery::laws::{assert_certified, noise, problem, solve, spiked};
+use crate::recovery::tests::{assert_certified, noise, problem, solve, spiked};
 use crate::recovery::{
     Certificate, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, RecoveryError,
     SolverSettings, SolverStatus, solve_admm,

@@ -282,7 +282,7 @@ fn connected_parts(block: &DMatrix<f64>, penalty: f64) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::laws::{noise, problem};
+    use crate::recovery::tests::{noise, problem};
 
     #[test]
     fn rows_that_join_cancel_what_was_seen_and_the_old_ones_stay() {

@@ -1,12 +1,13 @@
-//! Laws that every way of solving the sparse problem obeys, on inputs with ties, zeros and extreme ranks.
+//! Ranks and penalties, and laws that every way of solving the sparse problem obeys, on inputs with ties, zeros and
+//! extreme ranks.
 
 use std::ops::ControlFlow;
 
 use nalgebra::{DMatrix, DVector};
 
 use super::{
-    AdmmSettings, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus,
-    principal_components, solve_admm,
+    AdmmSettings, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,
+    SolverStatus, principal_components, solve_admm,
 };
 use crate::subspace::{Subspace, sin_theta_squared};
 
@@ -194,4 +195,30 @@ fn without_penalty_the_bound_is_the_sum_of_eigenvalues_and_a_margin() {
         assert!(gap > 0.0 && gap < 1e-12, "{rank} {gap}");
         assert_eq!(solution.dual.matrix(&problem), DMatrix::zeros(8, 8));
     }
+}
+
+#[test]
+fn rank_is_at_least_one_and_at_most_the_dimension() {
+    assert_eq!(Rank::new(0), Err(RecoveryError::ZeroRank));
+    let rank = Rank::new(5).unwrap();
+    assert_eq!(rank.check(5), Ok(()));
+    assert_eq!(rank.check(3).unwrap_err().to_string(), "rank 5 exceeds the dimension 3: ask for at most 3 components");
+}
+
+#[test]
+fn penalty_is_finite_and_not_negative() {
+    for penalty in [-1.0, -f64::MIN_POSITIVE, f64::INFINITY, f64::NAN] {
+        assert!(matches!(Penalty::new(penalty), Err(RecoveryError::InvalidPenalty { .. })), "{penalty}");
+    }
+    assert!(Penalty::new(-0.0).unwrap().value().is_sign_positive());
+}
+
+#[test]
+fn serialized_forms_are_numbers_and_are_checked() {
+    assert_eq!(serde_json::to_string(&Rank::new(3).unwrap()).unwrap(), "3");
+    assert_eq!(serde_json::from_str::<Rank>("3").unwrap(), Rank::new(3).unwrap());
+    assert!(serde_json::from_str::<Rank>("0").is_err());
+    assert!(serde_json::from_str::<Rank>("-1").is_err());
+    assert_eq!(serde_json::from_str::<Penalty>("0.25").unwrap(), Penalty::new(0.25).unwrap());
+    assert!(serde_json::from_str::<Penalty>("-0.25").is_err());
 }
