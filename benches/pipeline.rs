@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use chacha20::ChaCha12Rng;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ldp_pca::aggregate::Aggregate;
+use ldp_pca::aggregate::{Accumulator, Aggregate};
 use ldp_pca::mechanism::double_cap::kernel::Path;
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -76,6 +76,29 @@ fn accumulate(criterion: &mut Criterion) {
                 bencher.iter(|| aggregate.accumulate_with_threads(&task, black_box(&reports), threads).unwrap());
             });
         }
+    }
+    group.finish();
+}
+
+/// Reports that come one by one, added as they come, and through an accumulator.
+fn one_by_one(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("one by one");
+    group.sample_size(10).measurement_time(Duration::from_secs(2));
+    for (dimension, count) in [(40, 1 << 14), (400, 1 << 12)] {
+        let double_cap = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 4, cap: 1 };
+        let task = task(dimension, double_cap, 1);
+        let record = record(&task);
+        let mut rng = ChaCha12Rng::seed_from_u64(2);
+        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        group.throughput(Throughput::Elements(count));
+        let mut aggregate = Aggregate::empty(&task);
+        group.bench_function(BenchmarkId::new("aggregate", dimension), |bencher| {
+            bencher.iter(|| reports.chunks(1).for_each(|report| aggregate.accumulate(&task, report).unwrap()));
+        });
+        let mut accumulator = Accumulator::new(&task);
+        group.bench_function(BenchmarkId::new("accumulator", dimension), |bencher| {
+            bencher.iter(|| accumulator.try_extend(reports.iter().cloned()).unwrap());
+        });
     }
     group.finish();
 }
@@ -149,5 +172,5 @@ fn record(task: &Task) -> BoundedRecord {
     task.bound((0..task.dimension()).map(|index| (index as f64).sin()).collect()).unwrap()
 }
 
-criterion_group!(benches, randomize, accumulate, paths, deviates);
+criterion_group!(benches, randomize, accumulate, one_by_one, paths, deviates);
 criterion_main!(benches);
