@@ -16,7 +16,7 @@ use ldp_pca::{
 };
 use rand::SeedableRng;
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let (dimension, rank) = (60, Rank::new(2)?);
     // Made-up records, from a seed; the reports draw from the system's source of randomness.
     let mut rng = ChaCha12Rng::seed_from_u64(1);

@@ -5,6 +5,7 @@
 mod accounting;
 mod audit;
 mod centring;
+mod examples;
 mod properties;
 mod recovery;
 mod reference;
