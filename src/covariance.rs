@@ -25,6 +25,22 @@ use crate::task::Task;
 /// centring that is so of the extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
 ///
 /// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
+///
+/// ```
+/// # use ldp_pca::{Accumulator, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Schema, Task};
+/// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let record = task.bound(vec![3.0, 4.0])?;
+/// let mut accumulator = Accumulator::new(&task);
+/// for _ in 0..2_000 {
+///     accumulator.push(task.randomize(&record)?)?;
+/// }
+/// let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
+/// assert_eq!(covariance.matrix().shape(), (2, 2));
+/// // The true entry is 0.6 * 0.8; the estimate of it has this standard deviation.
+/// assert!(covariance.noise_deviation() < 0.04);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Covariance {
     matrix: DMatrix<f64>,
@@ -39,6 +55,19 @@ pub struct Covariance {
 /// An unbiased estimate of the mean of the bounded records, in the units of the encoded features.
 /// [`Schema::decode`](crate::schema::Schema::decode) brings it into the units of the columns. Under clip bounding it is
 /// the mean of records shortened to the radius, under unit norm that of directions.
+///
+/// ```
+/// # use ldp_pca::{Aggregate, Bounding, Centring, Covariance, Epsilon, Folds, MechanismSpec, Schema, Task};
+/// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let task = task.with_centring(Centring::default())?;
+/// let mut aggregate = Aggregate::empty(&task);
+/// aggregate.accumulate(&task, &[task.randomize(&task.bound(vec![3.0, 4.0])?)?])?;
+/// let covariance = Covariance::estimate(&aggregate, &task)?;
+/// let mean = covariance.mean().ok_or("a task with centring has a mean")?;
+/// println!("{:?}, give or take {}", task.schema().decode(mean.values()), mean.noise_deviation());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mean {
     values: Vec<f64>,

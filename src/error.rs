@@ -22,6 +22,18 @@ use crate::subspace::SubspaceError;
 use crate::task::TaskError;
 
 /// Any error of the library, by stage. The crates beside it have their own.
+///
+/// ```
+/// use ldp_pca::{Epsilon, Error, Rank};
+///
+/// fn parameters(epsilon: f64, rank: usize) -> Result<(Epsilon, Rank), Error> {
+///     Ok((Epsilon::new(epsilon)?, Rank::new(rank)?))
+/// }
+/// assert!(parameters(2.0, 3).is_ok());
+/// assert!(matches!(parameters(-2.0, 3), Err(Error::Privacy(_))));
+/// assert!(matches!(parameters(2.0, 0), Err(Error::Recovery(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

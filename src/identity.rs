@@ -6,6 +6,16 @@ use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// SHA-256 of a task's canonical JSON.
+///
+/// ```
+/// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task, TaskDigest};
+/// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let name = task.digest().to_string();
+/// assert_eq!(name.len(), 64);
+/// assert_eq!(name.parse::<TaskDigest>()?, task.digest());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskDigest([u8; 32]);
 
@@ -48,6 +58,14 @@ impl TaskDigest {
 }
 
 /// 16 random bytes that name a report, seed its public randomness, and make a second delivery recognizable.
+///
+/// ```
+/// use ldp_pca::ReportId;
+/// let id = ReportId::new([0xab; 16]);
+/// assert_eq!(id.to_string(), "ab".repeat(16));
+/// assert_eq!(id.to_string().parse(), Ok(id));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReportId([u8; 16]);
 

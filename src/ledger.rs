@@ -30,6 +30,18 @@ pub const LEDGER_VERSION: u32 = 2;
 pub const MAX_LEDGER_BYTES: usize = 256 << 20;
 
 /// The answer of [`book`](Ledger::book).
+///
+/// ```
+/// # use ldp_pca::{Bounding, Budget, Decision, Epsilon, Filter, Folds, Ledger, MechanismSpec, Schema, Task};
+/// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// // The budget has room for one report of epsilon 2.
+/// let mut ledger = Ledger::new(Budget { epsilon: Epsilon::new(3.0)?, delta: None }, Filter::Sums);
+/// assert!(matches!(ledger.book(&task), Decision::Grant { remaining: 1.0, .. }));
+/// let other = Task::new(Schema::numeric(3)?, task.bounding(), task.mechanism_spec(), task.folds())?;
+/// assert_eq!(ledger.book(&other), Decision::Refuse { remaining: 1.0, needed: 2.0 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, PartialEq)]
 pub enum Decision {
     /// The task is booked. Save the ledger; then randomize, [`record`](Ledger::record), save again, and send.
@@ -54,6 +66,18 @@ pub enum Decision {
 
 /// The right to record one report for a task that was just booked. It cannot be copied, saved or had a second time, so
 /// there is one randomization for each booking.
+///
+/// ```
+/// # use ldp_pca::{Bounding, Budget, Decision, Epsilon, Filter, Folds, Ledger, MechanismSpec, Schema, Task};
+/// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let mut ledger = Ledger::new(Budget { epsilon: Epsilon::new(3.0)?, delta: None }, Filter::Sums);
+/// let Decision::Grant { booking, .. } = ledger.book(&task) else { panic!() };
+/// // Without a report, as after a crash, the task stays booked.
+/// drop(booking);
+/// assert_eq!(ledger.book(&task), Decision::Spent);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, PartialEq)]
 #[must_use = "the task is booked whether or not a report is recorded"]
 pub struct Booking {

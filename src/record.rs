@@ -9,6 +9,17 @@ use crate::decimal::{self, Decimal};
 use crate::json::{Read, Reader};
 
 /// How a record is brought into the unit ball. Public, part of the task, the same for everybody.
+///
+/// ```
+/// use ldp_pca::{BoundedRecord, Bounding, Radius};
+/// let clip = Bounding::Clip { radius: Radius::new(10.0)? };
+/// // A short record keeps its length, a long one is shortened.
+/// assert_eq!(BoundedRecord::new(vec![3.0, 4.0], clip)?.coordinates(), [0.3, 0.4]);
+/// assert_eq!(BoundedRecord::new(vec![30.0, 40.0], clip)?.coordinates(), [0.6, 0.8]);
+/// // Of a direction only.
+/// assert_eq!(BoundedRecord::new(vec![3.0, 4.0], Bounding::UnitNorm)?.coordinates(), [0.6, 0.8]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Bounding {
@@ -83,6 +94,13 @@ impl fmt::Display for Bounding {
 
 /// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range
 /// of `f64`.
+///
+/// ```
+/// use ldp_pca::Radius;
+/// assert_eq!(Radius::new(1.5)?.value(), 1.5);
+/// assert!(Radius::new(0.0).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Radius(f64);
@@ -121,6 +139,15 @@ impl From<Radius> for f64 {
 ///
 /// The norm is at most one up to the rounding of a few operations; mechanisms that need it exactly
 /// quantise towards zero and check the bound again in integers.
+///
+/// ```
+/// use ldp_pca::record::{BoundedRecord, Bounding};
+/// let record = BoundedRecord::new(vec![3.0, f64::NAN, 4.0], Bounding::UnitNorm)?;
+/// assert_eq!(record.coordinates(), [0.6, 0.0, 0.8]);
+/// assert_eq!(BoundedRecord::new(vec![0.0, 0.0], Bounding::UnitNorm)?.coordinates(), [0.0, 0.0]);
+/// assert!(BoundedRecord::new(vec![], Bounding::UnitNorm).is_err());
+/// # Ok::<(), ldp_pca::record::RecordError>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct BoundedRecord {
     coordinates: Vec<f64>,
@@ -139,15 +166,6 @@ impl BoundedRecord {
     /// Bounds `values` (d numbers, in the order of the encoded features) as the task says. Every vector has a bounded
     /// record, since a refusal would tell something about it: NaN and infinities stand for a value that is missing, and
     /// count as 0.
-    ///
-    /// ```
-    /// use ldp_pca::record::{BoundedRecord, Bounding};
-    /// let record = BoundedRecord::new(vec![3.0, f64::NAN, 4.0], Bounding::UnitNorm)?;
-    /// assert_eq!(record.coordinates(), [0.6, 0.0, 0.8]);
-    /// assert_eq!(BoundedRecord::new(vec![0.0, 0.0], Bounding::UnitNorm)?.coordinates(), [0.0, 0.0]);
-    /// assert!(BoundedRecord::new(vec![], Bounding::UnitNorm).is_err());
-    /// # Ok::<(), ldp_pca::record::RecordError>(())
-    /// ```
     ///
     /// # Errors
     /// [`RecordError::Empty`] for a vector without coordinates.

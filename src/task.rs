@@ -222,6 +222,13 @@ impl PartialEq for Task {
 impl Eq for Task {}
 
 /// Into how many independent sums (by report id) the reports of a task are split, for cross-validation: 1 to 64.
+///
+/// ```
+/// use ldp_pca::Folds;
+/// assert_eq!(Folds::new(5)?.count(), 5);
+/// assert!(Folds::new(0).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Folds(u32);
 

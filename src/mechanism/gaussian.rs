@@ -48,6 +48,17 @@ use crate::sampling::{EntropyError, bits::Bits};
 use crate::schema::MAX_DIMENSION;
 
 /// How the noise scale follows from epsilon and delta.
+///
+/// ```
+/// use ldp_pca::mechanism::{Calibration, Gaussian, LocalRandomizer};
+/// # use ldp_pca::{Delta, Epsilon};
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let analytic = Gaussian::new(10, epsilon, delta, Calibration::Analytic)?.guarantee();
+/// assert!(analytic.delta_value() <= 1e-6);
+/// let paper = Gaussian::new(10, epsilon, delta, Calibration::Paper)?.guarantee();
+/// assert!(paper.delta_value() > 8e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calibration {

@@ -42,6 +42,14 @@ pub use spec::{MechanismFamily, MechanismSpec};
 pub use spec::{MechanismName, MechanismOptionError, MechanismOptions};
 
 /// One of the crate's mechanisms, ready to use.
+///
+/// ```
+/// use ldp_pca::{Bounding, Epsilon, LocalRandomizer, Mechanism, MechanismSpec};
+/// let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?).build(10, Bounding::UnitNorm)?;
+/// assert!(matches!(mechanism, Mechanism::DoubleCap(_)));
+/// assert_eq!(mechanism.dimension(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Mechanism {
     /// See [`gaussian`].

@@ -9,6 +9,19 @@ use crate::record::BoundedRecord;
 use crate::sampling::EntropyError;
 
 /// The half of a mechanism that a device runs: it alone sees a record.
+///
+/// ```
+/// use ldp_pca::LocalRandomizer;
+/// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
+/// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// let mechanism = task.mechanism();
+/// assert_eq!(mechanism.dimension(), 2);
+/// assert_eq!(mechanism.guarantee().epsilon, Epsilon::new(2.0)?);
+/// // A payload is this long, and takes this much randomness, whatever the record is.
+/// println!("{} bytes, {} draws", mechanism.payload_bytes(), mechanism.draws());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait LocalRandomizer {
     /// What one report promises.
     fn guarantee(&self) -> Guarantee;

@@ -15,6 +15,15 @@ const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'cal
                       'candidates' and 'cap' where it is 'double-cap'";
 
 /// A mechanism and its parameters, as a task states them.
+///
+/// ```
+/// use ldp_pca::{Delta, Epsilon, MechanismSpec};
+/// let epsilon = Epsilon::new(2.0)?;
+/// assert_eq!(MechanismSpec::double_cap(epsilon).to_string(), "double-cap, 16 of 128 candidates");
+/// let gaussian = MechanismSpec::gaussian(epsilon, Delta::USUAL);
+/// assert_eq!(gaussian.to_string(), "gaussian, analytic calibration, delta 0.000001");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum MechanismSpec {

@@ -53,6 +53,15 @@ use crate::privacy::PrivacyError;
 use crate::recovery::{Rank, RecoveryError, split_spectrum};
 
 /// The eigenvalues of a true second-moment matrix: a few above an isotropic bulk, in the units of the encoded features.
+///
+/// ```
+/// use ldp_pca::Spectrum;
+/// // Twelve features: two components hold half of the variation, the other ten share the rest.
+/// let spectrum = Spectrum::new(12, vec![0.2, 0.3], 0.05)?;
+/// assert_eq!(spectrum.signals(), [0.3, 0.2]);
+/// assert!(Spectrum::new(12, vec![0.04], 0.05).is_err(), "a component stands above the bulk");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
     dimension: usize,
@@ -221,6 +230,23 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
 }
 
 /// Predicts the error of the leading components of the estimate itself, with the spectrum read out of it.
+///
+/// ```
+/// use ldp_pca::{Covariance, Rank, predict_from_estimate};
+/// # use ldp_pca::{Accumulator, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
+/// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+/// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+/// # let record = task.bound(vec![3.0, 4.0])?;
+/// # let mut accumulator = Accumulator::new(&task);
+/// # for _ in 0..2_000 {
+/// #     accumulator.push(task.randomize(&record)?)?;
+/// # }
+/// let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
+/// let prediction = predict_from_estimate(&covariance, Rank::new(1)?)?;
+/// println!("{:.3} of {:.3}", prediction.sin_theta_squared, prediction.uninformed);
+/// assert!(prediction.sin_theta_squared <= prediction.uninformed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`predict`] and [`Spectrum::of_estimate`].

@@ -61,6 +61,14 @@ use super::renyi::epsilon_at;
 use super::{Delta, Epsilon, Guarantee};
 
 /// What all reports of one person together may lose: epsilon, and delta (`None`: pure reports only).
+///
+/// ```
+/// use ldp_pca::{Budget, Delta, Epsilon};
+/// let pure = Budget { epsilon: Epsilon::new(3.0)?, delta: None };
+/// let approximate = Budget { delta: Some(Delta::new(1e-6)?), ..pure };
+/// assert_eq!(serde_json::to_string(&approximate)?, r#"{"epsilon":3.0,"delta":1e-6}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
@@ -72,6 +80,18 @@ pub struct Budget {
 }
 
 /// The rule by which reports fit a budget. It is chosen once, before the first report.
+///
+/// ```
+/// use ldp_pca::{Budget, Filter, LocalRandomizer};
+/// # use ldp_pca::{Bounding, Delta, Epsilon, MechanismSpec};
+/// let budget = Budget { epsilon: Epsilon::new(2.0)?, delta: Some(Delta::USUAL) };
+/// let mechanism = MechanismSpec::double_cap(Epsilon::new(0.1)?).build(10, Bounding::UnitNorm)?;
+/// let fifty = vec![(mechanism.guarantee(), mechanism.privacy_loss()); 50];
+/// // Many small reports take less of the budget by the second rule.
+/// assert!(Filter::Sums.spent(budget, &fifty) >= 5.0);
+/// assert!(Filter::Renyi.spent(budget, &fifty) < 5.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {

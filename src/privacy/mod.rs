@@ -200,6 +200,16 @@ pub enum Unit {
 ///
 /// For any two records x, y and every set E of reports, `P[x in E] <= e^epsilon P[y in E] + delta`. `delta` is `None`
 /// for pure differential privacy (delta = 0).
+///
+/// ```
+/// use ldp_pca::{Epsilon, Guarantee};
+/// let guarantee = Guarantee::local(Epsilon::new(2.0)?, None);
+/// assert_eq!(
+///     guarantee.to_string(),
+///     "(2, 0)-local differential privacy: any two records, one record in one report"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guarantee {

@@ -13,6 +13,17 @@ use crate::linalg::{SymmetricMatrix, sort_descending, symmetric_eigen, symmetric
 ///
 /// The feasible set, the Fantope, is the convex hull of the projectors of rank `k`. The diagonal is penalised too.
 /// (Vu, Cho, Lei & Rohe 2013; Wang & Xu 2019, equation 5.)
+///
+/// ```
+/// use ldp_pca::{FantopeProblem, Penalty, Rank};
+/// use nalgebra::DMatrix;
+///
+/// let estimate = DMatrix::from_row_slice(2, 2, &[1.0, 0.5, 0.5, 1.0]);
+/// let problem = FantopeProblem::new(&estimate, Rank::new(1)?, Penalty::new(0.1)?)?;
+/// assert_eq!(problem.dimension(), 2);
+/// assert!(FantopeProblem::new(&estimate, Rank::new(3)?, Penalty::ZERO).is_err(), "three components of two features");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FantopeProblem {
     estimate: SymmetricMatrix,

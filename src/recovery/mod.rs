@@ -82,6 +82,13 @@ use thiserror::Error;
 use crate::linalg::EigenError;
 
 /// Number `k ≥ 1` of components asked for.
+///
+/// ```
+/// use ldp_pca::Rank;
+/// assert_eq!(Rank::new(3)?.value(), 3);
+/// assert!(Rank::new(0).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(try_from = "usize", into = "usize")]
 pub struct Rank(usize);
@@ -127,6 +134,14 @@ impl From<Rank> for usize {
 }
 
 /// Weight of the entrywise `l1` norm in the sparse problem, finite and at least 0, in the units of the covariance.
+///
+/// ```
+/// use ldp_pca::Penalty;
+/// assert_eq!(Penalty::new(0.1)?.value(), 0.1);
+/// assert!(Penalty::new(-0.1).is_err());
+/// assert!(Penalty::new(f64::NAN).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, PartialOrd, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Penalty(f64);

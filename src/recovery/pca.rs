@@ -7,6 +7,19 @@ use crate::linalg::symmetric_eigen;
 use crate::subspace::orient_columns_in_place;
 
 /// Leading eigenpairs of a covariance estimate, and its whole spectrum.
+///
+/// ```
+/// use ldp_pca::{Rank, principal_components};
+/// use nalgebra::DMatrix;
+///
+/// let covariance = DMatrix::from_row_slice(3, 3, &[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.5]);
+/// let components = principal_components(&covariance, Rank::new(2)?)?;
+/// assert_eq!(components.vectors.shape(), (3, 2));
+/// // The share of the variance that two components hold.
+/// let share = components.values.sum() / components.all_values.sum();
+/// assert!((share - 4.0 / 4.5).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Components {
     /// Orthonormal components, `d × k`, column-major, most variance first; each one's largest entry is positive.
@@ -32,6 +45,17 @@ impl Components {
 ///
 /// Signs follow [`orient_columns_in_place`]. Where eigenvalues tie, the vectors are some orthonormal basis of the tied
 /// directions; [`Components::gap`] tells whether the tie crosses rank `k`.
+///
+/// ```
+/// use ldp_pca::{Rank, principal_components};
+/// use nalgebra::DMatrix;
+///
+/// let covariance = DMatrix::from_row_slice(2, 2, &[0.36, 0.48, 0.48, 0.64]);
+/// let components = principal_components(&covariance, Rank::new(1)?)?;
+/// assert!((components.vectors[(0, 0)] - 0.6).abs() < 1e-9);
+/// assert!((components.values[0] - 1.0).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -49,6 +49,14 @@ pub struct Schema {
 }
 
 /// One column of a record.
+///
+/// ```
+/// use ldp_pca::{Column, ColumnKind, Schema};
+/// let age = Column::new("age", ColumnKind::Numeric { offset: 40.0, scale: 20.0 });
+/// let schema = Schema::new(vec![age])?;
+/// assert_eq!(schema.encode_numbers(&[50.0])?, [0.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// The column's name; unique. Columns of files without header are called c1, c2, …
@@ -61,6 +69,16 @@ pub struct Column {
 }
 
 /// What becomes of a column's values.
+///
+/// ```
+/// use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen};
+/// let values = ["free", "paid"].map(String::from).to_vec();
+/// let plan = Column::new("plan", ColumnKind::Categorical { values, unseen: Unseen::Zero });
+/// let schema = Schema::new(vec![plan, Column::new("comment", ColumnKind::Ignored)])?;
+/// assert_eq!(schema.feature_names(), ["plan=free", "plan=paid"]);
+/// assert_eq!(schema.encode_fields(&["paid", "likes tea"])?, [0.0, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnKind {
     /// One feature: `(value - offset) / scale`, brought to the nearest finite number where that would overflow, and 0
@@ -98,6 +116,15 @@ pub enum Unseen {
 pub const OTHER: &str = "other";
 
 /// A value as it arrives from a host that has types.
+///
+/// ```
+/// use ldp_pca::{Schema, Value};
+/// let schema = Schema::numeric(3)?;
+/// let values = [Value::from(2.0), Value::Missing, Value::from(None::<f64>)];
+/// assert_eq!(schema.encode_values(&values)?, [2.0, 0.0, 0.0]);
+/// assert!(schema.encode_values(&[Value::from("two"), Value::Missing, Value::Missing]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// No value: a question that was skipped, an empty cell, a null. All features of the column are 0. So they are for

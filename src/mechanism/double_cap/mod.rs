@@ -81,6 +81,14 @@ pub use self::weight::Weights;
 const SMALLEST_EPSILON: f64 = 1e-6;
 
 /// The double-cap mechanism for one task.
+///
+/// ```
+/// use ldp_pca::{Bounding, DoubleCap, Epsilon, LocalRandomizer};
+/// let mechanism = DoubleCap::new(10, Bounding::UnitNorm, Epsilon::new(2.0)?, 128, 16)?;
+/// assert_eq!(mechanism.guarantee().delta, None);
+/// assert_eq!(mechanism.payload_bytes(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DoubleCap {
     dimension: usize,

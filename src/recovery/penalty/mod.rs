@@ -48,6 +48,15 @@ impl SolverSettings {
 }
 
 /// How the penalty of the sparse problem is found.
+///
+/// ```
+/// use ldp_pca::{Penalty, PenaltyChoice};
+/// // What is taken where nothing is known beforehand: it follows from the noise.
+/// assert!(matches!(PenaltyChoice::default(), PenaltyChoice::Auto { .. }));
+/// let known = PenaltyChoice::Value(Penalty::new(0.1)?);
+/// assert_eq!(serde_json::to_string(&known)?, r#"{"value":0.1}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PenaltyChoice {

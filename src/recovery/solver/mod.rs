@@ -31,6 +31,16 @@ use super::{FantopeProblem, RecoveryError};
 use crate::linalg::SymmetricEigen;
 
 /// When to stop and how to step.
+///
+/// ```
+/// use ldp_pca::{FantopeSolver, SolverSettings};
+/// let mut settings = SolverSettings::default();
+/// settings.tolerance = 1e-3;
+/// assert!(FantopeSolver::new(settings).is_ok());
+/// settings.relaxation = 2.0;
+/// assert!(FantopeSolver::new(settings).is_err(), "too long a step");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverSettings {
     /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default
@@ -80,6 +90,19 @@ impl Default for SolverSettings {
 ///
 /// Memory and time follow the working set, which is the support and its surroundings while the signal stands clear of
 /// the noise, and everything when it does not.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use ldp_pca::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
+/// use nalgebra::DMatrix;
+///
+/// let estimate = DMatrix::from_row_slice(2, 2, &[1.0, 0.05, 0.05, 0.2]);
+/// let problem = FantopeProblem::new(&estimate, Rank::new(1)?, Penalty::new(0.1)?)?;
+/// let solver = FantopeSolver::new(SolverSettings::default())?;
+/// let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?;
+/// assert_eq!(solution.support, [0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FantopeSolver {
     settings: SolverSettings,
