@@ -1,5 +1,5 @@
 // How many items the library offers: what rustdoc shows of it. An item that is offered under several names counts once.
-// Not counted are variants, fields and implementations of traits.
+// Not counted are variants, fields, implementations of traits, and documents.
 //
 // usage: node scripts/public-items.js [--list] [--limit N] [FILE]
 //   --list      prints the paths
@@ -38,6 +38,7 @@ function publicItems({ index, root }) {
   const visit = (id, prefix, renamed) => {
     const item = index[id];
     if (!item) return; // Hidden, private, or of another crate.
+    if (item.name === "_documentation") return;
     const [[kind, inner]] = Object.entries(item.inner);
     if (kind === "use") {
       const target = index[inner.id];

@@ -82,6 +82,10 @@
 //! [`mechanism::double_cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
 //! [`error::Error`] holds them all.
 //!
+//! # Documents
+//!
+//! Proofs, formats, measurements and comparisons: [`_documentation`].
+//!
 //! # Features
 //!
 //! None by default. `js` has the bindings for web pages, and does nothing off wasm32. On wasm32-unknown-unknown it also
@@ -90,6 +94,8 @@
 //! allocator of its own: the module that a page loads to randomize records. Every byte of it counts, so it reaches
 //! nothing of recovery, `serde_json` or the standard library's numbers as text.
 
+#[cfg(doc)]
+pub mod _documentation;
 pub mod aggregate;
 #[doc(hidden)]
 pub mod audit;

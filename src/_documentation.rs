@@ -1,0 +1,42 @@
+//! The documents of the repository that say how the library works, what it promises and why: to be read here, nothing
+//! to be called. Pictures are in the repository alone.
+
+/// A page for each document, whose links lead to the other pages. Of two definitions of a link the first counts: those
+/// here do on these pages, those at the end of a document where it is read as a file.
+macro_rules! documents {
+    ($($name:ident: $file:literal,)*) => {$(
+        #[doc = "\
+[Gaussian]: crate::_documentation::gaussian
+[assumptions of Gaussian]: crate::_documentation::gaussian#assumptions
+[assumptions of double-cap]: crate::_documentation::double_cap#assumptions
+[bias]: crate::_documentation::double_cap#how-unbiased-the-estimate-is
+[centring]: crate::centring
+[distributed]: https://docs.rs/crate/ldp-pca/latest/source/docs/distributed.md
+[double-cap]: crate::_documentation::double_cap
+[http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
+[not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
+[penalty]: crate::_documentation::penalty
+[shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
+[threat model]: crate::_documentation::threat_model
+[timing]: crate::_documentation::threat_model#timing
+[tradeoff]: crate::privacy::tradeoff
+[what a report tells]: crate::_documentation::threat_model#what-a-report-lets-anybody-tell
+"]
+        #[doc = include_str!(concat!("../docs/", $file))]
+        pub mod $name {}
+    )*};
+}
+
+documents! {
+    double_cap: "privacy/double-cap.md",
+    gaussian: "privacy/gaussian.md",
+    centring: "privacy/centring.md",
+    threat_model: "threat-model.md",
+    records: "records.md",
+    wire_format: "wire-format.md",
+    prediction: "prediction.md",
+    recover: "recover.md",
+    penalty: "penalty.md",
+    solver: "solver.md",
+    comparison: "comparison.md",
+}
