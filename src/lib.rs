@@ -84,7 +84,7 @@
 //!
 //! # Documents
 //!
-//! Proofs, formats, measurements and comparisons: [`_documentation`].
+//! Proofs, formats with their versions, measurements and comparisons: [`_documentation`].
 //!
 //! # Features
 //!

@@ -15,9 +15,10 @@ use std::path::PathBuf;
 use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::ledger::LEDGER_VERSION;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Value;
-use ldp_pca::task::Task;
+use ldp_pca::task::{TASK_VERSION, Task};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -78,6 +79,20 @@ struct ReportVector {
     record: Json,
     seed: String,
     report: String,
+}
+
+#[test]
+fn the_document_names_the_versions_that_are_written() {
+    let document = include_str!("../../docs/wire-format.md");
+    let task = Task::from_json(include_str!("../../examples/task.json")).unwrap();
+    let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap();
+    let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
+    let row = format!(
+        "\n| {release} | {TASK_VERSION} | {} | {} | {LEDGER_VERSION} (",
+        report.to_bytes()[4],
+        Aggregate::empty(&task).to_bytes()[4],
+    );
+    assert!(document.contains(&row), "docs/wire-format.md lacks the row {row}");
 }
 
 #[test]
