@@ -1,5 +1,6 @@
 // Keeps the house in order. Fails where a crate depends upwards, where modules depend on each other in a circle, where
-// the library has more features than it needs, and where a line is longer than .editorconfig allows.
+// the library has more features than it needs or is more than an rlib, and where a line is longer than .editorconfig
+// allows.
 //
 // usage: node scripts/house.js
 
@@ -47,6 +48,16 @@ function features(packages) {
   const found = more.map((name) => `ldp-pca has the feature ${name}: can the code be without it?`);
   if (features.default?.length) found.push(`ldp-pca has default features: ${features.default}`);
   return found;
+}
+
+/**
+ * The library is an rlib alone. Where it is a cdylib too, its file has no hash in its name, and of two versions of it
+ * in one build one overwrites the other.
+ */
+function libraryKinds(packages) {
+  const { targets } = packages.find(({ name }) => name === "ldp-pca");
+  const kinds = targets.filter(({ kind }) => kind.some((one) => /lib$/.test(one))).flatMap((one) => one.crate_types);
+  return kinds.join() === "lib" ? [] : [`ldp-pca is built as ${kinds}: it is to be a lib alone`];
 }
 
 /** The modules of a crate by path (`store::folder`), each with its file and its code but for tests. */
@@ -233,7 +244,7 @@ function main(rest) {
     return 2;
   }
   const { packages } = JSON.parse(run("cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"));
-  const faults = [dependencies, features, circles, longLines].flatMap((check) => check(packages));
+  const faults = [dependencies, features, libraryKinds, circles, longLines].flatMap((check) => check(packages));
   if (faults.length > 0) {
     console.error(faults.join("\n"));
     return 1;
