@@ -222,6 +222,15 @@ impl BoundedRecord {
         self.coordinates.len()
     }
 
+    /// Accepts the record where it has so many coordinates.
+    ///
+    /// # Errors
+    /// [`RecordError::Dimension`] otherwise.
+    pub(crate) fn check_dimension(&self, expected: usize) -> Result<(), RecordError> {
+        let found = self.dimension();
+        if found == expected { Ok(()) } else { Err(RecordError::Dimension { expected, found }) }
+    }
+
     /// The bounding the record was made under.
     #[must_use]
     pub fn bounding(&self) -> Bounding {

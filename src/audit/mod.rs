@@ -69,24 +69,23 @@ use sha2::{Digest, Sha256};
 use self::observer::Observer;
 pub use self::tally::Tally;
 use self::tally::{Counts, Observed};
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism};
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::ReportId;
-use crate::sampling::EntropyError;
 
 /// Anything that turns a record into a payload, correct or not: a [`Mechanism`], or a closure.
 pub trait Randomizer {
     /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others see.
     ///
     /// # Errors
-    /// [`EntropyError`] when `rng` fails.
+    /// [`RandomizeError`] for a record of another dimension, and when `rng` fails.
     fn payload(
         &self,
         record: &BoundedRecord,
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<u8>>, EntropyError>;
+    ) -> Result<Option<Vec<u8>>, RandomizeError>;
 }
 
 impl Randomizer for Mechanism {
@@ -96,14 +95,14 @@ impl Randomizer for Mechanism {
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<u8>>, EntropyError> {
+    ) -> Result<Option<Vec<u8>>, RandomizeError> {
         self.randomize_with_rng(record, task_key, id, rng).map(Some)
     }
 }
 
 impl<F> Randomizer for F
 where
-    F: Fn(&BoundedRecord, &[u8; 16], ReportId, &mut dyn CryptoRng) -> Result<Option<Vec<u8>>, EntropyError>,
+    F: Fn(&BoundedRecord, &[u8; 16], ReportId, &mut dyn CryptoRng) -> Result<Option<Vec<u8>>, RandomizeError>,
 {
     fn payload(
         &self,
@@ -111,7 +110,7 @@ where
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<u8>>, EntropyError> {
+    ) -> Result<Option<Vec<u8>>, RandomizeError> {
         self(record, task_key, id, rng)
     }
 }
@@ -239,7 +238,7 @@ impl Audit {
     ///
     /// # Errors
     /// [`AuditError::Foreign`] for a job or a tally of another audit, [`AuditError::Repeated`] for a job that the tally
-    /// has, [`AuditError::Entropy`] from the randomizer. Then nothing was added.
+    /// has, [`AuditError::Randomize`] from the randomizer. Then nothing was added.
     pub fn observe<R: Randomizer + ?Sized>(
         &self,
         job: Job,
@@ -282,10 +281,10 @@ impl Audit {
     ) {
         // Malformed payloads and refusals are kinds of their own, behind those of the observer.
         let other = payload.map_or(Some(MALFORMED_KINDS), |payload| {
-            let right_length = payload.len() == self.mechanism.payload_bytes();
-            if right_length && self.mechanism.check(payload).is_ok() {
+            if self.mechanism.check(payload).is_ok() {
                 return None;
             }
+            let right_length = payload.len() == self.mechanism.payload_bytes();
             observed.malformed[record][usize::from(right_length)] += 1;
             Some(crc32fast::hash(payload) as usize % MALFORMED_KINDS)
         });
@@ -489,7 +488,7 @@ pub enum AuditError {
     /// A record of a pair.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The randomizer had no random bytes.
+    /// The randomizer takes other records, or had no random bytes.
     #[error(transparent)]
-    Entropy(#[from] EntropyError),
+    Randomize(#[from] RandomizeError),
 }

@@ -107,6 +107,14 @@ pub enum RandomizeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PayloadError {
+    /// Too short or too long.
+    #[error("the payload has {found} bytes where those of the mechanism have {expected}: it is of another one")]
+    Length {
+        /// What payloads of the mechanism have.
+        expected: usize,
+        /// What this has.
+        found: usize,
+    },
     /// A candidate index that does not exist.
     #[error("the report names candidate {index}, but the task has {candidates}")]
     CandidateOutOfRange {
@@ -115,4 +123,12 @@ pub enum PayloadError {
         /// J.
         candidates: u32,
     },
+}
+
+impl PayloadError {
+    /// Accepts a payload of the expected length.
+    pub(super) fn check_length(expected: usize, payload: &[u8]) -> Result<(), Self> {
+        let found = payload.len();
+        if found == expected { Ok(()) } else { Err(Self::Length { expected, found }) }
+    }
 }

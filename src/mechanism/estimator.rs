@@ -13,7 +13,7 @@ use crate::identity::ReportId;
 
 /// The half of a mechanism that an aggregator runs. It never sees a record.
 pub trait Estimator {
-    /// Whether `payload` (of the right length) is one this mechanism can produce; if not, why.
+    /// Whether `payload` is one this mechanism can produce; if not, why.
     ///
     /// # Errors
     /// [`PayloadError`] otherwise.
@@ -25,13 +25,20 @@ pub trait Estimator {
     /// The largest magnitude that one payload can add to an entry of the sums.
     fn largest_entry(&self) -> u32;
 
-    /// Adds checked payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
+    /// Adds payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
+    ///
+    /// # Panics
+    /// For a payload that [`check`](Self::check) refuses, and `sums` of another length than the triangle: what came out
+    /// would be no sum.
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
         self.accumulate_with_threads(task_key, payloads, sums, NonZeroUsize::MIN);
     }
 
     /// [`accumulate`](Self::accumulate) on up to `threads` threads, each at parts of `sums` of its own: the integers
     /// are the same and the state is held once. WebAssembly has one thread, whatever is asked for.
+    ///
+    /// # Panics
+    /// As [`accumulate`](Self::accumulate).
     fn accumulate_with_threads(
         &self,
         task_key: &[u8; 16],
@@ -41,7 +48,11 @@ pub trait Estimator {
     );
 
     /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
-    /// (With [`double_cap`](super::double_cap) it is so to 1e-3, in spectral norm, of records of length one.)
+    /// (With [`double_cap`](super::double_cap) it is so to 1e-3, in spectral norm, of records of length one.) Without
+    /// records it is not finite.
+    ///
+    /// # Panics
+    /// For sums of another length than the triangle.
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
     /// The sums that `records` reports with this mean (d × d) would have, in the unit ball: of `x x^T` with its noise,
@@ -72,6 +83,17 @@ pub trait Estimator {
     /// How far one hostile report can move an eigenvalue of the debiased estimate from where the mean of an honest one
     /// would put it, times the number of reports. [`Pull`] has the statement.
     fn pull(&self) -> Pull;
+
+    /// Panics where [`accumulate`](Self::accumulate) says so.
+    fn assert_summable(&self, payloads: &[(ReportId, &[u8])], sums: &[i64]) {
+        self.assert_sums(sums);
+        assert!(payloads.iter().all(|(_, payload)| self.check(payload).is_ok()), "a payload is not of this mechanism");
+    }
+
+    /// Panics where these are not sums of this mechanism's payloads.
+    fn assert_sums(&self, sums: &[i64]) {
+        assert_eq!(sums.len(), triangle(self.state_dimension()), "the sums are not of this mechanism");
+    }
 }
 
 /// What one report makes of `x x^T`, in the unit ball. Laws, simulations and audits follow from it.
@@ -97,4 +119,90 @@ pub enum Perturbation {
 #[must_use]
 pub const fn triangle(rows: usize) -> usize {
     rows * (rows + 1) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::mechanism::{LocalRandomizer, Mechanism, MechanismSpec, RandomizeError};
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::record::{BoundedRecord, Bounding, Radius, RecordError};
+
+    /// Of three features: with and without a lift, with one byte an entry and with two.
+    fn mechanisms() -> Vec<(Mechanism, Bounding)> {
+        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+        let double_cap = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 16, cap: 2 };
+        let gaussian = |e| MechanismSpec::gaussian(epsilon(e), delta(1e-6));
+        [(double_cap, Bounding::UnitNorm), (double_cap, clip), (gaussian(1.0), clip), (gaussian(20.0), clip)]
+            .map(|(spec, bounding)| (spec.build(3, bounding).unwrap(), bounding))
+            .to_vec()
+    }
+
+    fn randomized(mechanism: &Mechanism, record: &BoundedRecord) -> Result<Vec<u8>, RandomizeError> {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        mechanism.randomize_with_rng(record, &[0; 16], ReportId::new([0; 16]), &mut rng)
+    }
+
+    fn panics<T>(call: impl FnOnce() -> T) -> bool {
+        catch_unwind(AssertUnwindSafe(call)).is_err()
+    }
+
+    #[test]
+    fn a_record_of_another_dimension_has_no_payload() {
+        for (mechanism, bounding) in mechanisms() {
+            for found in [1, 2, 4, 5, 400] {
+                let record = BoundedRecord::new(vec![0.3; found], bounding).unwrap();
+                let error = RandomizeError::Record(RecordError::Dimension { expected: 3, found });
+                assert_eq!(randomized(&mechanism, &record), Err(error));
+            }
+        }
+    }
+
+    /// Gaussian noise looks at the coordinates alone: whatever is in the unit ball has the guarantee. (Double-cap's
+    /// tests have the same of its law.)
+    #[test]
+    fn gaussian_noise_is_the_same_however_a_record_was_bounded() {
+        for (mechanism, bounding) in mechanisms().into_iter().skip(2) {
+            let record = BoundedRecord::new(vec![0.3, -1.0, 0.0], bounding).unwrap();
+            let other = BoundedRecord::from_parts(record.coordinates().to_vec(), Bounding::UnitNorm);
+            assert_eq!(randomized(&mechanism, &record), randomized(&mechanism, &other));
+        }
+    }
+
+    #[test]
+    fn payloads_of_another_length_are_refused_and_never_summed() {
+        for (mechanism, bounding) in mechanisms() {
+            let record = BoundedRecord::new(vec![0.3; 3], bounding).unwrap();
+            let payload = randomized(&mechanism, &record).unwrap();
+            assert_eq!(mechanism.check(&payload), Ok(()));
+            let sums = vec![0; triangle(mechanism.state_dimension())];
+            let expected = payload.len();
+            for found in [0, 1, expected - 1, expected + 1, 2 * expected] {
+                let other = vec![0; found];
+                assert_eq!(mechanism.check(&other), Err(PayloadError::Length { expected, found }));
+                let both = [(ReportId::new([0; 16]), &payload[..]), (ReportId::new([1; 16]), &other[..])];
+                assert!(panics(|| mechanism.accumulate(&[0; 16], &both, &mut sums.clone())), "{found}");
+            }
+            for length in [0, sums.len() - 1, sums.len() + 1, 2 * sums.len()] {
+                let mut other = vec![0; length];
+                assert!(panics(|| mechanism.debias(&other, 1)), "{length}");
+                assert!(panics(|| mechanism.accumulate(&[0; 16], &[], &mut other)), "{length}");
+            }
+            assert!(!panics(|| mechanism.debias(&sums, 0)));
+        }
+    }
+
+    #[test]
+    fn a_candidate_that_does_not_exist_is_never_summed() {
+        for (mechanism, _) in mechanisms().into_iter().take(2) {
+            let mut sums = vec![0; triangle(mechanism.state_dimension())];
+            let payload = 16u16.to_le_bytes();
+            assert!(panics(|| mechanism.accumulate(&[0; 16], &[(ReportId::new([0; 16]), &payload)], &mut sums)));
+        }
+    }
 }

@@ -33,7 +33,8 @@ use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
 use super::{
-    Check, Estimator, LocalRandomizer, MechanismError, PayloadError, Perturbation, Pull, RangeCheck, triangle,
+    Check, Estimator, LocalRandomizer, MechanismError, PayloadError, Perturbation, Pull, RandomizeError, RangeCheck,
+    triangle,
 };
 use crate::identity::ReportId;
 use crate::parallel;
@@ -43,8 +44,8 @@ use crate::privacy::calibration::{
 use crate::privacy::composition::{PrivacyLoss, TotalVariation};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::BoundedRecord;
+use crate::sampling::bits::Bits;
 use crate::sampling::gaussian::{self, Deviate, STEPS_PER_SIGMA, TOTAL_VARIATION, WORDS_PER_DEVIATE};
-use crate::sampling::{EntropyError, bits::Bits};
 use crate::schema::MAX_DIMENSION;
 
 /// How the noise scale follows from epsilon and delta.
@@ -304,7 +305,8 @@ impl LocalRandomizer for Gaussian {
         _task_key: &[u8; 16],
         _id: ReportId,
         rng: &mut R,
-    ) -> Result<Vec<u8>, EntropyError> {
+    ) -> Result<Vec<u8>, RandomizeError> {
+        record.check_dimension(self.dimension)?;
         let entries = triangle(self.dimension);
         let mut bits = Bits::new(rng, WORDS_PER_DEVIATE * entries);
         // A row of noise is complete before the record meets it: drawing takes the same time for every record.
@@ -329,9 +331,9 @@ impl LocalRandomizer for Gaussian {
 }
 
 impl Estimator for Gaussian {
-    fn check(&self, _payload: &[u8]) -> Result<(), PayloadError> {
+    fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         // Every payload of the right length is one that noise can produce.
-        Ok(())
+        PayloadError::check_length(self.payload_bytes(), payload)
     }
 
     fn state_dimension(&self) -> usize {
@@ -349,6 +351,7 @@ impl Estimator for Gaussian {
         sums: &mut [i64],
         threads: NonZeroUsize,
     ) {
+        self.assert_summable(payloads, sums);
         let starts = (0..sums.len()).step_by(PART);
         parallel::for_each(starts.zip(sums.chunks_mut(PART)), threads, |(start, sums): (usize, &mut [i64])| {
             let range = self.width * start..self.width * (start + sums.len());
@@ -362,6 +365,7 @@ impl Estimator for Gaussian {
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
+        self.assert_sums(sums);
         let mut matrix = DMatrix::zeros(self.dimension, self.dimension);
         let mut sums = sums.iter();
         for row in 0..self.dimension {

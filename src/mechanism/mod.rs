@@ -24,7 +24,6 @@ use crate::identity::ReportId;
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
-use crate::sampling::EntropyError;
 
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
@@ -95,7 +94,7 @@ impl LocalRandomizer for Mechanism {
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut R,
-    ) -> Result<Vec<u8>, EntropyError> {
+    ) -> Result<Vec<u8>, RandomizeError> {
         delegate!(self, mechanism => mechanism.randomize_with_rng(record, task_key, id, rng))
     }
 }

@@ -2,11 +2,11 @@
 
 use rand::rand_core::TryCryptoRng;
 
+use super::RandomizeError;
 use crate::identity::ReportId;
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
-use crate::sampling::EntropyError;
 
 /// The half of a mechanism that a device runs: it alone sees a record.
 ///
@@ -43,13 +43,17 @@ pub trait LocalRandomizer {
     /// of what others see, and no guarantee covers a refusal that depends on the record. `task_key` (the first 16 bytes
     /// of the task's digest) and `id` are public; all secrecy comes from `rng`.
     ///
+    /// The guarantee is that of every record in the unit ball, however it was bounded. The estimate is only that of
+    /// records bounded as the mechanism was made for: others count with another length or in other units.
+    /// [`Task::randomize`](crate::task::Task::randomize) refuses them.
+    ///
     /// # Errors
-    /// [`EntropyError`] when `rng` fails; nothing partial is returned.
+    /// [`RandomizeError`] for a record of another dimension, and when `rng` fails; nothing partial is returned.
     fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
         &self,
         record: &BoundedRecord,
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut R,
-    ) -> Result<Vec<u8>, EntropyError>;
+    ) -> Result<Vec<u8>, RandomizeError>;
 }

@@ -70,9 +70,7 @@ impl Task {
         id: Option<ReportId>,
         rng: &mut R,
     ) -> Result<Report, RandomizeError> {
-        if record.dimension() != self.dimension() {
-            return Err(RecordError::Dimension { expected: self.dimension(), found: record.dimension() }.into());
-        }
+        record.check_dimension(self.dimension())?;
         if record.bounding() != self.bounding() {
             return Err(RecordError::OtherBounding { expected: self.bounding(), found: record.bounding() }.into());
         }

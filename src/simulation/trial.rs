@@ -215,7 +215,7 @@ fn collect_reports<R: CryptoRng + ?Sized>(
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
         let id = ReportId::new(id);
-        payloads.push((id, mechanism.randomize_with_rng(record, &task_key, id, rng).map_err(RandomizeError::Entropy)?));
+        payloads.push((id, mechanism.randomize_with_rng(record, &task_key, id, rng)?));
     }
     let payloads: Vec<(ReportId, &[u8])> = payloads.iter().map(|(id, bytes)| (*id, &bytes[..])).collect();
     mechanism.accumulate(&task_key, &payloads, sums);

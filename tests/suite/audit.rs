@@ -6,12 +6,12 @@
 use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use ldp_pca::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
 use ldp_pca::mechanism::double_cap::cap;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, RandomizeError};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
-use ldp_pca::sampling::{EntropyError, bits::Bits, gaussian, uniform::uniform_below};
+use ldp_pca::sampling::{bits::Bits, gaussian, uniform::uniform_below};
 use rand::CryptoRng;
 
 const CONFIDENCE: f64 = 0.999;
@@ -154,7 +154,7 @@ fn sensitivity_one_in_place_of_the_square_root_of_two_is_flagged() {
 
 /// Double-cap with `weight` (of 2^20) inside a cap that `members` finds among the scores.
 fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[i32]) -> Vec<bool>) -> impl Randomizer {
-    move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| -> Result<_, EntropyError> {
+    move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| -> Result<_, RandomizeError> {
         let scores = Candidates::new(key, id, DIMENSION).scores(record.coordinates(), candidates);
         let in_cap = members(&scores);
         let inside = in_cap.iter().filter(|&&member| member).count() as u64;

@@ -64,13 +64,13 @@ use self::kernel::Path;
 use self::table::{LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
 use super::estimator::{Estimator, Perturbation, triangle};
 use super::pull::{Check, Pull, UNLUCKY_IDS};
-use super::{LocalRandomizer, MechanismError, PayloadError};
+use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
-use crate::sampling::{EntropyError, bits::Bits};
+use crate::sampling::bits::Bits;
 use crate::schema::MAX_DIMENSION;
 
 pub use self::cap::MAX_CANDIDATES;
@@ -217,7 +217,8 @@ impl LocalRandomizer for DoubleCap {
         task_key: &[u8; 16],
         id: ReportId,
         rng: &mut R,
-    ) -> Result<Vec<u8>, EntropyError> {
+    ) -> Result<Vec<u8>, RandomizeError> {
+        record.check_dimension(self.dimension)?;
         let scores = Candidates::new(task_key, id, self.state_dimension())
             .scores(&direction(record, self.lifted), self.candidates);
         let in_cap = cap::largest(&scores, self.cap);
@@ -228,6 +229,7 @@ impl LocalRandomizer for DoubleCap {
 
 impl Estimator for DoubleCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
+        PayloadError::check_length(self.payload_bytes(), payload)?;
         let index = index(payload);
         if index < self.candidates {
             Ok(())
@@ -251,11 +253,13 @@ impl Estimator for DoubleCap {
         sums: &mut [i64],
         threads: NonZeroUsize,
     ) {
+        self.assert_summable(payloads, sums);
         let named: Vec<(ReportId, u32)> = payloads.iter().map(|(id, payload)| (*id, index(payload))).collect();
         Path::fastest().accumulate(task_key, self.state_dimension(), &named, sums, threads);
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
+        self.assert_sums(sums);
         let rows = self.state_dimension();
         let (unit, gain) = (TABLE_SECOND_MOMENT * records as f64, self.gain());
         let mut matrix = DMatrix::zeros(self.dimension, self.dimension);

@@ -113,7 +113,8 @@ fn word_of(draw: u64, bound: u64) -> u64 {
     if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
 }
 
-/// The whole randomizer with words at both ends of every weight. The cap is found by sorting.
+/// The whole randomizer with words at both ends of every weight, of records that were bounded as the task says and of
+/// others: the guarantee is for all. The cap is found by sorting.
 #[test]
 fn the_ends_of_every_weight_belong_to_its_index() {
     let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
@@ -128,15 +129,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
         let inside = weight::cap_weight(epsilon(e)).unwrap().unwrap();
         let of_cap = u64::from(cap) * inside;
         let total = of_cap + u64::from(candidates - cap) * (1 << 32);
-        let record = BoundedRecord::new(vec![0.3, 0.0, -0.9], bounding).unwrap();
         let (key, id) = ([3; 16], ReportId::new([8; 16]));
-        let direction = direction(&record, mechanism.lifted);
-        let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
-        let mut order: Vec<usize> = (0..scores.len()).collect();
-        order.sort_by_key(|&index| (core::cmp::Reverse(scores[index].unsigned_abs()), index));
-        let (members, others) = order.split_at_mut(cap as usize);
-        members.sort_unstable();
-        others.sort_unstable();
         let report = |record: &BoundedRecord, words: &[u64]| {
             let mut source = ScriptedSource::of_words(words);
             let payload = mechanism.randomize_with_rng(record, &key, id, &mut source).unwrap();
@@ -148,15 +141,24 @@ fn the_ends_of_every_weight_belong_to_its_index() {
             let first = start + rank as u64 * weight;
             [first, first + weight / 2, first + weight - 1]
         };
-        let draws = ranks(members.len())
-            .flat_map(|rank| ends(0, inside, rank).map(|draw| (draw, members[rank])))
-            .chain(ranks(others.len()).flat_map(|rank| ends(of_cap, 1 << 32, rank).map(|draw| (draw, others[rank]))));
-        for (draw, expected) in draws {
-            let second = (draw + 1) % u64::from(candidates);
-            let words = [word_of(draw, total), word_of(second, candidates.into())];
-            assert_eq!(report(&record, &words), expected, "eps {e} J {candidates} draw {draw}");
-            if bounding == Bounding::UnitNorm {
-                let nothing = BoundedRecord::new(vec![0.0; 3], bounding).unwrap();
+        let records = [(vec![0.3, 0.0, -0.9], Bounding::UnitNorm), (vec![0.3, 0.0, -0.9], clip), (vec![0.0; 3], clip)];
+        for record in records.map(|(values, bounding)| BoundedRecord::new(values, bounding).unwrap()) {
+            let direction = direction(&record, mechanism.lifted);
+            let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
+            let mut order: Vec<usize> = (0..scores.len()).collect();
+            order.sort_by_key(|&index| (core::cmp::Reverse(scores[index].unsigned_abs()), index));
+            let (members, others) = order.split_at_mut(cap as usize);
+            members.sort_unstable();
+            others.sort_unstable();
+            let of_members =
+                ranks(members.len()).flat_map(|rank| ends(0, inside, rank).map(|draw| (draw, members[rank])));
+            let of_others =
+                ranks(others.len()).flat_map(|rank| ends(of_cap, 1 << 32, rank).map(|draw| (draw, others[rank])));
+            for (draw, expected) in of_members.chain(of_others) {
+                let second = (draw + 1) % u64::from(candidates);
+                let words = [word_of(draw, total), word_of(second, candidates.into())];
+                assert_eq!(report(&record, &words), expected, "eps {e} J {candidates} draw {draw} {record:?}");
+                let nothing = BoundedRecord::new(vec![0.0; 3], Bounding::UnitNorm).unwrap();
                 assert_eq!(report(&nothing, &words), second as usize, "eps {e} J {candidates} draw {draw}");
             }
         }
