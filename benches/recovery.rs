@@ -76,7 +76,7 @@ fn working_set(criterion: &mut Criterion) {
         let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
         let name = BenchmarkId::new(format!("hardness {hardness}, factor {factor}"), dimension);
         group.bench_with_input(name, &problem, |bencher, problem| {
-            bencher.iter(|| solver.solve(problem, None, &mut |_| ControlFlow::Continue(())).unwrap());
+            bencher.iter(|| solver.solve(problem).unwrap());
         });
     }
     group.finish();

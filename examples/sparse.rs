@@ -37,7 +37,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let penalty =
         PenaltyChoice::default().select(&covariance, &aggregate, &task, rank, &settings, no_progress)?.penalty;
     let problem = FantopeProblem::new(covariance.matrix(), rank, penalty)?;
-    let solution = FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?;
+    let solution = FantopeSolver::new(settings)?.solve(&problem)?;
     println!("penalty {:.4}: {} features chosen: {:?}", penalty.value(), solution.support.len(), solution.support);
     println!("within {:.1e} of the best, relative; certificate {:?}", solution.relative_gap, solution.certificate);
 

@@ -5,17 +5,16 @@
 //! the reference:
 //!
 //! ```
-//! use std::ops::ControlFlow;
 //! use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
 //! use nalgebra::DMatrix;
 //!
 //! // One component on rows 0 and 1; the rest is noise of size 0.1.
 //! let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, -0.1, 0.1, -0.1, 0.2]);
 //! let problem = FantopeProblem::new(&estimate, Rank::new(1)?, Penalty::new(0.15)?)?;
-//! let solver = FantopeSolver::new(SolverSettings::default())?;
-//! let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?;
+//! let solver = FantopeSolver::new(SolverSettings { tolerance: 1e-8, ..SolverSettings::default() })?;
+//! let solution = solver.solve(&problem)?;
 //! assert_eq!(solution.support, [0, 1]);
-//! assert!(solution.relative_gap <= 1e-6);
+//! assert!(solution.relative_gap <= 1e-8);
 //! # Ok::<(), ldp_pca::recovery::RecoveryError>(())
 //! ```
 //!
@@ -233,6 +232,14 @@ pub enum RecoveryError {
         columns: usize,
         /// The dimension needed.
         dimension: usize,
+    },
+    /// The solution to start from is not one of such a problem.
+    #[error("the start is no solution of dimension {dimension} and rank {rank}: pass one as a solver returned it")]
+    OtherStart {
+        /// The dimension of the problem.
+        dimension: usize,
+        /// Its rank.
+        rank: usize,
     },
     /// A dual matrix has an entry larger than the penalty, so it bounds nothing.
     #[error("dual entry ({row}, {column}) is {value}, beyond the penalty {penalty}: clip the matrix to the penalty")]

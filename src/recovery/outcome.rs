@@ -220,6 +220,31 @@ impl FantopeSolution {
         })
     }
 
+    /// Whether a solver can start from it: it is of this dimension and rank, and its fields fit together.
+    pub(super) fn fits(&self, problem: &FantopeProblem) -> bool {
+        let (dimension, rank, rows) = (problem.dimension(), problem.rank().value(), self.rows.len());
+        let within = self.rows.last().is_some_and(|last| *last < dimension) && self.rows.is_sorted_by(|a, b| a < b);
+        let solved =
+            self.sparse_block.shape() == (rows, rows) && self.sparse_block.iter().all(|entry| entry.is_finite());
+        self.dimension == dimension && self.components.ncols() == rank && rows >= rank && within && solved
+    }
+
+    /// The dual matrix `Z`, `d × d`, in the units of the estimate, for the problem that was solved.
+    /// [`FantopeProblem::dual_bound`] of it is the bound, decomposed anew, and refuses what is none of its problem.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::ShapeMismatch`] for a problem of another dimension.
+    #[doc(hidden)]
+    pub fn dual_matrix(&self, problem: &FantopeProblem) -> Result<DMatrix<f64>, RecoveryError> {
+        let (dimension, other) = (self.dimension, problem.dimension());
+        if dimension == other {
+            Ok(self.dual.matrix(problem))
+        } else {
+            Err(RecoveryError::ShapeMismatch { rows: dimension, columns: dimension, dimension: other })
+        }
+    }
+
     /// The feasible `X`, `d × d`: `0 ⪯ X ⪯ I`, `tr X = k` to rounding.
     #[must_use]
     #[doc(hidden)]
@@ -243,10 +268,8 @@ impl DualMatrix {
         self
     }
 
-    /// `Z`, `d × d`, in the units of the estimate, for the problem that was solved:
-    /// [`FantopeProblem::dual_bound`] of it is the bound, decomposed anew.
-    #[must_use]
-    pub fn matrix(&self, problem: &FantopeProblem) -> DMatrix<f64> {
+    /// `Z`, `d × d`, in the units of the estimate, for the problem that was solved.
+    pub(super) fn matrix(&self, problem: &FantopeProblem) -> DMatrix<f64> {
         let (estimate, penalty) = (problem.estimate(), problem.penalty().value());
         let mut whole = estimate.to_double();
         whole.apply(|entry| *entry = entry.clamp(-penalty, penalty));

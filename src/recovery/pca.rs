@@ -105,6 +105,14 @@ mod tests {
             principal_components(&DMatrix::identity(1, 1), rank),
             Err(RecoveryError::RankExceedsDimension { rank: 2, dimension: 1 })
         );
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for place in 0..4 {
+                let mut matrix = DMatrix::identity(2, 2);
+                matrix[place] = bad;
+                let found = principal_components(&matrix, rank);
+                assert!(matches!(found, Err(RecoveryError::Eigen(EigenError::NotFinite { .. }))), "{found:?}");
+            }
+        }
         let skew = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, -1.0, 0.0]);
         assert!(matches!(
             principal_components(&skew, rank),

@@ -1,7 +1,5 @@
 //! One simulated collection, from records to the error of the recovered subspace.
 
-use core::ops::ControlFlow;
-
 use chacha20::ChaCha12Rng;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
@@ -199,7 +197,7 @@ pub(super) fn sparse_components(
 ) -> Result<FantopeSolution, RecoveryError> {
     let settings = SolverSettings { tolerance: TOLERANCE, ..SolverSettings::default() };
     let problem = FantopeProblem::new(estimate, rank, penalty)?;
-    FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))
+    FantopeSolver::new(settings)?.solve(&problem)
 }
 
 /// Randomizes every record and adds the reports to the sums.

@@ -107,10 +107,10 @@ proptest! {
     ) {
         let problem = FantopeProblem::new(&matrix, Rank::new(rank).unwrap(), Penalty::new(penalty).unwrap()).unwrap();
         let solver = FantopeSolver::new(SolverSettings { tolerance: 1e-7, ..SolverSettings::default() }).unwrap();
-        let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        let solution = solver.solve(&problem).unwrap();
         prop_assert_eq!(solution.status, SolverStatus::Optimal);
         prop_assert!(problem.infeasibility(&solution.feasible()).unwrap() <= 1e-9);
-        let bound = problem.dual_bound(&solution.dual.matrix(&problem)).unwrap();
+        let bound = problem.dual_bound(&solution.dual_matrix(&problem).unwrap()).unwrap();
         prop_assert!((bound - solution.dual_bound).abs() <= 1e-9 * (1.0 + bound.abs()));
         let reference = solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap();
         prop_assert!(reference.status == SolverStatus::Optimal && reference.objective <= solution.dual_bound + 1e-12);

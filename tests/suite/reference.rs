@@ -92,7 +92,7 @@ impl Instance {
         assert!(problem.infeasibility(&feasible).unwrap() <= 1e-8, "{label}");
         assert!((problem.objective(&feasible).unwrap() - solution.objective).abs() <= 1e-12);
         // The bound is that of the dual matrix, all of its eigenvalues computed anew.
-        let bound = problem.dual_bound(&solution.dual.matrix(problem)).unwrap();
+        let bound = problem.dual_bound(&solution.dual_matrix(problem).unwrap()).unwrap();
         assert!((bound - solution.dual_bound).abs() <= 1e-9 * self.primal_obj, "{label}: {bound}");
     }
 
@@ -104,7 +104,7 @@ impl Instance {
 
 fn solve(problem: &FantopeProblem) -> FantopeSolution {
     let settings = SolverSettings { tolerance: 1e-7, ..SolverSettings::default() };
-    FantopeSolver::new(settings).unwrap().solve(problem, None, &mut |_| ControlFlow::Continue(())).unwrap()
+    FantopeSolver::new(settings).unwrap().solve(problem).unwrap()
 }
 
 fn fixtures() -> Option<PathBuf> {

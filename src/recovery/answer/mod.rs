@@ -322,7 +322,7 @@ impl Question {
                 None => Ok(principal_components(matrix, self.rank)?.into()),
                 Some(penalty) => {
                     let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
-                    Ok(solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?.into())
+                    Ok(solver.solve(&problem)?.into())
                 }
             }
         };
@@ -358,7 +358,7 @@ impl Solver {
             unreasoned(flow)
         };
         let mut solution = match self.algorithm {
-            Algorithm::WorkingSet => FantopeSolver::new(self.settings())?.solve(problem, None, &mut progress),
+            Algorithm::WorkingSet => FantopeSolver::new(self.settings())?.solve_with(problem, None, &mut progress),
             Algorithm::Admm => {
                 let Self { tolerance, max_iterations, .. } = *self;
                 let settings = AdmmSettings { tolerance, max_iterations, ..AdmmSettings::default() };

@@ -222,7 +222,7 @@ mod tests {
             let penalty = default_penalty(noise, 12, 1.0).unwrap();
             let problem = FantopeProblem::new(training.matrix(), rank(1), penalty).unwrap();
             let solver = crate::recovery::FantopeSolver::new(SolverSettings::default()).unwrap();
-            let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
+            let solution = solver.solve(&problem).unwrap();
             solution.components.dot(&(held_out.matrix() * &solution.components))
         };
         let all = Covariance::estimate(&aggregate, &task).unwrap();

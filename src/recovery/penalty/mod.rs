@@ -210,7 +210,7 @@ impl Sequence<'_> {
     ) -> Result<FantopeSolution, PenaltyError> {
         let (solved, total) = (self.solved, self.total);
         let mut cancelled = false;
-        let solution = FantopeSolver::new(*self.settings)?.solve(problem, warm_start, &mut |solver| {
+        let solution = FantopeSolver::new(*self.settings)?.solve_with(problem, warm_start, &mut |solver| {
             let flow = (self.progress)(&SequenceProgress { solved, total, solver: *solver });
             cancelled |= flow.is_break();
             flow

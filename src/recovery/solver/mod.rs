@@ -92,18 +92,17 @@ impl Default for SolverSettings {
 /// the noise, and everything when it does not.
 ///
 /// ```
-/// use std::ops::ControlFlow;
 /// use ldp_pca::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
 /// use nalgebra::DMatrix;
 ///
 /// let estimate = DMatrix::from_row_slice(2, 2, &[1.0, 0.05, 0.05, 0.2]);
 /// let problem = FantopeProblem::new(&estimate, Rank::new(1)?, Penalty::new(0.1)?)?;
 /// let solver = FantopeSolver::new(SolverSettings::default())?;
-/// let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?;
+/// let solution = solver.solve(&problem)?;
 /// assert_eq!(solution.support, [0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FantopeSolver {
     settings: SolverSettings,
 }
@@ -125,24 +124,32 @@ impl FantopeSolver {
         &self.settings
     }
 
-    /// Solves a problem, from the solution of a similar one (of the same dimension) when given.
-    ///
-    /// `progress` is called at every certificate and may stop the solver, which is how a budget of time is set. Running
-    /// out of budget is a status, not an error.
+    /// Solves a problem. Running out of iterations is a status, not an error.
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::ShapeMismatch`] when the start has another dimension, [`RecoveryError::Eigen`] when an
-    /// eigendecomposition fails.
-    pub fn solve(
+    /// [`RecoveryError::Eigen`] when an eigendecomposition fails.
+    pub fn solve(&self, problem: &FantopeProblem) -> Result<FantopeSolution, RecoveryError> {
+        self.solve_with(problem, None, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// [`solve`](Self::solve) from the solution of a similar problem (of the same dimension and rank) when given.
+    ///
+    /// `progress` is called at every certificate and may stop the solver, which is how a budget of time is set. Running
+    /// out of it is a status, too.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoveryError::OtherStart`] when the start does not fit, [`RecoveryError::Eigen`] when an eigendecomposition
+    /// fails.
+    pub fn solve_with(
         &self,
         problem: &FantopeProblem,
         start: Option<&FantopeSolution>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<FantopeSolution, RecoveryError> {
-        let dimension = problem.dimension();
-        if let Some(start) = start.filter(|start| start.dimension != dimension) {
-            return Err(RecoveryError::ShapeMismatch { rows: start.dimension, columns: start.dimension, dimension });
+        if start.is_some_and(|start| !start.fits(problem)) {
+            return Err(RecoveryError::OtherStart { dimension: problem.dimension(), rank: problem.rank().value() });
         }
         let magnitudes = largest_magnitudes(problem.estimate());
         let scaled = ScaledProblem::new(problem, magnitudes.centred);

@@ -35,7 +35,7 @@ fn a_clear_signal_is_solved_on_few_rows_and_certified_on_all() {
         assert!(solution.rows.len() <= 24, "{}", solution.rows.len());
         assert_eq!(matches!(solution.certificate, Certificate::Probable { .. }), probable);
         // The bound on all rows, from all eigenvalues.
-        let bound = problem.dual_bound(&solution.dual.matrix(&problem)).unwrap();
+        let bound = problem.dual_bound(&solution.dual_matrix(&problem).unwrap()).unwrap();
         assert!((bound - solution.dual_bound).abs() < 1e-9);
     }
 }
@@ -49,7 +49,8 @@ fn rows_that_the_first_look_missed_join_the_working_set() {
         sizes.push(progress.working_set);
         ControlFlow::Continue(())
     };
-    let solution = FantopeSolver::new(SolverSettings::default()).unwrap().solve(&problem, None, &mut watch).unwrap();
+    let solution =
+        FantopeSolver::new(SolverSettings::default()).unwrap().solve_with(&problem, None, &mut watch).unwrap();
     assert_certified(&problem, &solution);
     assert!(sizes.is_sorted() && sizes[0] < solution.rows.len(), "{sizes:?}");
     assert!(solution.history.is_sorted_by(|before, after| before.relative_gap >= after.relative_gap));
@@ -79,13 +80,45 @@ fn a_warm_start_reaches_the_same_solution_in_fewer_iterations() {
     let (first, second) = (problem(&matrix, 2, 0.05), problem(&matrix, 2, 0.045));
     let solver = FantopeSolver::new(SolverSettings { tolerance: 1e-7, ..SolverSettings::default() }).unwrap();
     let start = solve(&first);
-    let warm = solver.solve(&second, Some(&start), &mut |_| ControlFlow::Continue(())).unwrap();
+    let warm = solver.solve_with(&second, Some(&start), &mut |_| ControlFlow::Continue(())).unwrap();
     let cold = solve(&second);
     assert_certified(&second, &warm);
     assert!((warm.objective - cold.objective).abs() < 1e-6 * cold.objective);
     assert!(warm.iterations < cold.iterations, "{} {}", warm.iterations, cold.iterations);
-    let other = solver.solve(&problem(&spiked(20), 2, 0.2), Some(&start), &mut |_| ControlFlow::Continue(()));
-    assert!(matches!(other, Err(RecoveryError::ShapeMismatch { dimension: 20, .. })));
+}
+
+#[test]
+fn what_does_not_fit_a_problem_is_refused() {
+    let matrix = spiked(30);
+    let start = solve(&problem(&matrix, 2, 0.05));
+    let solver = FantopeSolver::default();
+    let refused = |start: &FantopeSolution, problem: &FantopeProblem| {
+        let error = solver.solve_with(problem, Some(start), &mut |_| ControlFlow::Continue(()));
+        let (dimension, rank) = (problem.dimension(), problem.rank().value());
+        assert_eq!(error, Err(RecoveryError::OtherStart { dimension, rank }));
+    };
+    for (dimension, rank) in [(29, 2), (31, 2), (30, 1), (30, 3), (30, 30)] {
+        refused(&start, &problem(&spiked(dimension), rank, 0.05));
+    }
+    let changes: [fn(&mut FantopeSolution); 5] = [
+        |start| start.rows.truncate(1),
+        |start| start.rows.reverse(),
+        |start| *start.rows.last_mut().unwrap() = 30,
+        |start| start.sparse_block[0] = f64::NAN,
+        |start| start.sparse_block = DMatrix::zeros(1, 1),
+    ];
+    for change in changes {
+        let mut changed = start.clone();
+        change(&mut changed);
+        refused(&changed, &problem(&matrix, 2, 0.05));
+    }
+    for other in [29, 31] {
+        let shape = RecoveryError::ShapeMismatch { rows: 30, columns: 30, dimension: other };
+        assert_eq!(start.dual_matrix(&problem(&spiked(other), 2, 0.05)), Err(shape));
+    }
+    // Of the same dimension it is a matrix, but one that proves too little or nothing.
+    let other = problem(&spiked(30), 2, 0.02);
+    assert!(matches!(other.dual_bound(&start.dual_matrix(&other).unwrap()), Err(RecoveryError::DualInfeasible { .. })));
 }
 
 #[test]
@@ -105,7 +138,7 @@ fn budgets_and_callbacks_end_with_a_valid_certificate() {
     for most in [1, 7, 25] {
         let settings = SolverSettings { max_iterations: most, ..SolverSettings::default() };
         let solver = FantopeSolver::new(settings).unwrap();
-        let rough = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        let rough = solver.solve(&problem).unwrap();
         assert_eq!((rough.status, rough.iterations), (SolverStatus::BudgetExhausted, most));
         assert!(rough.relative_gap > 1e-6 && rough.dual_bound >= exact.objective);
         assert!(problem.infeasibility(&rough.feasible()).unwrap() < 1e-9);
@@ -113,7 +146,7 @@ fn budgets_and_callbacks_end_with_a_valid_certificate() {
     }
     let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
     let mut calls = 0;
-    let cancelled = solver.solve(&problem, None, &mut |_| {
+    let cancelled = solver.solve_with(&problem, None, &mut |_| {
         calls += 1;
         if calls == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -131,7 +164,7 @@ fn a_run_that_goes_on_counts_its_certificates_on() {
     let solver = FantopeSolver::new(SolverSettings { exact_dimension: 0, ..SolverSettings::default() }).unwrap();
     let run = |penalty: f64, start: Option<&FantopeSolution>| {
         let at_once = &mut |_: &Progress| ControlFlow::Break(());
-        solver.solve(&problem(&matrix, 2, penalty), start, at_once).unwrap()
+        solver.solve_with(&problem(&matrix, 2, penalty), start, at_once).unwrap()
     };
     let first = run(0.015, None);
     assert_eq!((first.certificates, first.history.len()), (1, 1));
@@ -146,7 +179,7 @@ fn a_run_that_goes_on_counts_its_certificates_on() {
 #[test]
 fn a_tolerance_beyond_rounding_ends_in_a_stall() {
     let solver = FantopeSolver::new(SolverSettings { tolerance: 0.0, ..SolverSettings::default() }).unwrap();
-    let solution = solver.solve(&problem(&spiked(20), 2, 0.2), None, &mut |_| ControlFlow::Continue(())).unwrap();
+    let solution = solver.solve(&problem(&spiked(20), 2, 0.2)).unwrap();
     assert_eq!(solution.status, SolverStatus::Stalled);
     assert!(solution.relative_gap < 1e-9);
 }
@@ -157,14 +190,14 @@ fn random(dimension: usize, seed: u64) -> DMatrix<f64> {
 }
 
 fn solve_to(problem: &FantopeProblem, settings: SolverSettings) -> FantopeSolution {
-    FantopeSolver::new(settings).unwrap().solve(problem, None, &mut |_| ControlFlow::Continue(())).unwrap()
+    FantopeSolver::new(settings).unwrap().solve(problem).unwrap()
 }
 
 /// Objective and bound anew, from the definitions and with nalgebra's own eigenvalues; then the gap of the
 /// documentation.
 fn recomputed(problem: &FantopeProblem, solution: &FantopeSolution) -> (f64, f64, f64) {
     let (s, k, penalty) = (problem.estimate().to_double(), problem.rank().value(), problem.penalty().value());
-    let (x, z) = (solution.feasible(), solution.dual.matrix(problem));
+    let (x, z) = (solution.feasible(), solution.dual_matrix(problem).unwrap());
     assert!(z.amax() <= penalty, "the dual matrix is feasible");
     let objective = s.dot(&x) - penalty * x.iter().map(|entry| entry.abs()).sum::<f64>();
     let mut values: Vec<f64> = (&s - z).symmetric_eigenvalues().iter().copied().collect();

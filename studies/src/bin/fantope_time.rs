@@ -9,7 +9,6 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::BufReader;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -55,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut last = None;
     for _ in 0..arguments.repeats.max(1) {
         let start = Instant::now();
-        last = Some(solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?);
+        last = Some(solver.solve(&problem)?);
         seconds = seconds.min(start.elapsed().as_secs_f64());
     }
     let Some(solution) = last else { return Ok(()) };

@@ -10,7 +10,6 @@
 #![cfg(not(target_family = "wasm"))]
 
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -77,7 +76,7 @@ fn solve(case: &Case, dimension: usize) -> Result<f64, Box<dyn Error>> {
     let mut fastest = f64::INFINITY;
     for run in 0..RUNS {
         let started = Instant::now();
-        let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?;
+        let solution = solver.solve(&problem)?;
         fastest = fastest.min(started.elapsed().as_secs_f64());
         if run + 1 == RUNS {
             let (iterations, rows) = (solution.iterations, solution.rows.len());

@@ -132,7 +132,7 @@ fn collection(
     };
     let fantope = |penalty: Penalty| -> Result<f64, Failure> {
         let problem = FantopeProblem::new(covariance.matrix(), rank, penalty)?;
-        error(&FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?.components)
+        error(&FantopeSolver::new(settings)?.solve(&problem)?.components)
     };
     let penalty = |factor: f64| default_penalty(covariance.noise_deviation(), dimension, factor);
     let cross_validated = || -> Result<[f64; 2], Failure> {

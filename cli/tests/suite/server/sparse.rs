@@ -35,7 +35,7 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
     ] {
         let problem = FantopeProblem::new(covariance.matrix(), Rank::new(2).unwrap(), penalty).unwrap();
         let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
-        let solution = solver.solve(&problem, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        let solution = solver.solve(&problem).unwrap();
         let found = server.get(&path(&task(), &format!("/recovery?rank=2&penalty={query}"))).json();
         assert_eq!((&found["method"], &found["records"]), (&"fantope".into(), &400.into()));
         let sparse = &found["sparse"];

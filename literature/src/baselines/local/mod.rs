@@ -55,7 +55,7 @@ impl Estimate {
             SparseSolver::Certified => {
                 let settings = SolverSettings::default();
                 let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..settings };
-                FantopeSolver::new(settings)?.solve(&problem, None, &mut |_| ControlFlow::Continue(()))?
+                FantopeSolver::new(settings)?.solve(&problem)?
             }
         };
         let outcome = Outcome {
