@@ -6,6 +6,7 @@ mod accounting;
 mod audit;
 mod centring;
 mod examples;
+mod facade;
 mod properties;
 mod recovery;
 mod reference;
