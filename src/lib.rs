@@ -86,6 +86,11 @@
 //!
 //! Proofs, formats with their versions, measurements and comparisons: [`_documentation`].
 //!
+//! # Versions
+//!
+//! Matrices are those of [`nalgebra`] 0.35, and sources of randomness those of [`rand_core`] 0.10 (`rand` 0.10). Both
+//! stand at the root: whoever takes them from there has the version that fits.
+//!
 //! # Features
 //!
 //! None by default. `js` has the bindings for web pages, and does nothing off wasm32. On wasm32-unknown-unknown it also
@@ -131,6 +136,9 @@ pub mod simulation;
 #[doc(hidden)]
 pub mod subspace;
 pub mod task;
+
+pub use nalgebra;
+pub use rand::rand_core;
 
 pub use aggregate::{Accumulator, Aggregate};
 pub use centring::Centring;
