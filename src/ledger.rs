@@ -43,6 +43,7 @@ pub const MAX_LEDGER_BYTES: usize = 256 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Decision {
     /// The task is booked. Save the ledger; then randomize, [`record`](Ledger::record), save again, and send.
     Grant {

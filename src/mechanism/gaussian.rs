@@ -62,6 +62,7 @@ use crate::schema::MAX_DIMENSION;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Calibration {
     /// The smallest scale that is private, for every epsilon (Balle & Wang 2018), isotropic in Frobenius geometry.
     Analytic,

@@ -50,6 +50,7 @@ pub use spec::{MechanismName, MechanismOptionError, MechanismOptions};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Mechanism {
     /// See [`gaussian`].
     Gaussian(Gaussian),

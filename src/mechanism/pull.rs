@@ -40,6 +40,7 @@ use serde::Serialize;
 /// What one hostile report moves an eigenvalue of the second moments by, times the number of reports; in the units of
 /// bounded records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Pull {
     /// Whatever the report's bytes are, as long as they decode.
     pub unchecked: f64,
@@ -53,6 +54,7 @@ pub struct Pull {
 /// `ldp-pca aggregate` takes reports as they come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Check {
     /// It takes only ids that it drew itself. [`Pull::checked`] then holds but for one id in [`UNLUCKY_IDS`].
     IssuedIds,
@@ -109,6 +111,7 @@ pub struct HostilePull {
 
 /// For any bytes, and for those that pass the check.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PullBounds {
     /// As [`Pull::unchecked`].
     pub unchecked: f64,

@@ -230,6 +230,7 @@ impl MechanismName {
 
 /// A mechanism whose epsilon is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum MechanismFamily {
     /// [`DoubleCap`] with J and L, the recommended ones for every epsilon where they are left out.
     DoubleCap {

@@ -25,6 +25,7 @@ pub struct Question {
 /// The answers to a [`Question`]. What was not asked for is `None`, and left out where it is serialized; what nothing
 /// finite answers is `Some(None)`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Plan {
     /// The number of features, d.
     pub dimension: usize,
@@ -75,6 +76,7 @@ pub struct Plan {
 /// The answers for a batch of shuffled reports that keeps `epsilon` with `delta`, `None` and `Some(None)` as in
 /// [`Plan`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ShuffledPlan {
     /// The epsilon of the batch.
     pub epsilon: Epsilon,

@@ -141,6 +141,7 @@ impl Spectrum {
 /// What to expect of the leading k components.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(into = "PredictionDocument")]
+#[non_exhaustive]
 pub struct Prediction {
     /// One by one, most variance first.
     pub components: Vec<ComponentPrediction>,
@@ -183,6 +184,7 @@ fn alone<S: Serializer>(prediction: &Option<Prediction>, serializer: S) -> Resul
 
 /// What to expect of one component.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ComponentPrediction {
     /// Its true eigenvalue; the bulk's where the spectrum has fewer signals than the rank.
     pub eigenvalue: f64,

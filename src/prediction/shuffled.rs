@@ -23,6 +23,7 @@ const MOST_RECORDS: u64 = 100_000_000_000;
 
 /// Reports of a shuffled collection, and what each of them may promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ShuffledRecords {
     /// The number of reports.
     pub records: u64,

@@ -61,6 +61,7 @@ impl TryFrom<f64> for TotalVariation {
 /// What one report loses: as much of its law as the accounting needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum PrivacyLoss {
     /// Gaussian noise, up to the total variation of its sampler.
     Gaussian {
@@ -99,6 +100,7 @@ impl PrivacyLoss {
 /// By which theorem an epsilon is proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Method {
     /// Sums.
     Basic,
@@ -132,6 +134,7 @@ impl fmt::Display for Method {
 /// An epsilon and the method that proves it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Composed {
     /// The bound on the privacy loss of all reports together.
     pub epsilon: Epsilon,

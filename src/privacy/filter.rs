@@ -94,6 +94,7 @@ pub struct Budget {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Filter {
     /// The epsilons and deltas of all reports add up. For a few reports, and the only one that lets a single Gaussian
     /// report have the whole budget.

@@ -183,6 +183,7 @@ fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Which change of the input the guarantee speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Neighbouring {
     /// Any record in place of any other: the relation of the local model. Nothing about the record is assumed.
     AnyTwoRecords,
@@ -191,6 +192,7 @@ pub enum Neighbouring {
 /// What one application of the guarantee covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Unit {
     /// One record randomized into one report. A person who sends several reports spends the budget several times.
     OneReport,
@@ -212,6 +214,7 @@ pub enum Unit {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Guarantee {
     /// How much likelier an event may become: by a factor of `e^epsilon` at most, and by delta besides.
     pub epsilon: Epsilon,

@@ -72,6 +72,7 @@ const ERROR: f64 = 1e-13;
 
 /// How well the best test of one report does that accuses [`FALSE_ALARMS`] falsely.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Detection {
     /// The share of those with any other record who are accused falsely.
     pub false_alarms: f64,

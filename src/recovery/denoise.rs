@@ -65,6 +65,7 @@ impl Denoising {
 
 /// What a shrunken eigenvalue is best for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Loss {
     /// The matrix with the least Frobenius distance to the truth. The observed directions are tilted, so less than the
     /// true variance is put on them: `bulk + cos^2 (eigenvalue - bulk)`.

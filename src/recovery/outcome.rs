@@ -64,6 +64,7 @@ impl Certificate {
 
 /// What the solver reports at every certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Iterations done.
     pub iterations: usize,
@@ -81,6 +82,7 @@ pub struct Progress {
 
 /// One certificate of the whole problem, as it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct HistoryEntry {
     /// Iterations done.
     pub iterations: usize,
@@ -99,6 +101,7 @@ pub struct HistoryEntry {
 /// All rows and columns beyond [`FantopeSolution::rows`] are zero in `X` and `Y`, so both are stored on those rows
 /// alone.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FantopeSolution {
     /// How the solver ended.
     pub status: SolverStatus,

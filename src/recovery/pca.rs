@@ -21,6 +21,7 @@ use crate::subspace::orient_columns_in_place;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Components {
     /// Orthonormal components, `d × k`, column-major, most variance first; each one's largest entry is positive.
     pub vectors: DMatrix<f64>,

@@ -8,6 +8,7 @@ use super::{Column, ColumnKind, OTHER, Schema, SchemaError, Unseen, stands_for_m
 
 /// How numeric columns are brought to a common size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scaling {
     /// Largest magnitude 1, zero stays zero: offset 0, scale max |value|.
     #[default]
@@ -51,6 +52,7 @@ pub struct Inference {
 
 /// An inferred schema, and which columns were left out because they are zero or missing in every record of the sample.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Inferred {
     /// The schema.
     pub schema: Schema,

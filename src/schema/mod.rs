@@ -126,6 +126,7 @@ pub const OTHER: &str = "other";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Value<'a> {
     /// No value: a question that was skipped, an empty cell, a null. All features of the column are 0. So they are for
     /// a number that is NaN or infinite.

@@ -38,6 +38,7 @@ use super::{Delta, Epsilon, PrivacyError, Rho};
 /// It holds against whoever sees the batch only after everything that tells reports' senders apart was removed, and
 /// speaks of one record in place of another among `reports` records, one report each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct BatchGuarantee {
     /// The bound on the privacy loss of the batch.
     pub epsilon: Epsilon,
@@ -64,6 +65,7 @@ impl fmt::Display for BatchGuarantee {
 /// The argument behind a [`BatchGuarantee`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Bound {
     /// No amplification: what each report promises anyway.
     Local,

@@ -78,6 +78,7 @@ pub struct Answer {
 /// How components are found.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Method {
     /// Plain principal components.
     #[default]
@@ -101,6 +102,7 @@ pub struct MeanAnswer {
 
 /// How the sparse problem was solved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SparseAnswer {
     /// How the solver ended.
     pub status: SolverStatus,
@@ -150,6 +152,7 @@ pub struct ScoredPenalty {
 
 /// Simpler methods on the same estimate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Baselines {
     /// Plain components of the estimate after soft-thresholding by the penalty.
     pub soft_threshold: Baseline,
@@ -159,6 +162,7 @@ pub struct Baselines {
 
 /// Another method's components of the same estimate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Baseline {
     /// Variances along its components in the estimate itself.
     pub eigenvalues: Vec<f64>,
@@ -179,6 +183,7 @@ pub struct Baseline {
 
 /// What drawing the noise again says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Confidence {
     /// How often it was drawn.
     pub replicates: usize,
@@ -199,6 +204,7 @@ pub struct Confidence {
 
 /// What drawing the noise again says of one component.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ComponentInterval {
     /// The true variance, estimated: freed of the noise's push.
     pub eigenvalue: f64,

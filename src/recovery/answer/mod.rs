@@ -104,6 +104,7 @@ pub struct Solver {
 /// Who solves the sparse problem.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Algorithm {
     /// [`FantopeSolver`]: on the rows that matter, certified on all.
     #[default]

@@ -37,6 +37,7 @@ pub use self::estimate::{BootstrapError, FEWEST_REPLICATES, SubspaceEstimate};
 
 /// Replicates done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct BootstrapProgress {
     /// How many are done.
     pub done: usize,
@@ -46,6 +47,7 @@ pub struct BootstrapProgress {
 
 /// A closed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Interval {
     /// Lower end.
     pub lower: f64,

@@ -23,6 +23,7 @@ pub struct CrossValidation {
 
 /// One penalty over all folds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CrossValidationPoint {
     /// The factor `c`.
     pub factor: f64,

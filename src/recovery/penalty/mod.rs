@@ -59,6 +59,7 @@ impl SolverSettings {
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum PenaltyChoice {
     /// From the noise level alone: [`default_penalty`] with this factor, usually [`DEFAULT_PENALTY_FACTOR`].
     Auto {
@@ -82,6 +83,7 @@ impl Default for PenaltyChoice {
 
 /// A penalty, and how it was found.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PenaltySelection {
     /// The penalty for the estimate of all folds together.
     pub penalty: Penalty,
@@ -141,6 +143,7 @@ impl PenaltyChoice {
 
 /// Where a sequence of problems stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SequenceProgress {
     /// Problems solved.
     pub solved: usize,

@@ -18,6 +18,7 @@ pub struct PenaltyPath {
 
 /// The solution for one penalty, without its matrices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PathPoint {
     /// The penalty, in the units of the estimate.
     pub penalty: Penalty,
