@@ -9,10 +9,13 @@ use super::double_cap::Weights;
 use super::error::PayloadError;
 use super::pull::Pull;
 use super::range::RangeCheck;
+use super::sealed::Sealed;
 use crate::identity::ReportId;
 
-/// The half of a mechanism that an aggregator runs. It never sees a record.
-pub trait Estimator {
+/// The half of a mechanism that an aggregator runs. It never sees a record. Sealed, as [`LocalRandomizer`] is.
+///
+/// [`LocalRandomizer`]: super::LocalRandomizer
+pub trait Estimator: Sealed {
     /// Whether `payload` is one this mechanism can produce; if not, why.
     ///
     /// # Errors

@@ -58,6 +58,27 @@ pub enum Mechanism {
     DoubleCap(DoubleCap),
 }
 
+impl From<DoubleCap> for Mechanism {
+    fn from(mechanism: DoubleCap) -> Self {
+        Self::DoubleCap(mechanism)
+    }
+}
+
+impl From<Gaussian> for Mechanism {
+    fn from(mechanism: Gaussian) -> Self {
+        Self::Gaussian(mechanism)
+    }
+}
+
+/// Keeps the traits of mechanisms to this crate.
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for super::DoubleCap {}
+    impl Sealed for super::Gaussian {}
+    impl Sealed for super::Mechanism {}
+}
+
 /// Calls the same method of whichever mechanism it is.
 macro_rules! delegate {
     ($self:ident, $mechanism:ident => $call:expr) => {

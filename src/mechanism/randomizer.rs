@@ -3,12 +3,17 @@
 use rand::rand_core::TryCryptoRng;
 
 use super::RandomizeError;
+use super::sealed::Sealed;
 use crate::identity::ReportId;
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
 
 /// The half of a mechanism that a device runs: it alone sees a record.
+///
+/// The trait is sealed. A task names one of the crate's mechanisms, and whoever answers it relies on the proof that is
+/// in the mechanism's file; there is no name, and no proof, for one that a program brings along. To test a mechanism of
+/// your own, give it to the audit: `ldp_pca::audit::Randomizer` takes any closure.
 ///
 /// ```
 /// use ldp_pca::LocalRandomizer;
@@ -22,7 +27,7 @@ use crate::record::BoundedRecord;
 /// println!("{} bytes, {} draws", mechanism.payload_bytes(), mechanism.draws());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait LocalRandomizer {
+pub trait LocalRandomizer: Sealed {
     /// What one report promises.
     fn guarantee(&self) -> Guarantee;
 

@@ -16,7 +16,8 @@ pub struct PenaltyPath {
     pub(crate) points: Vec<PathPoint>,
 }
 
-/// The solution for one penalty, without its matrices.
+/// The solution for one penalty, without its matrices. Serialized, it has the number of rows alone, so that it cannot
+/// be read back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PathPoint {
