@@ -67,10 +67,10 @@ impl MechanismSpec {
     pub fn build(&self, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
         Ok(match *self {
             Self::Gaussian { epsilon, delta, calibration } => {
-                Mechanism::Gaussian(Gaussian::new(dimension, epsilon, delta, calibration)?)
+                Gaussian::new(dimension, epsilon, delta, calibration)?.into()
             }
             Self::DoubleCap { epsilon, candidates, cap } => {
-                Mechanism::DoubleCap(DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?)
+                DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
             }
         })
     }
@@ -289,7 +289,7 @@ impl MechanismFamily {
     /// [`MechanismError`] for parameters that it cannot have.
     pub fn build(self, epsilon: Epsilon, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
         match self {
-            Self::WangXu { delta } => Ok(Mechanism::Gaussian(Gaussian::paper_as_printed(dimension, epsilon, delta)?)),
+            Self::WangXu { delta } => Ok(Gaussian::paper_as_printed(dimension, epsilon, delta)?.into()),
             _ => self.spec(epsilon).build(dimension, bounding),
         }
     }

@@ -6,14 +6,14 @@
 //!
 //! ```
 //! use chacha20::ChaCha12Rng;
-//! use ldp_pca::{mechanism::{DoubleCap, Mechanism}, noise_law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
+//! use ldp_pca::{mechanism::DoubleCap, noise_law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
 //! use ldp_pca::record::Bounding;
 //! use nalgebra::{DMatrix, DVector};
 //! use rand::SeedableRng;
 //!
 //! // 100,000 unit-norm records of 20 features; a quarter of their variance is along the first.
 //! let mechanism = DoubleCap::new(20, Bounding::UnitNorm, Epsilon::new(2.0)?, 128, 16)?;
-//! let law = NoiseLaw::new(&Mechanism::DoubleCap(mechanism), Bounding::UnitNorm, 100_000)?;
+//! let law = NoiseLaw::new(&mechanism.into(), Bounding::UnitNorm, 100_000)?;
 //! let first = DMatrix::from_fn(20, 1, |row, _| if row == 0 { 1.0 } else { 0.0 });
 //! let truth = SpikedCovariance::new(first, DVector::from_element(1, 0.25), 0.75 / 19.0)?;
 //! let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(1))?;

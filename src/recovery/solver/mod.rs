@@ -30,7 +30,8 @@ use super::scaled::{ScaledProblem, largest_magnitudes};
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::SymmetricEigen;
 
-/// When to stop and how to step.
+/// When to stop and how to step. Name what is to differ from the default:
+/// `SolverSettings { tolerance: 1e-8, ..SolverSettings::default() }`.
 ///
 /// ```
 /// use ldp_pca::{FantopeSolver, SolverSettings};
