@@ -115,7 +115,7 @@ public_items() {
     printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$rustdoc"
     chmod +x "$rustdoc"
     RUSTDOC=$rustdoc cargo rustdoc --quiet --package ldp-pca --lib -- -Z unstable-options --output-format json
-    node scripts/public-items.js --limit 330 "$(target_directory)/doc/ldp_pca.json"
+    node scripts/public-items.js --limit 299 "$(target_directory)/doc/ldp_pca.json"
 }
 
 rust_tests_in_browser() {

@@ -28,6 +28,7 @@ impl TaskDigest {
 
     /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
     #[must_use]
+    #[doc(hidden)]
     pub fn from_hex(text: &str) -> Option<Self> {
         if text.bytes().any(|digit| digit.is_ascii_uppercase()) { None } else { from_hex(text).map(Self) }
     }
@@ -78,6 +79,7 @@ impl ReportId {
 
     /// The id that 32 hexadecimal digits spell; `None` for anything else.
     #[must_use]
+    #[doc(hidden)]
     pub fn from_hex(text: &str) -> Option<Self> {
         from_hex(text).map(Self)
     }

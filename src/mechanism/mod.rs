@@ -30,9 +30,8 @@ pub use error::{MechanismError, PayloadError, RandomizeError};
 #[doc(hidden)]
 pub use estimator::{Estimator, Perturbation, triangle};
 pub use gaussian::{Calibration, Gaussian};
-pub use pull::{Check, Pull, PullBounds};
 #[doc(hidden)]
-pub use pull::{HostilePull, UNLUCKY_IDS};
+pub use pull::{Check, HostilePull, Pull, PullBounds, UNLUCKY_IDS};
 pub use randomizer::LocalRandomizer;
 #[doc(hidden)]
 pub use range::{RangeCheck, RangeError};

@@ -267,6 +267,7 @@ impl MechanismFamily {
     ///
     /// # Errors
     /// [`MechanismOptionError`] for a parameter that it does not have.
+    #[doc(hidden)]
     pub fn new(
         name: MechanismName,
         candidates: Option<u32>,

@@ -65,6 +65,7 @@ use serde::Serialize;
 use super::composition::PrivacyLoss;
 
 /// The share of false accusations at which powers are published: 1 %.
+#[doc(hidden)]
 pub const FALSE_ALARMS: f64 = 0.01;
 
 /// More than the rounding errors of a power, and of a probability relatively.

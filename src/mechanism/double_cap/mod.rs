@@ -74,6 +74,7 @@ use crate::sampling::bits::Bits;
 use crate::schema::MAX_DIMENSION;
 
 pub use self::cap::MAX_CANDIDATES;
+#[doc(hidden)]
 pub use self::weight::Weights;
 
 /// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From it on W exceeds 2^32,

@@ -310,6 +310,7 @@ impl Answer {
     ///
     /// # Errors
     /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for another matrix.
+    #[doc(hidden)]
     pub fn add_baselines(&mut self, estimate: &DMatrix<f64>) -> Result<(), AnswerError> {
         let found = Subspace::new(&self.vectors())?;
         let Some(sparse) = &mut self.sparse else { return Ok(()) };
@@ -338,6 +339,7 @@ impl Method {
 impl MeanAnswer {
     /// Of an estimate of this task.
     #[must_use]
+    #[doc(hidden)]
     pub fn new(mean: &Mean, covariance: &Covariance, task: &Task) -> Self {
         let in_column_units = match task.bounding() {
             Bounding::UnitNorm => None,

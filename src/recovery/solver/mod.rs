@@ -121,6 +121,7 @@ impl FantopeSolver {
 
     /// The settings.
     #[must_use]
+    #[doc(hidden)]
     pub fn settings(&self) -> &SolverSettings {
         &self.settings
     }
