@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::task::Task;
 
 /// An [`Aggregate`] that reports reach one by one, as requests bring them. It holds some of them back and adds them
-/// together, which is much faster: with 400 features a report costs 2 microseconds in place of 70.
+/// together, which is some fifty times faster (`cargo bench --bench pipeline -- "one by one"`).
 ///
 /// Like an aggregate it does not remember ids: keep duplicates out.
 ///
