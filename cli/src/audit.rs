@@ -118,7 +118,9 @@ impl Audit {
             return Ok(());
         }
         if !result.malformed.is_empty() {
-            return Err(CliError::Failed("the randomizer made payloads that are none of the mechanism's".to_owned()));
+            return Err(CliError::Failed(
+                "the randomizer made payloads that are none of the mechanism's, or none at all".to_owned(),
+            ));
         }
         Err(CliError::Failed(format!(
             "epsilon is at least {:.4} with confidence {}, and {claimed} is claimed: the claim is refuted",
@@ -189,11 +191,12 @@ impl AuditResult {
         }
         for malformed in &self.malformed {
             text += &format!(
-                "malformed       {}, record {}: {} payloads of another length, {} that the mechanism cannot make\n",
+                "malformed       {}, record {}: {} payloads of another length, {} that cannot be, {} refusals\n",
                 malformed.pair,
                 malformed.record + 1,
                 grouped(malformed.of_another_length),
-                grouped(malformed.of_right_length)
+                grouped(malformed.of_right_length),
+                grouped(malformed.refused)
             );
         }
         text += &format!("not shown       {}\n", self.not_shown.join("; "));

@@ -1,10 +1,16 @@
 //! A black-box test of a randomizer: how large epsilon is at least, with stated confidence.
 //!
 //! # Statement
-//! Let a randomizer be (epsilon, delta)-private for any two records. With probability at least `confidence` over its
-//! randomness, the bound of [`Audit::conclude`] at that delta is at most epsilon. So a bound above the claimed epsilon
-//! refutes the claim, and a correct randomizer is refuted with probability at most `1 - confidence`. A bound below
-//! the claim proves nothing: it says how much of the claim this test can see.
+//! Let a randomizer be (epsilon, delta)-private for any two records, and each of its calls independent of all others:
+//! it keeps no state, and its randomness is new every time. Let trials, seeds and delta be fixed before anything is
+//! observed. Then, with probability at least `confidence`, the bound of [`Audit::conclude`] at that delta is at most
+//! epsilon. So a bound above the claimed epsilon refutes the claim, and the bound of a correct randomizer is above it
+//! with probability at most `1 - confidence`. A bound below the claim proves nothing: it says how much of the claim
+//! this test can see.
+//!
+//! Who looks, and then adds trials or takes other seeds because of what was seen, looks twice: each look needs a share
+//! of `1 - confidence`. A randomizer with state (one that refuses every second call, or repeats what it once drew) is
+//! outside the statement.
 //!
 //! # Argument
 //! For records x, y and an event E, `P[E | x] <= e^epsilon P[E | y] + delta`, hence (Jagielski, Ullman & Oprea 2020;
@@ -31,8 +37,9 @@
 //!   can be seen, up to the width of the confidence bounds. Apart from that, the two bytes themselves.
 //! - Gaussian: a threshold on the log-likelihood ratio. The whole claim is seen where the ratio is e^epsilon, which
 //!   for a small delta is so rare an event that a few million trials see a fraction of it.
-//! - payloads that are malformed, by their exact bytes. A randomizer that makes one does not pass, whatever the bound
-//!   is: it is not the mechanism that it claims to be, and what is in such bytes is beyond any list of kinds.
+//! - payloads that are malformed, by a hash of their bytes, and refusals. A randomizer that has one does not pass,
+//!   whatever the bound is: it is not the mechanism that it claims to be, and what is in such bytes is beyond any list
+//!   of kinds.
 //!
 //! # What is not shown
 //! A randomizer that passes may still leak: see [`NOT_SHOWN`]. An audit in which no observation could have refuted the
@@ -68,14 +75,16 @@ use sha2::{Digest, Sha256};
 
 use self::observer::Observer;
 pub use self::tally::Tally;
-use self::tally::{Counts, Observed};
+use self::tally::{Counts, Observed, visible};
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::ReportId;
 
-/// Anything that turns a record into a payload, correct or not: a [`Mechanism`], or a closure.
+/// Anything that turns a record into a payload, correct or not: a [`Mechanism`], or a closure. Calls are independent:
+/// there is no state, and all randomness is new, from `rng` or elsewhere.
 pub trait Randomizer {
-    /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others see.
+    /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others see. (An
+    /// error ends the audit. It is not a way to refuse.)
     ///
     /// # Errors
     /// [`RandomizeError`] for a record of another dimension, and when `rng` fails.
@@ -152,6 +161,9 @@ impl Job {
 /// Trials of a job at the most.
 const TRIALS_PER_JOB: u64 = 2_000;
 
+/// Trials of an audit at the most: its jobs still fit a small memory.
+const MOST_TRIALS: u64 = 1 << 32;
+
 /// Kinds of malformed payloads, by a hash of all their bytes.
 const MALFORMED_KINDS: usize = 64;
 
@@ -219,7 +231,7 @@ impl Audit {
     /// # Errors
     /// [`AuditError::Trials`] for fewer than two trials (one to choose the event and one to judge it).
     pub fn jobs(&self, trials: u64) -> Result<Vec<Job>, AuditError> {
-        if !(2..=1 << 40).contains(&trials) {
+        if !(2..=MOST_TRIALS).contains(&trials) {
             return Err(AuditError::Trials(trials));
         }
         // Even pieces, so that both halves have as many trials; one trial may be left over and is not made.
@@ -234,7 +246,8 @@ impl Audit {
         Ok(jobs.filter(|job| job.trials > 0).collect())
     }
 
-    /// Runs a job with a generator seeded by `seed` and the job's number, and adds what it observes to `tally`.
+    /// Runs a job with a generator seeded by `seed` and the job's number, and adds what it observes to `tally`: that of
+    /// one randomizer.
     ///
     /// # Errors
     /// [`AuditError::Foreign`] for a job or a tally of another audit, [`AuditError::Repeated`] for a job that the tally
@@ -280,14 +293,17 @@ impl Audit {
         observed: &mut Observed,
     ) {
         // Malformed payloads and refusals are kinds of their own, behind those of the observer.
-        let other = payload.map_or(Some(MALFORMED_KINDS), |payload| {
-            if self.mechanism.check(payload).is_ok() {
-                return None;
+        let (fault, other) = match payload {
+            None => (Some(2), Some(MALFORMED_KINDS)),
+            Some(payload) if self.mechanism.check(payload).is_ok() => (None, None),
+            Some(payload) => {
+                let right_length = payload.len() == self.mechanism.payload_bytes();
+                (Some(usize::from(right_length)), Some(crc32fast::hash(payload) as usize % MALFORMED_KINDS))
             }
-            let right_length = payload.len() == self.mechanism.payload_bytes();
-            observed.malformed[record][usize::from(right_length)] += 1;
-            Some(crc32fast::hash(payload) as usize % MALFORMED_KINDS)
-        });
+        };
+        if let Some(fault) = fault {
+            observed.malformed[record][fault] += 1;
+        }
         for (observer, counts) in self.comparisons[comparison].observers.iter().zip(&mut observed.counts) {
             let kind = match (other, payload) {
                 (None, Some(payload)) => observer.kind(&TASK_KEY, id, payload),
@@ -313,21 +329,19 @@ impl Audit {
         let bounds = self.comparisons.iter().map(|comparison| 4 * comparison.observers.len()).sum::<usize>();
         let alpha = (1.0 - confidence.0) / bounds as f64;
         let epsilon_claimed = self.mechanism.guarantee().epsilon.value();
-        let (mut events, mut malformed) = (vec![], vec![]);
+        let (mut events, mut malformed, mut fewest) = (vec![], vec![], u64::MAX);
         for (comparison, observed) in self.comparisons.iter().zip(&tally.comparisons) {
             for record in 0..2 {
-                let trials = observed.counts[0].judging[record].iter().sum();
-                if visible(trials, delta, alpha) <= epsilon_claimed {
-                    let needed = (0..41).map(|power| 1 << power).find(|&n| visible(n, delta, alpha) > epsilon_claimed);
-                    return Err(AuditError::TooFew {
-                        trials: 2 * trials,
-                        epsilon_claimed,
-                        needed: needed.map(|n| 2 * n),
+                fewest = fewest.min(observed.counts[0].judging[record].iter().sum());
+                let [of_another_length, of_right_length, refused] = observed.malformed[record];
+                if of_another_length + of_right_length + refused > 0 {
+                    malformed.push(Malformed {
+                        pair: comparison.name,
+                        record,
+                        of_another_length,
+                        of_right_length,
+                        refused,
                     });
-                }
-                let [of_another_length, of_right_length] = observed.malformed[record];
-                if of_another_length + of_right_length > 0 {
-                    malformed.push(Malformed { pair: comparison.name, record, of_another_length, of_right_length });
                 }
             }
             for likelier in [0, 1] {
@@ -352,6 +366,12 @@ impl Audit {
         }
         let epsilon_lower_bound = events.iter().map(|event| event.epsilon_lower_bound).fold(0.0, f64::max);
         let passed = malformed.is_empty() && epsilon_lower_bound <= epsilon_claimed;
+        let could_refute = |trials| visible(trials, delta, alpha) > epsilon_claimed;
+        if passed && !could_refute(fewest) {
+            let needed = (0..32).map(|power| 1 << power).find(|&trials| could_refute(trials));
+            let (trials, needed) = (2 * fewest, needed.map(|trials| 2 * trials));
+            return Err(AuditError::TooFew { trials, epsilon_claimed, needed });
+        }
         Ok(Finding {
             passed,
             epsilon_claimed,
@@ -365,18 +385,11 @@ impl Audit {
     }
 }
 
-/// The largest bound on epsilon that `trials` judging trials of each record can give: of a record that always shows in
-/// an event in which the other never is.
-fn visible(trials: u64, delta: f64, alpha: f64) -> f64 {
-    let (at_least, at_most) = (binomial::lower(trials, trials, alpha) - delta, binomial::upper(0, trials, alpha));
-    if at_least > at_most { (at_least / at_most).ln() } else { 0.0 }
-}
-
 /// What an audit found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Whether the claim stands: no malformed payload, and no bound above it. What that does not show is in
-    /// `not_shown`.
+    /// Whether (`epsilon_claimed`, `delta`) stands: no malformed payload, no refusal, and no bound above it. What that
+    /// does not show is in `not_shown`.
     pub passed: bool,
     /// The epsilon that the randomizer claims.
     pub epsilon_claimed: f64,
@@ -386,7 +399,7 @@ pub struct Finding {
     pub delta: f64,
     /// The confidence over all pairs, directions and probabilities.
     pub confidence: Confidence,
-    /// The records that had malformed payloads.
+    /// The records that had malformed payloads, or none.
     pub malformed: Vec<Malformed>,
     /// Every pair in both directions.
     pub events: Vec<Event>,
@@ -394,7 +407,7 @@ pub struct Finding {
     pub not_shown: [&'static str; 3],
 }
 
-/// Payloads of one record that are none of the mechanism's.
+/// What was seen of one record that the mechanism never makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Malformed {
     /// The pair of records.
@@ -405,6 +418,8 @@ pub struct Malformed {
     pub of_another_length: u64,
     /// Payloads that are as long, and that the mechanism cannot make.
     pub of_right_length: u64,
+    /// Times that there was no payload.
+    pub refused: u64,
 }
 
 /// One event: how often the judging trials saw it for the record it speaks for, and for the other.
@@ -458,7 +473,7 @@ impl From<Confidence> for f64 {
 #[non_exhaustive]
 pub enum AuditError {
     /// Too few trials, or too many.
-    #[error("{0} trials: use 2 to 2^40 (100000 or more to see most of a claim)")]
+    #[error("{0} trials: use 2 to 2^32 (100000 or more to see most of a claim)")]
     Trials(u64),
     /// A confidence outside (0, 1).
     #[error("the confidence is {0}: it must be greater than 0 and less than 1 (0.99 is common)")]
@@ -475,7 +490,7 @@ pub enum AuditError {
     /// Trials that could not have refuted the claim, whatever they had shown.
     #[error(
         "{trials} trials of each record cannot refute epsilon = {epsilon_claimed}, whatever they show: {}",
-        needed.map_or("no number of them can at this delta".to_owned(), |needed| format!("use {needed} or more"))
+        needed.map_or("no audit can".to_owned(), |needed| format!("use {needed} or more"))
     )]
     TooFew {
         /// The trials that were made of the record that has the fewest.

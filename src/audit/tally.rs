@@ -20,8 +20,9 @@ pub struct Tally {
 pub(super) struct Observed {
     /// The same trials, as each of the observers sorts them.
     pub(super) counts: Vec<Counts>,
-    /// Malformed payloads of each record: of another length, and of the right length.
-    pub(super) malformed: [[u64; 2]; 2],
+    /// What no mechanism makes of each record: payloads of another length, malformed ones of the right length, and no
+    /// payload at all.
+    pub(super) malformed: [[u64; 3]; 2],
 }
 
 /// How often each kind of report was seen for the two records of a pair: `counts[record][kind]`, for the trials that
@@ -108,10 +109,22 @@ impl Counts {
         let (more, less) = (count(likelier), count(1 - likelier));
         let at_least = binomial::lower(more, trials(likelier), alpha) - delta;
         let at_most = binomial::upper(less, trials(1 - likelier), alpha);
-        // Four roundings, each below 2^-52 of a quotient above one.
-        let bound = if at_least > at_most { (at_least / at_most).ln() * (1.0 - 1e-14) - 1e-15 } else { 0.0 };
-        Judgement { counts: [more, less], trials: [trials(likelier), trials(1 - likelier)], bound: bound.max(0.0) }
+        let bound = quotient_bound(at_least, at_most);
+        Judgement { counts: [more, less], trials: [trials(likelier), trials(1 - likelier)], bound }
     }
+}
+
+/// The largest bound on epsilon that `trials` judging trials of each record can give: of a record that always shows in
+/// an event in which the other never is.
+pub(super) fn visible(trials: u64, delta: f64, alpha: f64) -> f64 {
+    quotient_bound(binomial::lower(trials, trials, alpha) - delta, binomial::upper(0, trials, alpha))
+}
+
+/// `ln(at_least / at_most)`, rounded down; 0 where it would be negative.
+fn quotient_bound(at_least: f64, at_most: f64) -> f64 {
+    // Four roundings, each below 2^-52 of a quotient above one.
+    let bound = if at_least > at_most { (at_least / at_most).ln() * (1.0 - 1e-14) - 1e-15 } else { 0.0 };
+    bound.max(0.0)
 }
 
 /// The counts of an event and the bound they give.
@@ -178,14 +191,14 @@ mod tests {
             jobs: [(1, stream)].into(),
             comparisons: vec![Observed {
                 counts: vec![counts([&[1, 2], &[3, 4]], [&[5, 6], &[7, 8]])],
-                malformed: [[1, 2], [3, 4]],
+                malformed: [[1, 2, 5], [3, 4, 6]],
             }],
         };
         let mut sum = tally(1, 0);
         sum.merge(&tally(1, 1)).unwrap();
         let both = sum.clone();
         assert_eq!(both.comparisons[0].counts[0], counts([&[2, 4], &[6, 8]], [&[10, 12], &[14, 16]]));
-        assert_eq!(both.comparisons[0].malformed, [[2, 4], [6, 8]]);
+        assert_eq!(both.comparisons[0].malformed, [[2, 4, 10], [6, 8, 12]]);
         assert_eq!(sum.merge(&tally(1, 1)), Err(AuditError::Repeated));
         assert_eq!(sum.merge(&tally(2, 2)), Err(AuditError::Foreign));
         assert_eq!(sum, both);

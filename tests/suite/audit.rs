@@ -210,8 +210,9 @@ fn a_refusal_is_flagged() {
             let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
             if nothing { Ok(None) } else { claimed.randomize_with_rng(record, key, id, rng).map(Some) }
         };
-        let found = bound(&claimed, Bounding::UnitNorm, 4_000, &refusing);
-        assert!(found > 5.0, "{found} of 2");
+        let found = finding(&claimed, Bounding::UnitNorm, 4_000, &refusing);
+        assert!(!found.passed && found.epsilon_lower_bound > 5.0, "{found:?}");
+        assert_eq!(found.malformed.iter().map(|malformed| malformed.refused).collect::<Vec<_>>(), [4_000]);
     }
 }
 
@@ -311,6 +312,17 @@ fn no_payload_may_be_empty() {
     }
 }
 
+/// It tells nothing, and is not the mechanism: nobody should be content with it.
+#[test]
+fn a_randomizer_that_refuses_every_record_does_not_pass() {
+    for claimed in claims() {
+        let silent = |_: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(None);
+        let found = finding(&claimed, Bounding::UnitNorm, 2_000, &silent);
+        assert!(!found.passed && found.epsilon_lower_bound == 0.0 && found.malformed.len() == 6);
+        assert!(found.malformed.iter().all(|malformed| malformed.refused == 2_000));
+    }
+}
+
 #[test]
 fn an_index_that_no_candidate_has_is_malformed() {
     let claimed = double_cap(1.0, Bounding::UnitNorm);
@@ -343,6 +355,8 @@ fn an_audit_that_could_not_have_refuted_its_claim_is_no_pass() {
     let leak = |record: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(Some(plaintext(record)));
     let found = audit.conclude(&observed(&audit, enough, &leak), 0.0, confidence()).unwrap();
     assert!(found.epsilon_lower_bound > 1.0, "so many trials can refute the claim: {}", found.epsilon_lower_bound);
+    // What refutes it already needs no more trials.
+    assert!(!audit.conclude(&observed(&audit, 2, &leak), 0.0, confidence()).unwrap().passed);
 }
 
 #[test]
