@@ -292,22 +292,17 @@ impl Audit {
         payload: Option<&[u8]>,
         observed: &mut Observed,
     ) {
-        // Malformed payloads and refusals are kinds of their own, behind those of the observer.
-        let (fault, other) = match payload {
-            None => (Some(2), Some(MALFORMED_KINDS)),
-            Some(payload) if self.mechanism.check(payload).is_ok() => (None, None),
-            Some(payload) => {
-                let right_length = payload.len() == self.mechanism.payload_bytes();
-                (Some(usize::from(right_length)), Some(crc32fast::hash(payload) as usize % MALFORMED_KINDS))
-            }
-        };
-        if let Some(fault) = fault {
-            observed.malformed[record][fault] += 1;
+        let well_formed = payload.filter(|payload| self.mechanism.check(payload).is_ok());
+        if well_formed.is_none() {
+            let right_length = |payload: &[u8]| payload.len() == self.mechanism.payload_bytes();
+            observed.malformed[record][payload.map_or(2, |payload| usize::from(right_length(payload)))] += 1;
         }
+        // Malformed payloads and refusals are kinds of their own, behind those of the observer.
+        let other = || payload.map_or(MALFORMED_KINDS, |payload| crc32fast::hash(payload) as usize % MALFORMED_KINDS);
         for (observer, counts) in self.comparisons[comparison].observers.iter().zip(&mut observed.counts) {
-            let kind = match (other, payload) {
-                (None, Some(payload)) => observer.kind(&TASK_KEY, id, payload),
-                (other, _) => observer.kinds() + other.unwrap_or(MALFORMED_KINDS),
+            let kind = match well_formed {
+                Some(payload) => observer.kind(&TASK_KEY, id, payload),
+                None => observer.kinds() + other(),
             };
             let half = if half == 0 { &mut counts.choosing } else { &mut counts.judging };
             half[record][kind] += 1;
