@@ -6,9 +6,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for records of your own)
-	scripts/setup.sh demo
-	$(MAKE) --no-print-directory page
-	cargo run --release --package ldp-pca-cli -- demo --www www/dist $(if $(RECORDS),--records $(RECORDS))
+	scripts/demo.sh $(if $(RECORDS),--records $(RECORDS))
 
 test: ## run every check: lints, docs, native, wasm, browser, Python and Spark tests (SKIP_SPARK=1 leaves out the last)
 	scripts/test.sh
@@ -55,9 +53,12 @@ setup: ## install the tools that building and testing need
 	scripts/setup.sh
 
 wasm: ## build pkg/wasm
+	scripts/setup.sh page
 	scripts/build-wasm.sh
 
-page: wasm ## build www/dist
+page: ## build www/dist
+	scripts/setup.sh page
+	scripts/build-wasm.sh
 	npm run --silent build:page
 
 clean: ## delete what was built

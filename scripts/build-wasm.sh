@@ -3,7 +3,8 @@
 # lab, with all that follows, and methods, those of the literature that the lab has no room for. Does nothing more where
 # pkg/wasm is up to date.
 #
-# usage: scripts/build-wasm.sh [client|lab|methods]...   (all by default)
+# usage: scripts/build-wasm.sh [--quick] [client|lab|methods]...   (all by default)
+#   --quick   compiled once for all of them and optimized in one pass: there sooner, but larger. For the demo
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -11,8 +12,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 TARGET=wasm32-unknown-unknown
 target=$(target_directory)
 
+quick=false
+
 main() {
-    local build builds=${*:-client lab methods}
+    local build builds
+    if [ "${1:-}" = --quick ]; then quick=true && shift; fi
+    builds=${*:-client lab methods}
     for build in $builds; do
         case $build in
             client) build client client ldp-pca client ;;
@@ -35,10 +40,12 @@ unplaced() {
 
 # build NAME PROFILE CRATE FEATURE
 build() {
-    local imports out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp module=$target/$TARGET/$2/${3//-/_}.wasm
+    local imports module profile=$2 out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp
+    if $quick; then profile=demo; fi
+    module=$target/$TARGET/$profile/${3//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
-    cargo rustc --quiet --package "$3" --lib --crate-type cdylib --profile "$2" --target $TARGET --features "$4" \
-        --config "$(unplaced)"
+    cargo rustc --quiet --package "$3" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
+        --features "$4" --config "$(unplaced)"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
@@ -56,7 +63,9 @@ build() {
     # in the way of the client, whose speed counts, and saves the others a few hundred more.
     local merging=(--merge-similar-functions --gufa-optimizing)
     if [ "$1" = client ]; then merging=(); fi
-    wasm-opt "${merging[@]}" -Oz --converge --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
+    local passes=("${merging[@]}" -Oz --converge)
+    if $quick; then passes=(-O1); fi
+    wasm-opt "${passes[@]}" --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
         --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext --enable-simd \
         --strip-debug --strip-producers --strip-target-features \
         "$out/ldp_pca_bg.wasm" --output "$out/ldp_pca_bg.wasm"

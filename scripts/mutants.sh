@@ -40,7 +40,7 @@ switched() {
 }
 
 javascript() {
-    scripts/setup.sh demo
+    scripts/setup.sh page
     [ -e pkg/wasm ] || scripts/build-wasm.sh
     node scripts/mutants.js "$@"
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
-# usage: scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]...
+# usage: scripts/setup.sh [native|cli|page|wasm|browser|consumers|python|spark|test]...
 #   native     compiler, rustfmt, clippy, and nextest, which runs the tests
-#   demo       compiler, wasm target, wasm-pack, wasm-bindgen, npm packages
-#   wasm       the same and a Chromium with its driver
+#   cli        compiler
+#   page       compiler, wasm target, wasm-bindgen, npm packages
+#   wasm       the same, wasm-pack, and a Chromium with its driver
 #   browser    the same and a Firefox, and a WebKit where the system's packages have one
 #   consumers  the same and the bundlers and runtimes that the package is tested in
 #   python     compiler, and what builds and tests the wheel, in an environment of its own
@@ -22,24 +23,25 @@ PYTHON_VERSION=3.11
 JAVA_VERSION=17
 
 main() {
-    local need_nextest=false need_wasm=false need_chromium=false need_firefox=false need_consumers=false
+    local need_nextest=false need_page=false need_wasm=false need_firefox=false need_consumers=false
     local need_python=false need_spark=false part
     for part in "${@:-test}"; do
         case $part in
             native) need_nextest=true ;;
-            demo) need_wasm=true ;;
-            wasm) need_wasm=true need_chromium=true ;;
-            browser) need_wasm=true need_chromium=true need_firefox=true ;;
-            consumers) need_wasm=true need_chromium=true need_firefox=true need_consumers=true ;;
+            cli) ;;
+            page) need_page=true ;;
+            wasm) need_page=true need_wasm=true ;;
+            browser) need_page=true need_wasm=true need_firefox=true ;;
+            consumers) need_page=true need_wasm=true need_firefox=true need_consumers=true ;;
             python) need_python=true ;;
             spark) need_python=true need_spark=true ;;
             test)
-                need_nextest=true need_wasm=true need_chromium=true need_firefox=true need_consumers=true
+                need_nextest=true need_page=true need_wasm=true need_firefox=true need_consumers=true
                 need_python=true need_spark=true
                 ;;
             *)
                 fail "unknown part '$part'" \
-                    "scripts/setup.sh [native|wasm|browser|consumers|python|spark|demo|test]..."
+                    "scripts/setup.sh [native|cli|page|wasm|browser|consumers|python|spark|test]..."
                 ;;
         esac
     done
@@ -48,13 +50,14 @@ main() {
     if $need_nextest; then
         nextest
     fi
-    if $need_wasm; then
+    if $need_page; then
         node_js
         wasm_target
         npm_packages
-        wasm_tools
+        wasm_bindgen
     fi
-    if $need_chromium; then
+    if $need_wasm; then
+        wasm_pack
         chromium
     fi
     if $need_firefox; then
@@ -129,14 +132,17 @@ npm_packages() {
     ok "npm packages"
 }
 
-wasm_tools() {
-    local bindgen_version
-    bindgen_version=$(cargo_toml_value '^wasm-bindgen = "=([0-9.]+)"')
+wasm_pack() {
     if ! is_version "$WASM_PACK_VERSION" wasm-pack; then
         run "building wasm-pack $WASM_PACK_VERSION into .tools (some minutes)" \
             cargo install wasm-pack --version "=$WASM_PACK_VERSION" --locked --root .tools --force
     fi
     ok "wasm-pack $WASM_PACK_VERSION"
+}
+
+wasm_bindgen() {
+    local bindgen_version
+    bindgen_version=$(cargo_toml_value '^wasm-bindgen = "=([0-9.]+)"')
     # The test runner belongs to the same package: an old one beside a new wasm-bindgen would fail only when tests run.
     if ! is_version "$bindgen_version" wasm-bindgen || ! is_version "$bindgen_version" wasm-bindgen-test-runner; then
         # Without --locked: the lock file it was published with asks for packages that not every mirror has.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chacha20::ChaCha12Rng;
 use clap::Args;
@@ -54,7 +54,7 @@ pub(super) struct Demo {
     /// Address and port; the next free port is taken where it is in use
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// A folder with the page to serve at /
+    /// A folder with the page to serve at /. The page may be put there while the demo runs, which says when it is there
     #[arg(long)]
     www: Option<PathBuf>,
     /// The aggregator's folder [default: a temporary one, removed at the end]
@@ -126,15 +126,29 @@ impl Demo {
         let result = collection.recover(self.rank, &address)?;
         print!("\n{}", result.text());
         if !self.once {
-            match &self.www {
-                Some(_) => println!("\nopen {address}/ to take part; Ctrl-C ends it"),
-                None => println!("\nserving at {address}; Ctrl-C ends it"),
-            }
-            runtime.block_on(stopped());
+            runtime.block_on(self.serve_on(&address));
         }
         // The server may have stopped by itself; then there is nobody to tell.
         let _ = stop.send(());
         runtime.block_on(serving).map_err(CliError::failed)?.map_err(CliError::failed)
+    }
+
+    /// Serves until Ctrl-C, and says when the page is there.
+    async fn serve_on(&self, address: &str) {
+        let stopped = stopped();
+        tokio::pin!(stopped);
+        println!("\nserving at {address}; Ctrl-C ends it");
+        if let Some(www) = &self.www {
+            let page = www.join("index.html");
+            while !page.is_file() {
+                tokio::select! {
+                    () = &mut stopped => return,
+                    () = tokio::time::sleep(Duration::from_millis(500)) => {}
+                }
+            }
+            println!("page ready: {address}/");
+        }
+        stopped.await;
     }
 
     /// Randomizes the population and sends its reports.

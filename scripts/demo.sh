@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The demo: an aggregator, simulated users and what they give together, and then the page on which to take part. Only the
+# command line is waited for. The page is built while the demo runs, which says when it is there.
+#
+# usage: scripts/demo.sh [option of `ldp-pca demo`]...
+set -euo pipefail
+# shellcheck source=scripts/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+LOG=.tools/demo-page.log
+
+main() {
+    scripts/setup.sh cli
+    cargo build --profile demo --package ldp-pca-cli
+    mkdir -p www/dist .tools
+    if page_is_new; then
+        exec "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"
+    fi
+    page &
+    # Ctrl-C reaches both. Whoever ends the demo otherwise ends the build of the page too.
+    trap 'kill $! 2>/dev/null || true' EXIT
+    "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"
+}
+
+# Whether the page was built from what is here.
+page_is_new() {
+    [ -f www/dist/index.html ] && [ -z "$(find Cargo.toml Cargo.lock package-lock.json src literature/src lab/src \
+        pkg www scripts -newer www/dist/index.html -type f \
+        -not -path 'www/dist/*' -not -path 'pkg/wasm/*' -print -quit)" ]
+}
+
+page() {
+    # The page of before would do in its place, but not beside another one's modules.
+    rm -f www/dist/index.html
+    : >"$LOG"
+    step "its tools" scripts/setup.sh page
+    step "the client, 1 of 3 modules" scripts/build-wasm.sh --quick client
+    step "the lab, 2 of 3 modules" scripts/build-wasm.sh --quick lab
+    step "the other methods, 3 of 3 modules" scripts/build-wasm.sh --quick methods
+    step "its scripts" npm run --silent build:page
+}
+
+# step "what" command...: a line on a terminal when it starts, and the end of its output where it fails.
+step() {
+    local what=$1
+    shift
+    if [ -t 2 ]; then echo "page       building $what" >&2; fi
+    nice "$@" >>"$LOG" 2>&1 </dev/null && return
+    printf 'page       NOT built: %s failed. The end of %s:\n' "$what" "$LOG" >&2
+    tail -n 20 "$LOG" >&2
+    exit 1
+}
+
+main "$@"
