@@ -7,12 +7,14 @@ macro_rules! documents {
     ($($name:ident: $file:literal,)*) => {$(
         #[doc = "\
 [Gaussian]: crate::_documentation::gaussian
+[Gaussian module]: crate::mechanism::gaussian
 [assumptions of Gaussian]: crate::_documentation::gaussian#assumptions
 [assumptions of double-cap]: crate::_documentation::double_cap#assumptions
 [bias]: crate::_documentation::double_cap#how-unbiased-the-estimate-is
 [centring]: crate::centring
 [distributed]: https://docs.rs/crate/ldp-pca/latest/source/docs/distributed.md
 [double-cap]: crate::_documentation::double_cap
+[double-cap module]: crate::mechanism::double_cap
 [http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
