@@ -1,7 +1,7 @@
-//! A collection from its task to its components, on one machine: `cargo run --release --example collect`.
+//! Runs a collection from its task to its components, on one machine: `cargo run --release --example collect`.
 //!
 //! 20,000 made-up people answer twelve questions about their leisure. Each device randomizes its own answers and sends
-//! bytes; the aggregator sees the bytes alone.
+//! bytes; the aggregator sees only the bytes.
 
 use std::error::Error;
 
@@ -22,16 +22,16 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let mut people = ChaCha12Rng::seed_from_u64(1);
     let mut accumulator = Accumulator::new(&task);
     for _ in 0..20_000 {
-        // On a device: answers (made up, from a seed) become a bounded record, and that a private report.
+        // On a device: answers (made up, from a seed) become a bounded record, and the record becomes a private report.
         let answers = LeisureSurvey::answers(&mut people);
         let record = task.bound(task.schema().encode_numbers(&answers)?)?;
         let upload = task.randomize(&record)?.to_bytes();
 
-        // At the aggregator: bytes are decoded strictly and summed as integers.
+        // At the aggregator: bytes are strictly decoded and summed as integers.
         accumulator.push(Report::from_bytes(&upload, &task)?)?;
     }
 
-    // The sums, freed of what the randomizer does on average.
+    // The sums, corrected for the randomizer's average effect.
     let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
     let rank = Rank::new(3)?;
     let prediction = predict_from_estimate(&covariance, rank)?;

@@ -1,8 +1,7 @@
-//! How many people to ask, before anybody is asked: `cargo run --release --example plan`.
+//! Plans how many people to ask, before anybody is asked: `cargo run --release --example plan`.
 //!
-//! The error is the share of the components that is missed: 0 where they are found exactly, near 1 for each of them
-//! where nothing is found. It follows from epsilon, the number of questions, and how much of the variation the
-//! components hold.
+//! The error is the share of the components that is missed: 0 if they are found exactly, near 1 for each component if
+//! nothing is found. It follows from epsilon, the number of questions, and the components' share of the variation.
 
 use std::error::Error;
 
@@ -11,7 +10,7 @@ use ldp_pca::{Bounding, Epsilon, Planner, Rank, Spectrum};
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // Twelve questions. One pattern holds 30 % of the variation, a second one 20 %; the rest is spread over the others.
-    // These are guesses: take them from an earlier survey, and plan for weaker patterns than you hope for.
+    // These are guesses. Take yours from an earlier survey, and plan for weaker patterns than you hope for.
     let (questions, patterns) = (12, vec![0.3, 0.2]);
     let bulk = 0.5 / 10.0;
     let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
@@ -28,7 +27,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // And back: what privacy a number of people affords.
+    // The inverse question: the epsilon that is enough for a given number of people.
     match planner.epsilon_for(20_000, 0.1)? {
         Some(epsilon) => println!("20000 people, error 0.1: epsilon {epsilon:.2}"),
         None => println!("20000 people are too few for an error of 0.1"),

@@ -1,8 +1,8 @@
-//! Components on few of many features, with a proof of how near the best ones they are:
+//! Components on few of many features, with a proven bound on their distance from the best ones:
 //! `cargo run --release --example sparse`.
 //!
-//! 20,000 made-up records of 60 features, two components on eight of them. The same reports give plain components and
-//! sparse ones.
+//! It uses 20,000 made-up records of 60 features, with two components on eight of them. The same reports give plain and
+//! sparse components.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use rand::SeedableRng;
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let (dimension, rank) = (60, Rank::new(2)?);
-    // Made-up records, from a seed; the reports draw from the system's source of randomness.
+    // A seed generates the made-up records; the reports draw from the system's source of randomness.
     let mut rng = ChaCha12Rng::seed_from_u64(1);
     let population = SpikedModel::draw(dimension, rank, 20.0, Some(8), &mut rng)?;
 
@@ -31,7 +31,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     aggregate.accumulate(&task, &reports)?;
     let covariance = Covariance::estimate(&aggregate, &task)?;
 
-    // The penalty follows from the noise, which is known.
+    // The penalty follows from the noise level, which is known.
     let settings = SolverSettings::default();
     let no_progress = &mut |_: &_| ControlFlow::Continue(());
     let penalty =

@@ -1,7 +1,6 @@
-//! Files of reports, summed on a thread each: `cargo run --release --example threads`.
+//! Sums files of reports, each on its own thread: `cargo run --release --example threads`.
 //!
-//! Sums are integers: whatever the order, and however many threads or machines there are, the aggregate has the same
-//! bytes.
+//! Sums are integers, so the aggregate has the same bytes in any order and with any number of threads or machines.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -10,12 +9,12 @@ use std::{fs, thread};
 use ldp_pca::report::report_bytes;
 use ldp_pca::{Accumulator, Aggregate, Report, Task};
 
-/// Threads hand their errors over.
+/// Errors pass from the threads to `main`.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The sums of one file: reports one after the other, all of the same length.
+/// The sums of one file, in which reports of the same length follow one another.
 ///
-/// A report that stands in two files counts twice. Where that can be, remember the ids (`Report::id`).
+/// A report that is in two files counts twice. If that can happen, keep the ids (`Report::id`).
 fn sum(file: &Path, task: &Task) -> Outcome<Aggregate> {
     let mut accumulator = Accumulator::new(task);
     for bytes in fs::read(file)?.chunks(report_bytes(task)) {
@@ -42,7 +41,7 @@ pub(crate) fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What devices have sent.
+/// Reports as devices send them.
 fn made_up_reports(task: &Task, count: usize) -> Outcome<Vec<u8>> {
     let mut bytes = vec![];
     for number in 0..count {

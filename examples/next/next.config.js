@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
 export default {
-  // The folder of this file, lest Next look for one above it.
+  // The folder of this file. Otherwise Next looks for one above it.
   turbopack: { root: fileURLToPath(new URL(".", import.meta.url)) },
 };

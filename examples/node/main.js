@@ -13,7 +13,7 @@ await init();
 const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
 console.error(consent(task).text);
 
-// The aggregator takes reports with ids that it issued.
+// The aggregator accepts only reports with ids that it issued.
 const id = await issuedId(task, { url });
 const report = new Randomizer(task, { maxEpsilon: 2 }).randomize(record, { id });
 console.log(JSON.stringify(await submit(report, { url })));

@@ -1,4 +1,4 @@
-// A visit, once for the page: however often a component is mounted (StrictMode does it twice), there is one.
+// Starts one visit per page, however often a component is mounted (StrictMode mounts it twice).
 
 import { consent, init, PrivacyLedger, Randomizer, Task } from "ldp-pca";
 
@@ -15,8 +15,8 @@ const WORDS = {
 let started;
 
 /**
- * Resolves to `text`, the consent; `told`, what there is to say already; and `agree(record)`, which resolves to what to
- * say.
+ * Resolves to `text`, the consent; `told`, the message to show at once, if any; and `agree(record)`, which resolves to
+ * the message to show next.
  */
 export function visit() {
   started ??= start();
@@ -28,7 +28,7 @@ async function start() {
   const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
   const randomizer = new Randomizer(task, { maxEpsilon: 2 });
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
-  void ledger.flush(); // behind the form: what an earlier visit could not send
+  void ledger.flush(); // in the background: reports that an earlier visit could not send
   const { reports } = await ledger.status();
   const before = reports.some(({ state, taskDigest }) => state === "sent" && taskDigest === digest);
   return {

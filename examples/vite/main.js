@@ -10,8 +10,8 @@ async function start() {
   await init();
   const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
   const randomizer = new Randomizer(task, { maxEpsilon: 2 });
-  // The aggregator takes reports with ids that it issued. The id comes while the visitor reads, and says nothing of a
-  // record.
+  // The aggregator accepts only reports with ids that it issued. The id arrives while the visitor reads, and reveals
+  // nothing about a record.
   const id = issuedId(task, { url });
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
 
@@ -21,7 +21,7 @@ async function start() {
     event.preventDefault();
     participate(ledger, randomizer, id).catch(show);
   });
-  // What an earlier visit could not send goes out behind the form.
+  // Send in the background what an earlier visit could not send.
   ledger.flush().catch(show);
 }
 
@@ -29,7 +29,7 @@ async function participate(ledger, randomizer, id) {
   const { running, cycling, reading, plan } = Object.fromEntries(new FormData(form));
   const record = { running: Number(running), cycling: Number(cycling), reading: Number(reading), plan };
 
-  // The report is kept before it is sent: a reload or a second click sends the same one, which counts once.
+  // The report is stored before it is sent: a reload or a second click sends the same report, which counts once.
   status.textContent = "Sending …";
   const outcome = await ledger.send(randomizer, record, { url, id });
   status.textContent = SAID[outcome.status];

@@ -1,10 +1,10 @@
-// Runs on the server: the visitor's page comes with the task, which was checked, and with what it asks for, in words.
+// Runs on the server: the visitor's page arrives with the checked task and with the consent text.
 
 import { consent, init, Task } from "ldp-pca";
 
 import Survey from "./survey.js";
 
-// The environment is that of the running server, not of the build.
+// Read the environment of the running server, not that of the build.
 export const dynamic = "force-dynamic";
 
 export default async function Page() {

@@ -65,7 +65,7 @@ async function start(document) {
   await init();
   const task = Task.parse(document);
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
-  void ledger.flush(); // behind the form: what an earlier visit could not send
+  void ledger.flush(); // in the background: reports that an earlier visit could not send
   const { reports } = await ledger.status();
   const before = reports.some(({ state, taskDigest }) => state === "sent" && taskDigest === task.digest);
   return { before, ledger, randomizer: new Randomizer(task, { maxEpsilon: 2 }) };
