@@ -1,8 +1,8 @@
 // What a page downloads with each entry of the built package, in bytes after brotli: JavaScript as a bundler makes it,
-// with every export kept, and modules as they are. The budgets are in pkg/sizes.json, the tables in the READMEs.
+// with every export kept, and modules as they are. The budgets are in pkg/sizes.json, the table in pkg/README.md.
 //
 // usage: node scripts/sizes.js [--write]   (after scripts/build-wasm.sh)
-//   --write   also rewrites the tables
+//   --write   also rewrites the table
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { brotliCompressSync } from "node:zlib";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PACKAGE = join(ROOT, "pkg");
-const READMES = ["README.md", "pkg/README.md"].map((file) => join(ROOT, file));
+const README = join(PACKAGE, "README.md");
 const TABLE = /(?<=<!-- sizes -->\n\n)(\|.*\n)*/;
 
 /** What is in sizes.json by the same names, and what the table says. */
@@ -39,18 +39,14 @@ export async function measure() {
   return sizes;
 }
 
-/** The sizes in the table of each README, by its path, in bytes. */
+/** What the table says of each part, in bytes. */
 export function stated() {
-  return Object.fromEntries(
-    READMES.map((file) => {
-      const [table] = readFileSync(file, "utf8").match(TABLE) ?? [""];
-      const found = Object.entries(PARTS).map(([part, [text]]) => {
-        const row = table.split("\n").find((line) => line.startsWith(`| ${text} |`));
-        return [part, Number(row?.match(/\| ([\d.]+) kB \|/)?.[1]) * 1000];
-      });
-      return [file, Object.fromEntries(found)];
-    }),
-  );
+  const [table] = readFileSync(README, "utf8").match(TABLE) ?? [""];
+  const found = Object.entries(PARTS).map(([part, [text]]) => {
+    const row = table.split("\n").find((line) => line.startsWith(`| ${text} |`));
+    return [part, Number(row?.match(/\| ([\d.]+) kB \|/)?.[1]) * 1000];
+  });
+  return Object.fromEntries(found);
 }
 
 function table(sizes) {
@@ -89,7 +85,7 @@ async function bundled(entry) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const sizes = await measure();
   if (process.argv.includes("--write")) {
-    for (const file of READMES) writeFileSync(file, readFileSync(file, "utf8").replace(TABLE, table(sizes)));
+    writeFileSync(README, readFileSync(README, "utf8").replace(TABLE, table(sizes)));
   }
   console.log(table(sizes));
 }

@@ -101,6 +101,12 @@
 
 #[cfg(doc)]
 pub mod _documentation;
+
+/// The README, whose example in Rust is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod aggregate;
 #[doc(hidden)]
 pub mod audit;

@@ -1,4 +1,4 @@
-"""The guide and the README, run as they are written."""
+"""The guide and the READMEs, run as they are written."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert all(names["prediction"].recoverable)
 
 
-def test_the_readme_does_what_it_says() -> None:
-    recovery = run(ROOT / "python" / "README.md")["recovery"]
+@pytest.mark.parametrize("document", ["README.md", "python/README.md"])
+def test_the_readme_does_what_it_says(document: str) -> None:
+    recovery = run(ROOT / document)["recovery"]
     assert recovery.components.shape == (2, 5)
     assert recovery.predicted.sin_theta_squared < 0.1
 

@@ -1,6 +1,7 @@
 // What `ldp-pca/testing` has in place of a network, a storage and a source of randomness.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { before, beforeEach, test } from "node:test";
 
 import * as client from "../../pkg/inline.js";
@@ -45,6 +46,18 @@ test("a visit runs from the task to its outcome, and shows what would have been 
   assert.equal(sent.length, 1);
   reset({ tasks: [TASK] });
   assert.equal((await visit()).outcome.status, "accepted");
+});
+
+test("the README's example sends one report", async () => {
+  const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+  const task = read("examples/task.json");
+  reset({ tasks: [JSON.parse(task)] });
+  const [, code] = read("README.md").match(/^```js\n(.*?)^```/ms);
+  const example = code.replace(/^import (.*) from "ldp-pca";$/m, "const $1 = testing;");
+  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
+  await new AsyncFunction("testing", "digest", example)(testing, Task.parse(task).digest);
+  assert.equal(sent.length, 1);
+  assert.deepEqual(sent[0].record, { running: 4, cycling: 5, reading: null, plan: "free" });
 });
 
 test("reports follow from the seed", async () => {
