@@ -642,7 +642,7 @@ for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(B
 after(() => {
   const names = Object.keys(BROWSERS);
   console.log(
-    `| visit | the page was told | counted | afterwards | form usable after / of it the ledger (${names.join(", ")}) ` +
+    `| visit | outcome in the page | counted | afterwards | form usable after / the ledger's part (${names.join(", ")}) ` +
       "|\n|---|---|---|---|---|",
   );
   for (const [visit, found] of table) {
