@@ -642,8 +642,8 @@ for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(B
 after(() => {
   const names = Object.keys(BROWSERS);
   console.log(
-    `| visit | outcome in the page | counted | afterwards | form usable after / the ledger's part (${names.join(", ")}) ` +
-      "|\n|---|---|---|---|---|",
+    "| visit | outcome in the page | counted | afterwards | form usable after / the ledger's part " +
+      `(${names.join(", ")}) |\n|---|---|---|---|---|`,
   );
   for (const [visit, found] of table) {
     const each = (key) => [...new Set(names.flatMap((name) => (found[name] ? [found[name][key]] : [])))].join("; ");
