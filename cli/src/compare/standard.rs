@@ -41,7 +41,7 @@ struct StandardSet {
 const SETS: [StandardSet; 3] = [
     StandardSet {
         name: "KDD Cup 99",
-        what: "the ten per cent of UCI, coded as Chaudhuri et al. (2013) do: categories as columns of 0 and 1, each \
+        what: "the ten per cent of UCI, coded as in Chaudhuri et al. (2013): categories as columns of 0 and 1, each \
             feature divided by its largest value, \
                all records by the largest norm. Most records are shorter than 1",
         rank: 4,
@@ -146,11 +146,11 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
     }
     let _ = write!(
         text,
-        "\n`delta` is {delta:e} where a method has one, the seed is {seed}, and every figure the median of up to \
+        "\n`delta` is {delta:e} for methods that have one, the seed is {seed}, and every figure is the median of up to \
             {trials} estimates. DPS-PCA has {PROVIDERS} \
-         providers; all other settings are the methods' defaults.\n\n## The error\n\n`‖sin Θ‖²_F` from the components \
-         without privacy, at epsilon 0.5 · 1 · 2 · 4; – \
-         where the method refuses, for the reasons below.\n\n"
+         providers; all other settings are the methods' defaults.\n\n## The error\n\nThe error is `‖sin Θ‖²_F` from the \
+         components without privacy, at epsilon 0.5 · 1 · 2 · 4. A – means that the method refuses, for a reason given \
+         below.\n\n"
     );
     let (table, claims) = errors(sets);
     text += &table;
@@ -158,9 +158,8 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
     text += &claims;
     let _ = write!(
         text,
-        "\n## Captured variance and time\n\n`q_F` as a share of what the components without privacy capture, and the \
-            time of one estimate on one core when the second \
-         moments are there, at epsilon {EXAMPLE}.\n\n"
+        "\n## Captured variance and time\n\n`q_F`, as a share of the variance that the components without \
+         privacy capture, and the time of one estimate on one core from given second moments, at epsilon {EXAMPLE}.\n\n"
     );
     text += &captured(sets);
     text += "\n## Refusals\n\n";
@@ -171,22 +170,19 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
 const HEAD: &str = "\
 # Methods side by side
 
-What a promise costs depends on whom one trusts with the records. Here is every method of the crate on the same three \
-data sets, as this command writes it \
-(from the folder with the data sets' files, and in some minutes):
+The cost of a guarantee depends on whom one trusts with the records. This page compares every method of the crate on \
+the same three data sets. This command writes it, from the folder with the data sets' files, in some minutes:
 
 ```sh
 cargo run --release -p ldp-pca-cli -- compare --standard ../shared/data --time-limit 10 > docs/comparison.md
 ```
 
-`ldp-pca compare --records FILE --rank k --epsilon 1,2` does the same with records of your own. The methods with their \
-promises, argued, are in the documentation of \
-`ldp_pca_literature::baselines`.
+`ldp-pca compare --records FILE --rank k --epsilon 1,2` makes the same comparison on records of your own. The \
+documentation of `ldp_pca_literature::baselines` describes the methods, and argues for the guarantee of each.
 
-Epsilons are comparable only with the relation that they are about. *Any two records* is the local promise: nobody \
-sees a record, and a report says little about \
-its sender. *One record replaced* and *one record more or less* are about what is published at the end, by somebody \
-who has seen everything.
+Epsilons are comparable only under the same neighbouring relation. *Any two records* is the local guarantee: nobody \
+sees a record, and a report says little about its sender. *One record replaced* and *one record more or less* are \
+about the published result of somebody who has seen everything.
 
 ";
 
