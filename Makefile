@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python test-spark test-postgres bench siege schemathesis fuzz mutants faults
+.PHONY: help demo test quick test-python test-spark test-postgres bench siege schemathesis fuzz mutants faults
 .PHONY: wasm page wheel setup clean distclean
 
 help: ## list the targets
@@ -10,6 +10,9 @@ demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for re
 
 test: ## run every check: lints, docs, native, wasm, browser, Python and Spark tests (SKIP_SPARK=1 leaves out the last)
 	scripts/test.sh
+
+quick: ## run the inner ring: format, lints, the library's unit tests and vectors (a minute where all is built)
+	scripts/test.sh quick
 
 test-python: ## test the wheel
 	scripts/test.sh python

@@ -40,18 +40,18 @@ unplaced() {
 
 # build NAME PROFILE CRATE FEATURE
 build() {
-    local imports module profile=$2 out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp
-    if $quick; then profile=demo; fi
+    local imports module profile=$2 out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp quickly=()
+    if $quick; then profile=demo quickly=(--config profile.demo.opt-level=2); fi
     module=$target/$TARGET/$profile/${3//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
     cargo rustc --quiet --package "$3" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
-        --features "$4" --config "$(unplaced)"
+        --features "$4" --config "$(unplaced)" "${quickly[@]}"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
     # The two halves that this target makes know nothing of where they are: pkg/instantiate.js brings them together.
     rm -rf "$out"
-    wasm-bindgen --target bundler --no-typescript --out-dir "$out" --out-name ldp_pca "$module"
+    bindgen "$module" "$out"
     mv "$out/ldp_pca_bg.js" "$out/ldp_pca.js"
     # Every host that the package runs on has a FinalizationRegistry: pkg/worker.js asks no host whether it does.
     sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" \
@@ -74,10 +74,18 @@ build() {
     state "$out" "$module" >"$stamp"
 }
 
+# bindgen MODULE OUT: the JavaScript that goes with a module.
+bindgen() {
+    # What the demo builds with is there already; else what the tests build with.
+    local profile=dev
+    if $quick; then profile=demo; fi
+    cargo run --quiet --profile "$profile" --package ldp-pca-bindgen -- "$@"
+}
+
 # What OUT was made from, and what it held when it was made.
 state() {
     cksum "$2" package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
-    wasm-bindgen --version
+    grep -A 1 '^name = "wasm-bindgen-cli-support"' Cargo.lock
     find "$1" -type f -exec cksum {} + | LC_ALL=C sort
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demo: an aggregator, simulated users and what they give together, and then the page on which to take part. Only the
-# command line is waited for. The page is built while the demo runs, which says when it is there.
+# The demo: an aggregator, simulated users and the components of their reports, then the page on which to take part.
+# Only the command line has to be built first. The page is built while the demo runs, which says when the page is ready.
 #
 # usage: scripts/demo.sh [option of `ldp-pca demo`]...
 set -euo pipefail
@@ -17,7 +17,7 @@ main() {
         exec "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"
     fi
     page &
-    # Ctrl-C reaches both. Whoever ends the demo otherwise ends the build of the page too.
+    # Ctrl-C reaches both. Where the demo ends otherwise, the build of the page ends with it.
     trap 'kill $! 2>/dev/null || true' EXIT
     "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"
 }
@@ -30,7 +30,7 @@ page_is_new() {
 }
 
 page() {
-    # The page of before would do in its place, but not beside another one's modules.
+    # The previous page does not go with new modules.
     rm -f www/dist/index.html
     : >"$LOG"
     step "its tools" scripts/setup.sh page

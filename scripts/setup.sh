@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
-# usage: scripts/setup.sh [native|cli|page|wasm|browser|consumers|python|spark|test]...
-#   native     compiler, rustfmt, clippy, and nextest, which runs the tests
+# usage: scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|test]...
+#   native     compiler, rustfmt, clippy, and nextest, which runs the tests (quick: the same)
 #   cli        compiler
-#   page       compiler, wasm target, wasm-bindgen, npm packages
-#   wasm       the same, wasm-pack, and a Chromium with its driver
+#   page       compiler, wasm target, npm packages
+#   wasm       the same, wasm-pack and the runner of its tests, and a Chromium with its driver
 #   browser    the same and a Firefox, and a WebKit where the system's packages have one
 #   consumers  the same and the bundlers and runtimes that the package is tested in
 #   python     compiler, and what builds and tests the wheel, in an environment of its own
@@ -27,7 +27,7 @@ main() {
     local need_python=false need_spark=false part
     for part in "${@:-test}"; do
         case $part in
-            native) need_nextest=true ;;
+            native | quick) need_nextest=true ;;
             cli) ;;
             page) need_page=true ;;
             wasm) need_page=true need_wasm=true ;;
@@ -41,7 +41,7 @@ main() {
                 ;;
             *)
                 fail "unknown part '$part'" \
-                    "scripts/setup.sh [native|cli|page|wasm|browser|consumers|python|spark|test]..."
+                    "scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|test]..."
                 ;;
         esac
     done
@@ -54,10 +54,10 @@ main() {
         node_js
         wasm_target
         npm_packages
-        wasm_bindgen
     fi
     if $need_wasm; then
         wasm_pack
+        test_runner
         chromium
     fi
     if $need_firefox; then
@@ -140,16 +140,16 @@ wasm_pack() {
     ok "wasm-pack $WASM_PACK_VERSION"
 }
 
-wasm_bindgen() {
-    local bindgen_version
-    bindgen_version=$(cargo_toml_value '^wasm-bindgen = "=([0-9.]+)"')
-    # The test runner belongs to the same package: an old one beside a new wasm-bindgen would fail only when tests run.
-    if ! is_version "$bindgen_version" wasm-bindgen || ! is_version "$bindgen_version" wasm-bindgen-test-runner; then
+# It belongs to wasm-bindgen: an old one beside a new library would fail only when tests run.
+test_runner() {
+    local version
+    version=$(cargo_toml_value '^wasm-bindgen = "=([0-9.]+)"')
+    if ! is_version "$version" wasm-bindgen-test-runner; then
         # Without --locked: the lock file it was published with asks for packages that not every mirror has.
-        run "building wasm-bindgen-cli $bindgen_version into .tools (some minutes)" \
-            cargo install wasm-bindgen-cli --version "=$bindgen_version" --root .tools --force
+        run "building the test runner of wasm-bindgen $version into .tools (some minutes)" \
+            cargo install wasm-bindgen-cli --version "=$version" --root .tools --force
     fi
-    ok "wasm-bindgen $bindgen_version"
+    ok "test runner of wasm-bindgen $version"
 }
 
 python_found() {

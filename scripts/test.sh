@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Every check there is, in the order in which a mistake is cheapest to find. Stops at the first that fails.
 #
-# usage: scripts/test.sh [native|wasm|browser|consumers|python|spark]...   (all by default; no spark where SKIP_SPARK=1)
+# usage: scripts/test.sh [native|wasm|browser|consumers|python|spark|quick]...
+#   All but quick by default; no spark where SKIP_SPARK=1.
 #   native     format, lints, docs, Rust tests and doctests
 #   wasm       the house, lints for wasm, Rust tests in a headless Chromium
 #   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
 #   consumers  the packed package in bundlers, browsers and other runtimes
 #   python     the formats in a second implementation; the wheel: lints, types, tests
 #   spark      the wheel in Spark, on executors in processes of their own
+#   quick      the inner ring: format, lints, the library's unit tests and vectors
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -24,19 +26,22 @@ main() {
     groups=" ${*:-$all} "
     for group in $groups; do
         case $group in
-            native | wasm | browser | consumers | python | spark) ;;
-            *) echo "unknown group '$group': use native, wasm, browser, consumers, python, spark" >&2 && exit 2 ;;
+            native | wasm | browser | consumers | python | spark | quick) ;;
+            *)
+                echo "unknown group '$group': use native, wasm, browser, consumers, python, spark, quick" >&2
+                exit 2
+                ;;
         esac
     done
 
     trap summary EXIT
     # shellcheck disable=SC2086 # a list of words
     step any "setup" scripts/setup.sh $groups
-    step native "format" cargo fmt --all --check
+    step "native quick" "format" cargo fmt --all --check
     # With all that the default builds leave out.
-    step native "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
+    step "native quick" "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
         --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings
-    step wasm "the house" node scripts/house.js
+    step "wasm quick" "the house" node scripts/house.js
     step wasm "public items" public_items
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client \
@@ -48,6 +53,7 @@ main() {
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
         --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
+    step quick "unit tests and vectors" cargo nextest run --package ldp-pca -E 'kind(lib) | test(/^vectors::/)'
     step native "Rust tests" cargo nextest run "${CRATES[@]}"
     step native "doctests" cargo test "${CRATES[@]}" --doc
     step native "siege" scripts/siege.sh --short

@@ -147,10 +147,9 @@ pub(super) fn markdown(sets: &[SetResult]) -> String {
     let _ = write!(
         text,
         "\n`delta` is {delta:e} for methods that have one, the seed is {seed}, and every figure is the median of up to \
-            {trials} estimates. DPS-PCA has {PROVIDERS} \
-         providers; all other settings are the methods' defaults.\n\n## The error\n\nThe error is `‖sin Θ‖²_F` from the \
-         components without privacy, at epsilon 0.5 · 1 · 2 · 4. A – means that the method refuses, for a reason given \
-         below.\n\n"
+         {trials} estimates. DPS-PCA has {PROVIDERS} providers; all other settings are the methods' defaults.\n\n\
+         ## The error\n\nThe error is `‖sin Θ‖²_F` from the components without privacy, at epsilon 0.5 · 1 · 2 · 4. \
+         A – means that the method refuses, for a reason given below.\n\n"
     );
     let (table, claims) = errors(sets);
     text += &table;
