@@ -50,6 +50,7 @@ main() {
     step wasm "lints for the methods" cargo clippy --package ldp-pca-lab --target $WASM --features methods \
         -- -D warnings
     step native "features inert off their target" dependency_trees
+    step native "dependencies" dependencies
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
         --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
@@ -100,6 +101,16 @@ dependency_trees() {
     host=$(rustc -vV | sed -n 's/^host: //p')
     absent "$WASM" '^(tokio|axum|hyper|clap|ureq|csv|npyz|svg) '
     absent "$host" '^(tokio|axum|hyper|rusqlite|clap|ureq|csv|npyz|svg|wasm-bindgen|js-sys|web-sys) '
+}
+
+# deny.toml. Advisories come over the network: without it the rest is checked all the same.
+dependencies() {
+    cargo deny --locked --workspace check bans licenses sources
+    if cargo deny --workspace fetch db 2>/dev/null; then
+        cargo deny --locked --workspace check advisories
+    else
+        echo "skipped: the database of advisories (rustsec.org) cannot be fetched from here"
+    fi
 }
 
 # absent TARGET PATTERN: no package of the tree for TARGET matches.
