@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick test-python test-spark test-postgres bench siege schemathesis fuzz mutants faults
-.PHONY: wasm page wheel setup clean distclean
+.PHONY: release-check lock-python wasm page wheel setup clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ faults: ## apply known faults one by one and tell which test notices each
 wheel: ## build the wheel of the Python package into python/dist
 	scripts/setup.sh python
 	scripts/build-wheel.sh
+
+release-check: ## check that every package can be published as it is committed (RELEASING.md; a quarter of an hour)
+	scripts/release-check.sh
+
+lock-python: ## write python/requirements/*.txt, with hashes, from the .in files
+	scripts/lock-python.sh
 
 setup: ## install the tools that building and testing need
 	scripts/setup.sh
