@@ -1,4 +1,4 @@
-"""Checks what `pip install ldp-pca` brings: `python scripts/check_wheel.py VERSION FOLDER`, with the wheels and the sdist.
+"""Checks what `pip install ldp-pca` brings: `python scripts/check_wheel.py VERSION FOLDER` with wheels and an sdist.
 
 The wheel's name and metadata must state this version, and one wheel must serve every Python from 3.9 on. It must hold
 the package, its types, one native module and both licences, and nothing else.

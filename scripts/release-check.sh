@@ -37,7 +37,7 @@ main() {
 check_versions() {
     local version tag
     version=$(cargo_version)
-    grep -q "^  \"version\": \"$version\",$" pkg/package.json || fail "pkg/package.json has another version than $version"
+    grep -qF "\"version\": \"$version\"" pkg/package.json || fail "pkg/package.json has another version than $version"
     grep -qE "^## $version - (unreleased|[0-9]{4}-[0-9]{2}-[0-9]{2})$" CHANGELOG.md ||
         fail "CHANGELOG.md has no heading '## $version - DATE'"
     tag=$(git tag --points-at HEAD)
