@@ -44,7 +44,7 @@ build() {
     if $quick; then profile=demo quickly=(--config profile.demo.opt-level=2); fi
     module=$target/$TARGET/$profile/${3//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
-    cargo rustc --quiet --package "$3" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
+    cargo rustc --quiet --locked --package "$3" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
         --features "$4" --config "$(unplaced)" "${quickly[@]}"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
@@ -79,7 +79,7 @@ bindgen() {
     # What the demo builds with is there already; else what the tests build with.
     local profile=dev
     if $quick; then profile=demo; fi
-    cargo run --quiet --profile "$profile" --package ldp-pca-bindgen -- "$@"
+    cargo run --quiet --locked --profile "$profile" --package ldp-pca-bindgen -- "$@"
 }
 
 # What OUT was made from, and what it held when it was made.
