@@ -51,6 +51,7 @@ main() {
 
     rust
     if $need_native; then
+        have openssl || install_packages "openssl" "for the tests of HTTPS" openssl
         nextest
         deny
     fi
