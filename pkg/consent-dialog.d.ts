@@ -1,18 +1,18 @@
 import type { ConsentStatement } from "./consent.js";
 
 /**
- * `<ldp-pca-consent>`: a modal dialog that asks a visitor, in the words of `consent`. What stands within it, such as a
- * link to who collects, is shown below the sentences.
+ * `<ldp-pca-consent>`: a modal dialog that asks a visitor, in the words of `consent`. Its content, such as a link to
+ * the collector, is shown below the sentences.
  *
- * Its looks are CSS variables: `--ldp-pca-background`, `-color`, `-font`, `-width`, `-padding`, `-radius`, `-backdrop`,
+ * CSS variables set its style: `--ldp-pca-background`, `-color`, `-font`, `-width`, `-padding`, `-radius`, `-backdrop`,
  * `-button-background` and `-button-color`. By default they are those of the page's colour scheme.
  */
 export class ConsentDialog extends HTMLElement {
   /**
-   * Shows the dialog. Resolves to whether the visitor agreed: Escape, a later question and removing the element
+   * Shows the dialog. Resolves to whether the visitor agreed: Escape, a later question and removal of the element
    * decline.
    *
-   * @param statement - What `consent` gave. The element must be in a document.
+   * @param statement - The result of `consent`. The element must be in a document.
    */
   ask(statement: ConsentStatement): Promise<boolean>;
 }

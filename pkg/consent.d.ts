@@ -1,19 +1,20 @@
 import type { TaskFacts } from "./api.js";
 
 /**
- * What {@link consent} says in one language. `ldp-pca/sentences` has English and German.
+ * The sentences of {@link consent} in one language. `ldp-pca/sentences` has English and German.
  *
- * In the sentences stand `{columns}` for the labels of the columns, `{bytes}` for the size of the report, `{others}`
- * for the percentage of others whom a test accuses falsely, and `{found}` for the percentage that it finds at most.
+ * Placeholders in the sentences: `{columns}` for the labels of the columns, `{bytes}` for the size of the report,
+ * `{others}` for the percentage of others whom a test accuses falsely, and `{found}` for the percentage that it finds
+ * at most.
  */
 export interface ConsentSentences {
-  /** The language, and how numbers are written: a BCP 47 tag such as `de`. */
+  /** The language, and the format of numbers: a BCP 47 tag such as `de`. */
   readonly locale: string;
   /** The question; `ldp-pca/consent-dialog` has it above the sentences. */
   readonly title: string;
   /** What leaves the device, with `{bytes}` and `{columns}`. */
   readonly leaves: string;
-  /** What does not. */
+  /** What stays. */
   readonly stays: string;
   /** The guarantee, with `{others}` and `{found}`. */
   readonly promise: string;
@@ -24,20 +25,20 @@ export interface ConsentSentences {
   readonly decline: string;
 }
 
-/** In what words {@link consent} says it. */
+/** The wording of {@link consent}. */
 export interface ConsentOptions {
   /** English by default. */
   readonly sentences?: ConsentSentences;
-  /** How numbers are written, where that differs from the sentences' own locale: `de-CH`, say. */
+  /** The format of numbers, if it differs from the sentences' own locale: `de-CH`, for example. */
   readonly locale?: string;
-  /** What visitors know a column as, by its name, in place of the `label` that the task has for it. */
+  /** Names of columns for visitors, by column name, in place of the task's `label`. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
 /**
- * What leaves the device, to be shown before it does: the sentences with their places filled in. They are text, not
- * markup: names in them come from whoever wrote the task. `promise` has {@link Task.detection} in words, with its power
- * rounded up to three digits; `locale` is for an attribute `lang`.
+ * What leaves the device, to be shown before it does: the sentences with their placeholders filled in. They are text,
+ * not markup: names in them come from the author of the task. `promise` has {@link Task.detection} in words, with its
+ * power rounded up to three digits; `locale` is for an attribute `lang`.
  */
 export interface ConsentStatement extends ConsentSentences, Pick<TaskFacts, "detection" | "guarantee" | "reportBytes"> {
   /** All sentences, in this order: `leaves`, `stays`, `promise`, `scope`. */
@@ -50,7 +51,7 @@ export interface ConsentStatement extends ConsentSentences, Pick<TaskFacts, "det
 }
 
 /**
- * What a task asks for, in words and in numbers. Throws what the task's properties throw, when it was freed.
+ * What a task asks for, in words and in numbers. Throws what the task's properties throw if it was freed.
  *
  * @throws {@link ArgumentError} when a sentence is missing.
  */

@@ -7,7 +7,7 @@
  * | `argument` | {@link ArgumentError} | an argument has the wrong type or length, or the object was freed |
  * | `task` | {@link TaskError} | the document is not JSON, has unknown fields or another version, or makes no sense |
  * | `fetch` | {@link TaskError} | no task came from the URL; `status`, where there was an answer |
- * | `digest` | {@link TaskError} | it is another task than the one expected |
+ * | `digest` | {@link TaskError} | the task is not the expected one |
  * | `max-epsilon` | {@link TaskError} | the task asks for a larger epsilon than the page allows |
  * | `max-delta` | {@link TaskError} | the task asks for a larger delta than the page allows |
  * | `max-report-bytes` | {@link TaskError} | the task asks for longer reports than the page allows |
@@ -19,7 +19,7 @@
  * | `network` | {@link SubmitError} | no answer: no connection, too slow, or forbidden by CORS or the page's policy |
  * | `rate-limit` | {@link SubmitError} | 429, on every attempt; or a longer `Retry-After` than `maxDelay` |
  * | `unavailable` | {@link SubmitError} | 408 or 500 to 599, likewise |
- * | `answer` | {@link SubmitError} | success, but not in the words of an aggregator: a portal or another server |
+ * | `answer` | {@link SubmitError} | success, but not an aggregator's answer: a portal or another server |
  * | `not-found` | {@link SubmitError} | 404: the aggregator does not collect this task, or is not at this URL |
  * | `too-large` | {@link SubmitError} | 413: a server in between takes no body of this size |
  * | `media-type` | {@link SubmitError} | 415: the server does not take reports |
@@ -28,10 +28,10 @@
  * | `storage` | {@link LedgerError} | the browser gives no durable storage, or it failed |
  * | `budget` | {@link LedgerError} | the report does not fit the budget |
  * | `spent` | {@link LedgerError} | this device has sent its report of the task, or it was withdrawn |
- * | `aggregate` | {@link LdpPcaError} | lab: bytes that are no aggregate of the task, or one that is empty or of another |
+ * | `aggregate` | {@link LdpPcaError} | lab: bytes that are not an aggregate of the task, or one that is empty or of another |
  * | `recovery` | {@link LdpPcaError} | lab: a rank, a penalty, a matrix or a spectrum that makes no sense |
- * | `simulation` | {@link LdpPcaError} | lab: a population that there is not |
- * | `method` | {@link LdpPcaError} | lab: a method that cannot be compared so, or not on these records |
+ * | `simulation` | {@link LdpPcaError} | lab: a population that does not exist |
+ * | `method` | {@link LdpPcaError} | lab: a method that cannot be compared in this way, or not on these records |
  * | `cancelled` | {@link LdpPcaError} | lab: `onProgress` asked to stop before there was a result |
  */
 export type LdpPcaErrorCode =
@@ -67,9 +67,9 @@ export type LdpPcaErrorCode =
   | "cancelled";
 
 /**
- * The only error that this package throws on purpose (what an `AbortSignal` was aborted with aside). Its message has
- * what was wrong, and the remedy. Nothing of it has a value of a record, or a name that its task does not have: errors
- * may be logged and sent.
+ * The only error that this package throws on purpose, except for the reason of an aborted `AbortSignal`. Its message
+ * has what was wrong, and the remedy. No part of it contains a value of a record, or a name that its task does not
+ * have: errors may be logged and sent.
  */
 export class LdpPcaError extends Error {
   /** What was wrong, for programs. */
@@ -87,7 +87,7 @@ export class ArgumentError extends LdpPcaError {
   readonly code: "argument";
 }
 
-/** The task: how it came, what it says, what it asks for. */
+/** The task: its source, its content, its demands. */
 export class TaskError extends LdpPcaError {
   readonly code:
     | "task"
@@ -97,7 +97,7 @@ export class TaskError extends LdpPcaError {
     | "max-delta"
     | "max-report-bytes"
     | "max-draws";
-  /** Of code `fetch`: the status of the answer, if there was one. */
+  /** For code `fetch`: the status of the answer, if there was one. */
   readonly status?: number;
 }
 
@@ -109,12 +109,12 @@ export class TaskError extends LdpPcaError {
  * | `missing` | `schema` | the record does not have `column` (a question that was skipped is `null`) |
  * | `type` | `schema` | the value in `column` is of another type than the column's |
  * | `unknown` | `schema` | the record has columns that the task does not have; how many is in the message |
- * | `length` | `schema` | the record came by position and has another number of values than the task has columns |
- * | `shape` | `record` | it is no record: `null`, a `Map`, a promise, or an object whose properties throw |
+ * | `length` | `schema` | the record came by position, and its number of values is not the task's number of columns |
+ * | `shape` | `record` | it is not a record: `null`, a `Map`, a promise, or an object whose properties throw |
  */
 export type RecordReason = "missing" | "type" | "unknown" | "length" | "shape";
 
-/** The record. It never says what a value is, and never a name that the task does not have. */
+/** The record. The error never contains a value, or a name that the task does not have. */
 export class RecordError extends LdpPcaError {
   readonly code: "schema" | "record";
   readonly reason: RecordReason;
@@ -133,9 +133,9 @@ export class ReportError extends LdpPcaError {
 }
 
 /**
- * The delivery. A refusal is final when it has a `type`, which says that it is the aggregator's own, and is none that
- * passes (`task-not-started`, and all of code `rate-limit` and `unavailable`). After any other error the same report
- * may be sent again later: no answer, or an answer of something else in between, says nothing of the report.
+ * The delivery. A refusal is final if it has a `type`, which shows that it is the aggregator's own, and is not a
+ * temporary one (`task-not-started`, and all of code `rate-limit` and `unavailable`). After any other error the same
+ * report may be sent again later: no answer, or an answer from something in between, says nothing about the report.
  */
 export class SubmitError extends LdpPcaError {
   readonly code:
@@ -151,12 +151,12 @@ export class SubmitError extends LdpPcaError {
   /** The status of the answer, if there was one. */
   readonly status?: number;
   /**
-   * What the aggregator calls it: the last part of the `type` of its problem, for instance `task-expired`,
-   * `task-not-started`, `quota` (the task is full), `unknown-task`, or of a report that is none of the task
+   * The aggregator's name for it: the last part of the `type` of its problem, for instance `task-expired`,
+   * `task-not-started`, `quota` (the task is full), `unknown-task`, or for a report that is not one of the task
    * `report-not-issued`, `report-checksum`.
    */
   readonly type?: string;
-  /** The seconds after which the server wants to be asked again, or until the task starts, if it said so. */
+  /** The seconds until the server accepts the next request, or until the task starts, if it said so. */
   readonly retryAfter?: number;
 }
 

@@ -2,10 +2,10 @@ export * from "./client.js";
 
 /**
  * Loads the WebAssembly module. Call it once before anything else and await it; further calls return the same promise,
- * whatever they are given. After a failure the next call tries again.
+ * whatever their arguments. After a failure the next call tries again.
  *
- * @param input - Where the module is: a URL, a `Response`, its bytes, or a compiled module. By default the file in this
- *   package, which bundlers find by themselves; in Node it comes with the code, as with `ldp-pca/inline`.
+ * @param input - The module: a URL, a `Response`, its bytes, or a compiled module. By default the file in this package,
+ *   which bundlers find by themselves; in Node it comes with the code, as with `ldp-pca/inline`.
  * @throws {@link InitError} with code `init` (by rejecting) when it cannot be fetched or compiled, for instance because
  *   there is no WebAssembly, or the page's content security policy lacks `script-src 'wasm-unsafe-eval'`.
  */

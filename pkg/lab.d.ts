@@ -5,10 +5,10 @@ import type { Guarantee, RecordOf, Schema, TaskDocument } from "./task.js";
 
 export * from "./index.js";
 
-// The lab has a module of its own, with everything that the client's has: its tasks and randomizers are for its own
-// functions, and the client's are for the client.
+// The lab has its own module, which includes everything of the client's. Its tasks and randomizers work only with its
+// own functions, and the client's only with the client.
 
-/** What a task makes of a record. All of it is as private as the record: it is for the owner's eyes. */
+/** What a task makes of a record. All of it is as private as the record: show it only to the owner. */
 export interface EncodedRecord {
   /** The d encoded features, in the order of {@link Task.featureNames}. */
   readonly features: Float64Array;
@@ -19,15 +19,15 @@ export interface EncodedRecord {
 }
 
 /**
- * Encodes and bounds a record, without randomizing it: for showing its owner what is about to be hidden.
+ * Encodes and bounds a record, without randomizing it: for showing its owner what will be hidden.
  *
  * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit.
  */
 export function encode<const S extends Schema>(task: Task<S>, record: RecordOf<S>): EncodedRecord;
 
 /**
- * What an aggregator reads out of one report: an unbiased and very noisy estimate of `x x^T` in the units of the
- * features, d × d numbers (symmetric), in a task with centring too.
+ * What an aggregator reads from one report: an unbiased and very noisy estimate of `x x^T` in the units of the
+ * features, d × d numbers (symmetric), also in a task with centring.
  *
  * @throws {@link ReportError} with code `report` for bytes that are not a report of this task.
  */
@@ -39,7 +39,7 @@ export function debiasedContribution(task: Task, report: Report | Uint8Array): F
  */
 export class Aggregate {
   /**
-   * @param task - May be freed as soon as the aggregate exists.
+   * @param task - It may be freed as soon as the aggregate exists.
    * @param bytes - The state of an aggregate of this task, from {@link Aggregate.toBytes} or a native aggregator;
    *   without it there are no reports yet.
    * @throws {@link LdpPcaError} with code `aggregate` for bytes that are not such a state.
@@ -77,25 +77,25 @@ export class Aggregate {
 }
 export interface Aggregate extends Freeable {}
 
-/** Where a long computation stands. */
+/** The progress of a long computation. */
 export interface Progress {
-  /** Iterations of the solver, or problems or trials, that are done. */
+  /** Iterations of the solver, or problems or trials, completed. */
   readonly done: number;
-  /** The most there can be. */
+  /** Their largest possible number. */
   readonly total: number;
   /** The certified relative gap so far, once there is one. */
   readonly relativeGap?: number;
 }
 
-/** How a computation is watched. It holds its thread: in a page, run it in a worker. */
+/** Progress and cancellation of a computation. It blocks its thread: in a page, run it in a worker. */
 export interface WatchOptions {
-  /** Called now and then. `false` stops the solver; what it has found so far is the result, with status `cancelled`. */
+  /** Called from time to time. `false` stops the solver; the result so far is returned, with status `cancelled`. */
   readonly onProgress?: (progress: Progress) => boolean | void;
-  /** Stops it where `onProgress` would be called: its reason is thrown, and there is no result. */
+  /** Stops it at the next call of `onProgress`: its reason is thrown, and there is no result. */
   readonly signal?: AbortSignal;
 }
 
-/** How components are recovered. */
+/** Options of a recovery. */
 export interface RecoverOptions extends WatchOptions {
   /** The number of components k, from 1 to d. */
   readonly rank: number;
@@ -107,13 +107,13 @@ export interface RecoverOptions extends WatchOptions {
   readonly penalty?: number | "auto" | "cv" | { readonly factor: number };
   /** The relative gap at which the solver stops, 1e-6 by default. */
   readonly tolerance?: number;
-  /** The most iterations, 20,000 by default. */
+  /** The largest number of iterations, 20,000 by default. */
   readonly maxIterations?: number;
-  /** Whether simpler methods stand beside sparse components: takes whole eigendecompositions. */
+  /** Whether to add simpler methods beside sparse components; this takes full eigendecompositions. */
   readonly baselines?: boolean;
   /**
-   * Components to compare with, as {@link Recovery.components} has them: d × k numbers, such as those of records that
-   * somebody has seen.
+   * Components to compare with, in the form of {@link Recovery.components}: d × k numbers, such as those of records
+   * that somebody has seen.
    */
   readonly reference?: Float64Array;
 }
@@ -130,7 +130,9 @@ export interface Recovery {
   /** k. */
   readonly rank: number;
   readonly method: "pca" | "fantope";
-  /** How the solver ended. Every solution is feasible and its gap certified, only wider when it is not `optimal`. */
+  /**
+   * How the solver ended. Every solution is feasible and its gap certified; the gap is wider if it is not `optimal`.
+   */
   readonly status: "optimal" | "stalled" | "budget-exhausted" | "cancelled";
   /** The variances along the k components, descending, in the units of the matrix. */
   readonly eigenvalues: number[];
@@ -149,7 +151,7 @@ export interface Recovery {
   readonly sinThetaSquared?: number;
 }
 
-/** What the sparse solver says of its solution, in the units of the matrix. */
+/** The sparse solver's report on its solution, in the units of the matrix. */
 export interface SparseFacts {
   readonly penalty: number;
   readonly objective: number;
@@ -158,17 +160,17 @@ export interface SparseFacts {
   /** The certified relative gap between them. */
   readonly relativeGap: number;
   readonly iterations: number;
-  /** For each feature of the support the share of it that the components explain, 0 to 1. */
+  /** For each feature of the support, the share that the components explain, 0 to 1. */
   readonly leverages: number[];
-  /** Where asked for: plain components of the matrix soft-thresholded by the penalty, and of the matrix itself. */
+  /** If asked for: plain components of the matrix soft-thresholded by the penalty, and of the matrix itself. */
   readonly baselines?: { readonly softThreshold: Baseline; readonly pca: Baseline };
 }
 
-/** What a simpler method makes of the same matrix. */
+/** The result of a simpler method on the same matrix. */
 export interface Baseline {
   /** The variances along its components in the matrix itself, descending. */
   readonly eigenvalues: number[];
-  /** The features that they live on, ascending from 0. */
+  /** The features that they use, ascending from 0. */
   readonly support: number[];
   /** `||sin Theta||_F^2` between them and the sparse components. */
   readonly distance: number;
@@ -183,7 +185,8 @@ export interface AggregateRecovery extends Recovery {
   /** Standard deviation of the noise in one off-diagonal entry of the estimate. */
   readonly noiseDeviation: number;
   /**
-   * The variance that noise alone would give to the first component: what is not above it cannot be told from noise.
+   * The variance that noise alone would give to the first component: a component that is not above it cannot be
+   * distinguished from noise.
    */
   readonly noiseEdge: number;
   /** The mean of the bounded records, d numbers, of a task with centring; else `null`. */
@@ -202,7 +205,7 @@ export function recover(aggregate: Aggregate, options: RecoverOptions): Aggregat
  * Recovers components of any symmetric matrix.
  *
  * @param matrix - d × d numbers.
- * @param options - The penalty as a number: the noise of a matrix is not known.
+ * @param options - Give the penalty as a number, since the noise of a matrix is not known.
  * @throws {@link LdpPcaError} with code `recovery` for a matrix that is not symmetric or not finite.
  */
 export function solve(
@@ -211,7 +214,7 @@ export function solve(
   options: RecoverOptions & { readonly penalty?: number },
 ): Recovery;
 
-/** What one penalty of a sequence gives. */
+/** The solution for one penalty of a sequence. */
 export interface PathPoint extends Pick<SparseFacts, "penalty" | "objective" | "relativeGap" | "iterations"> {
   readonly status: Recovery["status"];
   readonly support: number[];
@@ -231,36 +234,36 @@ export function penaltyPath(
 ): PathPoint[];
 
 /**
- * A mechanism; candidates and cap are the best ones, and delta 1e-6, where they are left out.
+ * A mechanism. If they are left out, candidates and cap are the best ones, and delta is 1e-6.
  *
  * `wang-xu` is the Gaussian mechanism printed by Wang & Xu (2019, Algorithm 1), for comparison: noise of variance
- * `2 ln(1.25/delta) / epsilon^2` on every entry. It takes the sensitivity as 1 where any two records may differ by
- * sqrt(2), by a formula that holds up to epsilon = 1. It is private, but not with the delta it is computed from: with a
- * larger one, which `simulate` states as its guarantee.
+ * `2 ln(1.25/delta) / epsilon^2` on every entry. It takes the sensitivity as 1 although two records may differ by
+ * sqrt(2), and uses a formula that holds up to epsilon = 1. It is private, but not with the delta it is computed from:
+ * it has a larger one, which `simulate` states as its guarantee.
  */
 export type MechanismInput =
   | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }
   | { readonly type: "gaussian" | "wang-xu"; readonly epsilon: number; readonly delta?: number };
 
 /**
- * A mechanism as a task states it, with the best parameters where they are left out.
+ * A mechanism in the form of a task, with the best parameters where they are left out.
  *
  * @throws {@link ArgumentError} for `wang-xu`, which no task takes, and for parameters that make no sense.
  */
 export function recommendedMechanism(mechanism: MechanismInput): TaskDocument["mechanism"];
 
-/** A population of unit-norm records by the eigenvalues of its second-moment matrix, and how it is asked. */
+/** A population of unit-norm records, given by the eigenvalues of its second-moment matrix, and its mechanism. */
 export interface PopulationInput {
   /** d. */
   readonly dimension: number;
-  /** The eigenvalues that stand out, fewer than d. */
+  /** The largest eigenvalues, fewer than d. */
   readonly signals: readonly number[];
-  /** Every other eigenvalue; by default what is left of 1, in equal parts. */
+  /** Every other eigenvalue; by default the rest of 1, in equal parts. */
   readonly bulk?: number;
   readonly mechanism: MechanismInput;
 }
 
-/** What is to be predicted. */
+/** Options of a prediction. */
 export interface PredictOptions extends PopulationInput {
   /** k. */
   readonly rank: number;
@@ -268,15 +271,15 @@ export interface PredictOptions extends PopulationInput {
   readonly records: number;
 }
 
-/** What to expect of the leading k components. */
+/** The prediction for the leading k components. */
 export interface Prediction {
   /** Expected `||sin Theta||_F^2` of the whole subspace, 0 to `uninformed`. */
   readonly sinThetaSquared: number;
-  /** What a random subspace has: k (1 - k/d). */
+  /** The error of a random subspace: k (1 - k/d). */
   readonly uninformed: number;
   /** The true eigenvalue above which a component can be recovered at all. */
   readonly threshold: number;
-  /** Of each true component the part that the recovered subspace misses, 0 to 1. */
+  /** The part of each true component that the recovered subspace misses, 0 to 1. */
   readonly perComponent: readonly number[];
   /** Whether each can be recovered at all. */
   readonly recoverable: readonly boolean[];
@@ -291,24 +294,24 @@ export interface Prediction {
 export function predict(population: PredictOptions): Prediction;
 export function predict(aggregate: Aggregate, options: { readonly rank: number }): Prediction;
 
-/** What a plan is to answer. */
+/** The questions of a plan. */
 export interface PlanOptions {
   /** k, below d. */
   readonly rank: number;
-  /** A number of reports: what will they give? */
+  /** A number of reports, to predict their error. */
   readonly records?: number;
-  /** A target for `||sin Theta||_F^2`, above 0 and below k (1 - k/d): what does it take? */
+  /** A target for `||sin Theta||_F^2`, above 0 and below k (1 - k/d), to find what it takes. */
   readonly target?: number;
-  /** The number of features that the components live on, for the rates on sparse components among the bounds. */
+  /** The number of features that the components use, for the rates on sparse components among the bounds. */
   readonly sparsity?: number;
   /**
-   * Also plan for reports that somebody trusted shuffles before anybody sees them: the mechanism's epsilon is then to
-   * hold for the anonymised batch, with this delta, and every report may have a larger one.
+   * Also plan for reports that somebody trusted shuffles before anybody sees them. The mechanism's epsilon is then that
+   * of the anonymised batch, with this delta, and every report may have a larger one.
    */
   readonly shuffled?: { readonly delta: number };
 }
 
-/** What to expect of a collection, and what a target takes. A number is `null` where no finite one will do. */
+/** The error to expect of a collection, and what a target takes. A number is `null` where no finite one is enough. */
 export interface Plan {
   /** d. */
   readonly dimension: number;
@@ -318,15 +321,15 @@ export interface Plan {
   readonly signals: readonly number[];
   /** Every other eigenvalue. */
   readonly bulk: number;
-  /** What is planned for: of one report, or of a shuffled batch. */
+  /** The guarantee that is planned for: of one report, or of a shuffled batch. */
   readonly epsilon: number;
-  /** What one report at that epsilon promises. */
+  /** The guarantee of one report at that epsilon. */
   readonly guarantee: Guarantee;
   /** The number of reports below which nothing can be recovered: that of the strongest component. */
   readonly thresholdRecords: number | null;
   /** The same for each of the k components. */
   readonly thresholdRecordsPerComponent: readonly (number | null)[];
-  /** What a random subspace has: k (1 - k/d). */
+  /** The error of a random subspace: k (1 - k/d). */
   readonly uninformed: number;
   /** As asked. */
   readonly records?: number;
@@ -342,24 +345,24 @@ export interface Plan {
     /** Of the batch. */
     readonly epsilon: number;
     readonly delta: number;
-    /** What every one of `records` reports may have as its own epsilon, and what they give. */
+    /** The largest epsilon that each of `records` reports may have, and the prediction for them. */
     readonly localEpsilon?: number | null;
     readonly predicted?: Omit<Prediction, "uninformed">;
-    /** The number of reports for `target` (within 1 % of the least), and the epsilon of every one of them. */
+    /** The number of reports for `target` (within 1 % of the least), and the epsilon of each. */
     readonly recordsForTarget?: number | null;
     readonly localEpsilonForTarget?: number | null;
     /** The epsilon of the batch when `records` reports reach `target`. */
     readonly epsilonForTarget?: number | null;
   };
   /**
-   * What the literature states, each in its own trust model and measure: beside the prediction, never mixed with it.
+   * Statements of the literature, each in its own trust model and measure: beside the prediction, never mixed with it.
    */
   readonly bounds: readonly PublishedBound[];
 }
 
 /**
- * A theorem, evaluated. A bound holds as it stands. A rate leaves a constant open: its value tells how settings
- * compare, and is neither a number of records nor an error.
+ * A theorem, evaluated. A bound holds as stated. A rate leaves a constant open: its value shows how settings compare,
+ * and is neither a number of records nor an error.
  */
 export interface PublishedBound {
   readonly name: string;
@@ -370,8 +373,8 @@ export interface PublishedBound {
   readonly model: "central" | "local";
   readonly quantity: "records" | "correlation" | "sin_theta_squared";
   /**
-   * `upper`: so many records suffice, or the error or correlation is at most this. `lower`: fewer do not, or it is at
-   * least this for somebody.
+   * `upper`: this many records suffice, or the error or correlation is at most this. `lower`: fewer do not suffice, or
+   * it is at least this for some data.
    */
   readonly direction: "upper" | "lower";
   /** `null` where the theorem's conditions do not hold. */
@@ -379,40 +382,40 @@ export interface PublishedBound {
 }
 
 /**
- * Tells how many reports, or which epsilon, a target takes.
+ * Finds how many reports, or which epsilon, a target takes.
  *
  * @throws {@link LdpPcaError} with code `recovery` for a spectrum, a rank or a target that makes no sense;
  *   {@link ArgumentError} for options of another type or name.
  */
 export function plan(what: PopulationInput & PlanOptions): Plan;
-/** The same for another collection like that of the aggregate, with the spectrum read out of its estimate. */
+/** The same for another collection like that of the aggregate, with the spectrum of its estimate. */
 export function plan(aggregate: Aggregate, options: PlanOptions): Plan;
 
-/** Who is asked in a simulation: unit-norm records `y / |y|` of the spiked model `y = g + sqrt(signal) V f`. */
+/** The population of a simulation: unit-norm records `y / |y|` of the spiked model `y = g + sqrt(signal) V f`. */
 export interface PopulationOptions {
   /** d. */
   readonly dimension: number;
   /** k, 3 by default. */
   readonly rank?: number;
-  /** Strength of the components against the noise in the records, 20 by default. */
+  /** Strength of the components relative to the noise in the records, 20 by default. */
   readonly signal?: number;
-  /** The number of features that the components live on; all by default. */
+  /** The number of features that the components use; all by default. */
   readonly sparsity?: number;
 }
 
 /**
- * The expected eigenvalues of `x x^T` over the records that {@link simulate} draws, for laying {@link predict} over it:
- * k equal ones above d - k equal ones, with sum 1. By quadrature, to 14 digits.
+ * The expected eigenvalues of `x x^T` over the records that {@link simulate} draws, for comparing {@link predict} with
+ * it: k equal ones above d - k equal ones, with sum 1. By quadrature, to 14 digits.
  *
- * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for
+ * @throws {@link LdpPcaError} with code `simulation` for a population that does not exist; {@link ArgumentError} for
  *   options of another type or name.
  */
 export function population(options: PopulationOptions): { readonly signals: number[]; readonly bulk: number };
 
 /**
- * How the reports of a simulation come about. `randomized`: every record is randomized, as on a user's device. `drawn`:
- * the sums of reports are drawn from their law, in O(d^2) operations a record, many times faster and with other random
- * numbers; what is done with the sums is the same.
+ * How the reports of a simulation are generated. `randomized`: every record is randomized, as on a user's device.
+ * `drawn`: the sums of reports are drawn from their law, in O(d^2) operations per record, many times faster and with
+ * other random numbers; the sums are used in the same way.
  */
 export type ReportsInput = "randomized" | "drawn";
 
@@ -420,13 +423,13 @@ export type ReportsInput = "randomized" | "drawn";
 export interface SimulateOptions extends PopulationOptions {
   /** The number of records n of each trial, at least 1. */
   readonly records: number;
-  /** How they are randomized; without it they are not. */
+  /** The mechanism; without it records are not randomized. */
   readonly mechanism?: MechanismInput;
-  /** In place of `mechanism`: several, for the same records of each trial. */
+  /** Several mechanisms in place of `mechanism`, for the same records of each trial. */
   readonly mechanisms?: readonly MechanismInput[];
   /** `"randomized"` by default. */
   readonly reports?: ReportsInput;
-  /** How components are recovered from the same reports, `["pca"]` by default. */
+  /** The methods that recover components from the same reports, `["pca"]` by default. */
   readonly methods?: readonly ("pca" | "soft-threshold" | "fantope")[];
   /** The factor c of the penalty c × noise × sqrt(ln d), 0.5 by default. */
   readonly penaltyFactor?: number;
@@ -450,32 +453,32 @@ export interface Figures {
   readonly values: number[];
 }
 
-/** What came of one mechanism. */
+/** The result of one mechanism. */
 export interface MechanismSimulation {
   /** One entry for each method, in the order asked for. */
   readonly methods: readonly { readonly method: string; readonly sinThetaSquared: Figures }[];
   /** The length of a report; `null` without a mechanism. */
   readonly reportBytes: number | null;
   /**
-   * What a report really gives: with `wang-xu`, another delta than the one in its scale. `null` without a mechanism.
+   * The true guarantee of a report: with `wang-xu`, its delta is not the one in its scale. `null` without a mechanism.
    */
   readonly guarantee: Guarantee | null;
 }
 
-/** What came of a simulation: by the first mechanism, and by all of them. */
+/** The result of a simulation: of the first mechanism, and of all of them. */
 export interface Simulation extends MechanismSimulation {
   /** One entry for each mechanism, in their order. */
   readonly byMechanism: readonly MechanismSimulation[];
-  /** Of plain principal components of the records themselves. */
+  /** Errors of plain principal components of the records themselves. */
   readonly nonPrivate: Figures;
-  /** What a subspace has that knows nothing: k (1 - k/d). */
+  /** The expected error of a random subspace: k (1 - k/d). */
   readonly randomSubspace: number;
 }
 
 /**
  * Measures the error to expect on synthetic records, through the real mechanisms. The thread is free between trials.
  *
- * @throws {@link LdpPcaError} (by rejecting) with code `simulation` for a population that there is not; the signal's
+ * @throws {@link LdpPcaError} (by rejecting) with code `simulation` for a population that does not exist; the signal's
  *   reason when it is aborted; {@link ArgumentError} for options of another type or name.
  */
 export function simulate(
@@ -486,7 +489,7 @@ export function simulate(
 /** One simulated collection. */
 export interface CollectionOptions extends PopulationOptions {
   readonly records: number;
-  /** Without it the estimate is that of the records themselves. */
+  /** The mechanism; without it the estimate is that of the records themselves. */
   readonly mechanism?: MechanismInput;
   /** `"drawn"` by default. */
   readonly reports?: ReportsInput;
@@ -496,7 +499,7 @@ export interface CollectionOptions extends PopulationOptions {
   readonly trial?: number;
 }
 
-/** Components as an orthogonal projection, and what they have to do with the true ones. */
+/** Components as an orthogonal projection, compared with the true ones. */
 export interface ComparedComponents {
   /** `V V^T`, d × d numbers (symmetric). */
   readonly matrix: Float64Array;
@@ -505,8 +508,8 @@ export interface ComparedComponents {
   /** The diagonal of the matrix, d numbers: each feature's share in the components, 0 to 1. */
   readonly leverages: number[];
   /**
-   * The features that take part, ascending from 0: of the truth those that are not zero, of the Fantope program the
-   * solver's support, of others those with a leverage of more than 1e-4.
+   * The features that take part, ascending from 0: for the truth those that are not zero, for the Fantope program the
+   * solver's support, for others those with a leverage of more than 1e-4.
    */
   readonly support: number[];
   /** True features that are in the support. */
@@ -525,7 +528,7 @@ export interface Comparison {
   readonly relativeGap: number;
   readonly truth: ComparedComponents;
   readonly pca: ComparedComponents;
-  /** Of the estimate after all entries were moved towards 0 by the penalty. */
+  /** Components of the estimate after all entries were moved towards 0 by the penalty. */
   readonly softThreshold: ComparedComponents;
   readonly fantope: ComparedComponents;
 }
@@ -533,7 +536,7 @@ export interface Comparison {
 /** The estimate of one simulated collection, beside the truth. */
 export class SimulatedCollection {
   /**
-   * @throws {@link LdpPcaError} with code `simulation` for a population that there is not; {@link ArgumentError} for
+   * @throws {@link LdpPcaError} with code `simulation` for a population that does not exist; {@link ArgumentError} for
    *   options of another type or name.
    */
   constructor(options: CollectionOptions);
@@ -554,8 +557,8 @@ export class SimulatedCollection {
    * Solves the sparse problem for a geometric sequence of penalties, as {@link penaltyPath}.
    *
    * @param options - `points` is their number, 20 by default.
-   * @throws {@link LdpPcaError} with code `recovery` without a mechanism, whose noise the smallest penalty follows, and
-   *   `cancelled` when `onProgress` returned `false`.
+   * @throws {@link LdpPcaError} with code `recovery` without a mechanism, since the smallest penalty follows from its
+   *   noise, and `cancelled` when `onProgress` returned `false`.
    */
   path(
     options?: WatchOptions & { readonly points?: number },
@@ -567,11 +570,11 @@ export interface SimulatedCollection extends Freeable {}
 export function drawCollection(options: CollectionOptions): SimulatedCollection;
 
 /**
- * Loads a second module, with every method that {@link compare} can have: the lab's own has room for five. It is
- * nearly as large as the lab's, and only those download it who call this. Further calls return the same promise,
- * whatever they are given; after a failure the next call tries again. With it `compare` needs no `init`.
+ * Loads a second module, with every method of {@link compare}: the lab's own has room for five. It is nearly as large
+ * as the lab's, and is downloaded only when this is called. Further calls return the same promise, whatever their
+ * arguments; after a failure the next call tries again. With it `compare` needs no `init`.
  *
- * @param input - Where the module is, as {@link init} takes it. By default the file in this package,
+ * @param input - The module, as for {@link init}. By default the file in this package,
  *   `ldp-pca/ldp_pca_methods_bg.wasm`.
  * @throws {@link InitError} with code `init` (by rejecting) when it cannot be fetched or compiled.
  */
@@ -581,7 +584,8 @@ export function loadMethods(input?: InitInput | Promise<InitInput>): Promise<voi
 export type LabMethod = "pca" | "gaussian-analytic-pca" | "mod-sulq" | "ppca" | "analyze-gauss";
 
 /**
- * A method by its key: its name in its paper, as an option. One that is no {@link LabMethod} takes {@link loadMethods}.
+ * A method by its key: its name in its paper, as an option. One that is not a {@link LabMethod} needs
+ * {@link loadMethods}.
  */
 export type Method =
   | LabMethod
@@ -605,18 +609,18 @@ export type Method =
   | "dp-pca"
   | "dp-pca-in-balls";
 
-/** Which methods are compared, and how. */
+/** Options of a comparison of methods. */
 export interface CompareMethodsOptions extends Pick<PopulationOptions, "dimension" | "rank"> {
-  /** The same for every method. What it is about differs: see {@link MethodComparison.guarantee}. */
+  /** The same for every method. Its neighbouring relation differs: see {@link MethodComparison.guarantee}. */
   readonly epsilon: number;
-  /** Of the methods that have one. Default 1e-6. */
+  /** For the methods that have one. Default 1e-6. */
   readonly delta?: number;
   /**
-   * Keys of methods, as `"mod-sulq"`. Default: every {@link LabMethod}, and after {@link loadMethods} every
+   * Keys of methods, such as `"mod-sulq"`. Default: every {@link LabMethod}, and after {@link loadMethods} every
    * {@link Method}.
    */
   readonly methods?: readonly Method[];
-  /** Of populations and of the methods' randomness. Default 1. */
+  /** The seed of populations and of the methods' randomness. Default 1. */
   readonly seed?: number;
   /** The random streams `firstTrial`, …, `firstTrial + trials - 1` are used. Default 0. */
   readonly firstTrial?: number;
@@ -641,16 +645,16 @@ export interface ComparedMoments {
 }
 
 /**
- * Unit-norm records of the spiked model: the population of `firstTrial`, as {@link simulate} has it. Methods are
- * compared with the population's components.
+ * Unit-norm records of the spiked model: the population of `firstTrial` in {@link simulate}. Methods are compared with
+ * the population's components.
  */
 export interface ComparedPopulation extends Pick<PopulationOptions, "signal" | "sparsity"> {
   /** n. */
   readonly count: number;
   /**
    * `"moments"`: only the second moments are drawn, from their law, which takes time but no memory for a large `count`;
-   * methods that read records one by one refuse. `"records"`, after {@link loadMethods}: all records are, up to 2^25
-   * numbers. Default: `"moments"`.
+   * methods that read records one by one refuse. `"records"`, after {@link loadMethods}: all records are drawn, up to
+   * 2^25 numbers. Default: `"moments"`.
    */
   readonly drawn?: "moments" | "records";
 }
@@ -661,58 +665,57 @@ export interface Budget {
   readonly delta: number;
 }
 
-/** What one method did. */
+/** The result of one method. */
 export interface MethodComparison {
   /** The method's name in its paper. */
   readonly name: string;
   /** The name as an option. */
   readonly key: Method;
-  /** Who has to keep their word. */
+  /** The parties that have to be trusted. */
   readonly trusted: string;
-  /** Missing for a method that promises nothing, or refuses. */
+  /** Missing for a method that guarantees nothing, or refuses. */
   readonly guarantee?: {
     /** By the paper. */
     readonly claimed: Budget;
-    /** What of it holds; missing where nothing is proved. */
+    /** The part that is proved; missing where nothing is. */
     readonly proved?: Budget;
     /**
-     * Which two sets of records cannot be told apart: "any two records", "one record replaced", "one record more or
-     * less".
+     * The neighbouring relation of the guarantee: "any two records", "one record replaced", "one record more or less".
      */
     readonly about: string;
-    /** Why, in one sentence. */
+    /** The argument, in one sentence. */
     readonly argument: string;
   };
   readonly trials: readonly {
     /** `‖sin Θ‖²_F` from the components without privacy, or from the population's. */
     readonly sinThetaSquared: number;
-    /** `q_F`, what the estimate captures of the second moments. */
+    /** `q_F`, the part of the second moments that the estimate captures. */
     readonly captured: number;
-    /** By the clock of the page, which is coarse. */
+    /** Measured by the page's clock, which is coarse. */
     readonly seconds: number;
   }[];
-  /** Why there are no trials, or no more of them. */
+  /** Why there are no trials, or fewer than asked for. */
   readonly refusal?: string;
 }
 
 /** Methods side by side. */
 export interface MethodsComparison {
   readonly methods: readonly MethodComparison[];
-  /** The error of the records' own components: 0 but for a population. */
+  /** The error of the records' own components: 0 except for a population. */
   readonly nonPrivate: number;
   /** `q_F` of the components that the methods are compared with. */
   readonly captured: number;
-  /** What a subspace that knows nothing has on average: `k (1 - k/d)`. */
+  /** The average error of a random subspace: `k (1 - k/d)`. */
   readonly randomSubspace: number;
 }
 
 /**
- * Puts methods of the literature to the same records: local, distributed and central ones, each with whom it asks to be
- * trusted and what it promises. They are comparators: their noise is not for a release. A method that refuses keeps its
- * row. The numbers of a method are the same whichever module has it, and those of `ldp-pca compare`.
+ * Runs methods of the literature on the same records: local, distributed and central ones, each with whom it requires
+ * trust in and what it guarantees. They are comparators: their noise is not for a release. A method that refuses keeps
+ * its row. The numbers of a method are the same in either module, and equal those of `ldp-pca compare`.
  *
- * @throws {@link LdpPcaError} with code `argument` or `method` for records that are none, or a name that no method of
- *   the loaded modules has.
+ * @throws {@link LdpPcaError} with code `argument` or `method` for invalid records, or a name that no method of the
+ *   loaded modules has.
  */
 export function compare(
   options: CompareMethodsOptions & (ComparedRecords | ComparedMoments | ComparedPopulation),

@@ -4,7 +4,7 @@ import type { Report } from "./report.js";
 import type { SubmitOptions } from "./submit.js";
 import type { Guarantee } from "./task.js";
 
-/** How a {@link PrivacyLedger} is opened. */
+/** Options of {@link PrivacyLedger.open}. */
 export interface LedgerOptions {
   /** The name of the database; `ldp-pca` by default. Ledgers of one name and origin are one ledger, in all tabs. */
   readonly name?: string;
@@ -13,27 +13,27 @@ export interface LedgerOptions {
   /** The largest sum of their deltas; 1e-5 by default. */
   readonly maxDelta?: number;
   /**
-   * Asked when the browser denies storage. Resolve to `true` to go on with a ledger that lasts only as long as the page
-   * (after asking the visitor, say); anything else refuses, as does having no callback.
+   * Asked when the browser denies storage. Resolve to `true` to continue with a ledger that lasts only as long as the
+   * page (after asking the visitor, for example). Any other result refuses, as does a missing callback.
    */
   readonly onStorageDenied?: (
     error: LedgerError & { readonly code: "storage" },
   ) => boolean | undefined | Promise<boolean | undefined>;
   /**
-   * Whether this page sends by itself what waits when the device comes back online; `false` by default. Without it a
+   * Whether this page itself sends waiting reports when the device comes back online; `false` by default. Without it a
    * page that only opens the ledger sends nothing.
    */
   readonly flushOnline?: boolean;
-  /** Told what became of the reports that were sent because the device came back online. */
+  /** Receives the outcomes of reports that were sent because the device came back online. */
   readonly onFlush?: (outcomes: Outcome[]) => void;
 }
 
 /**
- * What became of the task's one report: by `status`
+ * The outcome of the task's one report, by `status`:
  *
  * - `accepted`: it counts.
  * - `duplicate`: it counts, from an earlier attempt or visit.
- * - `pending`: it is on the disk, and the next {@link PrivacyLedger.flush} or {@link PrivacyLedger.send} sends the same
+ * - `pending`: it is on disk, and the next {@link PrivacyLedger.flush} or {@link PrivacyLedger.send} sends the same
  *   bytes (or this page does, when the device comes back online). It may have arrived; it counts once.
  * - `refused`: it does not count, and is not sent again by itself.
  */
@@ -45,12 +45,12 @@ export type Outcome = {
   | { readonly status: "accepted" | "duplicate"; readonly error?: undefined }
   | {
       readonly status: "pending";
-      /** Of the last attempt. */
+      /** The error of the last attempt. */
       readonly error: SubmitError;
-      /** The seconds after which the server wants to be asked again, if it said so. */
+      /** The seconds until the server accepts the next request, if it said so. */
       readonly retryAfter: number | undefined;
       /**
-       * What sends it next: the event `online` (with `flushOnline`, in this page), or only the next `flush` or `send`.
+       * The next sender: the event `online` (with `flushOnline`, in this page), or only the next `flush` or `send`.
        */
       readonly retryOn: "online" | "flush";
     }
@@ -64,14 +64,14 @@ export type Outcome = {
     }
 );
 
-/** What {@link PrivacyLedger.withdraw} found. */
+/** The result of {@link PrivacyLedger.withdraw}. */
 export interface Withdrawal {
   readonly taskDigest: string;
   /** The report's id, if there was one. */
   readonly id?: string;
   /**
-   * Whether the report had left the device: `true`, it counts, and nothing here takes it out of the sum; `false`, it
-   * never will; `"unknown"`, an attempt had begun and no answer came.
+   * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum. `false`: \
+   it never will. `"unknown"`: an attempt had started and no answer came.
    */
   readonly sent: boolean | "unknown";
 }
@@ -88,31 +88,31 @@ export interface LedgerStatus {
     /**
      * `booked`: its budget is spent and no report was made yet (randomizing failed, or the page was left meanwhile),
      * the one report can still be made; `pending`: it waits to be sent; `sent`: it counts; `refused`: the aggregator
-     * does not take it, `send` tries once more; `withdrawn`: there will be none.
+     * does not accept it, `send` tries once more; `withdrawn`: there will be none.
      */
     readonly state: "booked" | "pending" | "sent" | "refused" | "withdrawn";
-    /** Of `refused`: why. */
+    /** For `refused`: the reason. */
     readonly error?: SubmitError;
   }[];
 }
 
-/** How {@link PrivacyLedger.send} goes about it: where to, with what id, and for how long it tries. */
+/** Options of {@link PrivacyLedger.send}: the destination, the id, and how long it tries. */
 export interface SendOptions extends SubmitOptions {
   /**
-   * The report's id, as for {@link Randomizer.randomize}, or a promise of it: `issuedId(task, { url })`, asked for when
-   * the page starts, lets the report leave at once. Without this member it is asked for when the report is made.
+   * The report's id, as for {@link Randomizer.randomize}, or a promise of it: `issuedId(task, { url })`, requested when
+   * the page starts, lets the report leave at once. Without this member the id is requested when the report is made.
    */
   readonly id?: string | undefined | Promise<string | undefined>;
-  /** The longest that all of it may take, in milliseconds; 60,000 by default. The outcome is then `pending`. */
+  /** The longest that everything may take, in milliseconds; 60,000 by default. After that the outcome is `pending`. */
   readonly deadline?: number;
 }
 
 /**
  * What this device has promised: one report per task, a budget over all tasks, and the reports that wait to be sent.
  *
- * It is kept in IndexedDB. That is per browser profile and origin: a private window has one of its own, which ends with
- * it, and whoever deletes the site's data starts anew. Whether it can be trusted is up to the page, as is everything
- * that runs on the device.
+ * It is kept in IndexedDB, per browser profile and origin: a private window has its own, which ends with it, and
+ * deleting the site's data starts a new ledger. Like everything that runs on the device, it is only as trustworthy as
+ * the page.
  */
 export class PrivacyLedger {
   private constructor();
@@ -129,17 +129,17 @@ export class PrivacyLedger {
   readonly persistent: boolean;
 
   /**
-   * Books, randomizes, stores and sends: the one call of a page whose visitor agrees. It tells what became of the one
-   * report of this device for the randomizer's task, to every caller, in all tabs and however often it is called.
+   * Books, randomizes, stores and sends: the one call of a page whose visitor agrees. It returns the outcome of this
+   * device's one report for the randomizer's task, to every caller, in all tabs and however often it is called.
    *
-   * The budget is spent, on the disk, before the record is looked at, and stays spent whatever happens then. The report
-   * is on the disk before it is sent, and the record never is. A report that is there already is the one that is sent,
-   * whatever the record is now, to the new `url`.
+   * The budget is spent, on disk, before the record is looked at, and stays spent whatever happens afterwards. The
+   * report is on disk before it is sent, and the record never is. An existing report is sent as it is, whatever the
+   * record is now, to the new `url`.
    *
-   * Reports below 60 kB arrive although the page is left while they are on their way. A larger one that is cut off
-   * waits, as one does that finds no connection.
+   * Reports below 60 kB arrive even if the visitor leaves the page while they are on their way. A larger one that is
+   * cut off waits, like one without a connection.
    *
-   * @param randomizer - Of this package or of `ldp-pca/worker`.
+   * @param randomizer - One of this package or of `ldp-pca/worker`.
    * @param options - `url` is the aggregator's; a relative one is made absolute now.
    * @throws {@link LedgerError} (by rejecting) with code `budget` when the report does not fit, `storage` when the
    *   storage fails; {@link SubmitError} when no id came for a report that is still to be made; what
@@ -149,8 +149,8 @@ export class PrivacyLedger {
   send<R>(randomizer: LedgerRandomizer<R>, record: R, options: SendOptions): Promise<Outcome>;
 
   /**
-   * The same without sending: the one report of this device for the randomizer's task. It is on the disk when the
-   * promise resolves; {@link PrivacyLedger.flush} sends it.
+   * The same without sending: the one report of this device for the randomizer's task. It is on disk when the promise
+   * resolves; {@link PrivacyLedger.flush} sends it.
    *
    * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent or withdrawn; what
    *   {@link PrivacyLedger.send} throws.
@@ -162,32 +162,32 @@ export class PrivacyLedger {
   ): Promise<Report>;
 
   /**
-   * Sends the reports that wait, all at once, with the bytes that they have. Each stays until an aggregator says that
-   * it counts, or refuses it for good. Call it behind the form, when the page has started: it takes as long as the
-   * aggregators do, at most its `deadline` (60,000 milliseconds by default, for all of it). One tab at a time sends a
-   * report, and others wait so long for what becomes of it.
+   * Sends the waiting reports, all at once, with their stored bytes. Each stays until an aggregator says that it
+   * counts, or refuses it for good. Call it in the background, once the page has started: it takes as long as the
+   * aggregators do, at most its `deadline` (60,000 milliseconds by default, for everything). One tab at a time sends a
+   * report, and others wait up to that long for its outcome.
    *
    * @param options - As for {@link submit}, for each report.
-   * @returns One outcome per report that waited, the same to all who call it meanwhile.
+   * @returns One outcome per waiting report, the same for all callers meanwhile.
    * @throws {@link LedgerError} (by rejecting) with code `storage`; the signal's reason.
    */
   flush(options?: Omit<SubmitOptions, "url">): Promise<Outcome[]>;
 
   /**
-   * Takes the consent back: deletes the bytes of the task's report, and no tab sends it from then on (an attempt of
-   * this tab is broken off; one that another tab has begun goes on). The budget stays spent. A `send` that was under
-   * way is told `refused`.
+   * Withdraws the consent: deletes the bytes of the task's report, and no tab sends it from then on (an attempt of this
+   * tab is cut off; one that another tab has started continues). The budget stays spent. A `send` under way gets the
+   * outcome `refused`.
    */
   withdraw(taskDigest: string): Promise<Withdrawal>;
 
   /** What was spent, and what waits. */
   status(): Promise<LedgerStatus>;
 
-  /** Lets go of the database, and of the event `online`. The object cannot be used afterwards. */
+  /** Releases the database and the event `online`. The object cannot be used afterwards. */
   close(): void;
 }
 
-/** What the ledger needs of a randomizer. */
+/** The part of a randomizer that the ledger needs. */
 export interface LedgerRandomizer<R> extends Pick<RandomizerFacts, "taskDigest" | "guarantee"> {
   randomize(record: R, options?: RandomizeOptions): Report | Promise<Report>;
 }

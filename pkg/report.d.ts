@@ -9,25 +9,25 @@ export interface ReportDocument {
   readonly bytes: string;
 }
 
-/** What leaves the device: a randomized record. It needs no WebAssembly to be kept or sent. */
+/** What leaves the device: a randomized record. Keeping or sending it needs no WebAssembly. */
 export class Report {
   private constructor();
 
   /**
-   * The report that these bytes are, to send them again.
+   * The report with these bytes, to send it again.
    *
-   * @param bytes - What {@link Report.bytes} was; they are copied.
+   * @param bytes - The bytes of {@link Report.bytes}; they are copied.
    * @throws {@link ReportError} with code `report` for bytes that are not a report of this task, or were altered.
    */
   static fromBytes(bytes: Uint8Array, task: Pick<Task, "digest" | "guarantee" | "reportBytes">): Report;
 
-  /** The report's id, 32 hexadecimal digits: what an aggregator knows it by. */
+  /** The report's id, 32 hexadecimal digits, by which an aggregator identifies it. */
   readonly id: string;
   /** A copy of the bytes; {@link Task.reportBytes} of them. */
   readonly bytes: ReturnType<Uint8Array["slice"]>;
   /** The digest of the task that it answers. */
   readonly taskDigest: string;
-  /** What it promises. */
+  /** Its guarantee. */
   readonly guarantee: Guarantee;
 
   /** For display. */

@@ -1,6 +1,6 @@
 import type { ConsentSentences } from "./consent.js";
 
-/** English: what `consent` says by default. */
+/** English, the default of `consent`. */
 export const en: ConsentSentences;
 /** German. */
 export const de: ConsentSentences;

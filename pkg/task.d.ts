@@ -1,21 +1,23 @@
-// Types alone: there is no task.js.
+// Only types: there is no task.js.
 
-/** What one report promises. Without its relation and its unit a privacy parameter means nothing. */
+/** The guarantee of one report. Without its relation and its unit a privacy parameter means nothing. */
 export interface Guarantee {
   /**
    * The bound on the privacy loss. With another record, the probability that the report is in any set of reports is
-   * larger by a factor of at most `exp(epsilon)`, and by `delta` besides.
+   * larger by a factor of at most `exp(epsilon)`, and additionally by `delta`.
    */
   readonly epsilon: number;
-  /** What is added; 0 for nothing. It is not the probability that the privacy loss exceeds epsilon. */
+  /** The additional probability; 0 for none. It is not the probability that the privacy loss exceeds epsilon. */
   readonly delta: number;
   /** What is hidden: any record in place of any other. */
   readonly neighbouring: "any-two-records";
-  /** What is covered once: one report. Who sends two reports spends twice the budget. */
+  /** What the guarantee covers once: one report. Sending two reports spends twice the budget. */
   readonly unit: "one-report";
 }
 
-/** How well the best test of one report does that tells any record from any other, the mechanism's noise and all. */
+/**
+ * The power of the best test of one report that distinguishes any record from any other, with the mechanism's noise.
+ */
 export interface Detection {
   /** The share of those with the other record whom it accuses falsely: 0.01. */
   readonly falseAlarms: number;
@@ -52,8 +54,8 @@ export interface TaskDocument<S extends Schema = Schema> {
   readonly schema: S;
   readonly bounding: { readonly type: "unit-norm" } | { readonly type: "clip"; readonly radius: number };
   /**
-   * Where it is there, reports carry the mean too: a public constant with this share (0.01 to 0.99) of the energy goes
-   * beside the bounded record before it is randomized. The guarantee is the same. It cannot be `null`.
+   * If present, reports carry the mean too: a public constant with this share (0.01 to 0.99) of the energy goes beside
+   * the bounded record before it is randomized. The guarantee is the same. It cannot be `null`.
    */
   readonly centring?: { readonly weight: number };
   readonly mechanism:
@@ -68,8 +70,8 @@ export interface TaskDocument<S extends Schema = Schema> {
 }
 
 /**
- * A task's JSON as TypeScript sees an imported file, with `string` and `number` in place of constants. (Where the
- * constants are kept, the version above all, {@link TaskDocument} knows what they must be.)
+ * A task's JSON as TypeScript sees an imported file, with `string` and `number` in place of constants. (If the
+ * constants are kept, above all the version, {@link TaskDocument} checks them.)
  */
 export interface ImportedTask<V extends number = number> {
   readonly version: V & (number extends V ? unknown : never);
@@ -84,7 +86,7 @@ export interface ImportedTask<V extends number = number> {
  * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns,
  * strings for categorical ones), or one number per column in the order of the columns, ignored ones included.
  *
- * A question that was skipped is `null`, `undefined` or NaN (and an infinite number is none): its column contributes
+ * A skipped question is `null`, `undefined` or NaN (or an infinite number): its column contributes
  * nothing. Only an object's own properties count. Unknown and missing columns and wrong types are errors.
  */
 export type RecordInput = RecordByName | RecordNumbers;
@@ -95,15 +97,15 @@ export type RecordByName = Readonly<Record<string, number | string | null | unde
 /**
  * One number per column, in the order of the columns, ignored ones included: an array or a `Float64Array`.
  *
- * (Said by what they have in common. Beside an array's own type, errors about a record by name would not name its
- * column.)
+ * (Typed by what the two have in common. With an array's own type in the union, errors about a record by name would not
+ * name its column.)
  */
 export interface RecordNumbers extends ArrayLike<number | null | undefined> {
   readonly [Symbol.toStringTag]?: "Float64Array";
 }
 
 /**
- * The records of a task whose columns TypeScript knows: exactly the columns that are not ignored, each with its type.
+ * The records of a task whose columns TypeScript knows: exactly the columns that are not ignored, each with its type.*
  * Where it does not know them (a task that came over the network), any {@link RecordInput}.
  */
 export type RecordOf<S extends Schema> = string extends S["columns"][number]["name"]

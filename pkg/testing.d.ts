@@ -1,8 +1,8 @@
 import type { Outcome } from "./ledger.js";
 import type { RecordByName, TaskDocument } from "./task.js";
 
-// As the client of `ldp-pca`, with promises that are kept at once where `ldp-pca/worker` has some. Its reports promise
-// nothing: their `guarantee` is `null`.
+// Like the client of `ldp-pca`, with promises that resolve at once where `ldp-pca/worker` has some. Its reports
+// guarantee nothing: their `guarantee` is `null`.
 export * from "./index.js";
 
 /** A report that would have left the device. */
@@ -12,7 +12,7 @@ export interface SentReport {
   readonly id: string;
   /** The aggregator that it would have gone to. */
   readonly url: string;
-  /** A copy of the record that it was made of, which no real report tells. */
+  /** A copy of the record that it was made from, which no real report reveals. */
   readonly record: RecordByName | readonly (number | null | undefined)[];
   readonly bytes: Uint8Array;
 }
@@ -20,13 +20,13 @@ export interface SentReport {
 /** The reports that would have left the device since the last {@link reset}, in their order. */
 export const sent: readonly SentReport[];
 
-/** How {@link reset} begins anew. */
+/** Options of {@link reset}. */
 export interface ResetOptions {
   /** A whole number that all randomness follows from; 0 by default. */
   readonly seed?: number;
   /**
-   * The JSON of the tasks that `Task.fetch` finds, at every URL: that of the expected `digest`, or the first. None by
-   * default.
+   * The JSON of the tasks that `Task.fetch` finds, at every URL: the one with the expected `digest`, or the first. None
+   * by default.
    */
   readonly tasks?: readonly (TaskDocument | string)[];
 }
@@ -34,7 +34,7 @@ export interface ResetOptions {
 /**
  * A device that has sent nothing yet, and an aggregator that accepts: call it before each test.
  *
- * @throws {@link ArgumentError} for a seed that is no whole number.
+ * @throws {@link ArgumentError} for a seed that is not a whole number.
  */
 export function reset(options?: ResetOptions): void;
 
@@ -44,5 +44,5 @@ export function reset(options?: ResetOptions): void;
  */
 export function answers(status: Outcome["status"]): void;
 
-/** Does nothing; of the names of `ldp-pca/worker`. */
+/** Does nothing; `ldp-pca/worker` has this name. */
 export function terminate(): void;

@@ -7,15 +7,15 @@ import type { ImportedTask, RecordOf, Schema, TaskDocument } from "./task.js";
 export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 export * from "./common.js";
 
-/** What {@link init} can load the module from, inside the worker: what can be sent there. */
+/** The sources from which {@link init} can load the module inside the worker: those that can be sent there. */
 export type InitInput = Exclude<PageInput, Request | Response>;
 
-/** How {@link init} starts the worker. */
+/** Options of {@link init} for the worker. */
 export interface WorkerOptions {
   /**
-   * The worker, where the page cannot start the package's own: its script comes from another origin (a CDN), or Trusted
-   * Types are required. The URL of `ldp-pca/worker-thread.js` on your origin; a worker of it, of type `module`; or a
-   * function that makes one, which is called again should the worker die.
+   * The worker, for pages that cannot start the package's own: its script comes from another origin (a CDN), or Trusted
+   * Types are required. Give the URL of `ldp-pca/worker-thread.js` on your origin; a worker with it, of type `module`;
+   * or a function that makes one, which is called again if the worker dies.
    *
    * ```js
    * const code = `import "https://cdn.example/ldp-pca/worker-thread.js"`;
@@ -27,7 +27,7 @@ export interface WorkerOptions {
    */
   readonly worker?: string | URL | Worker | (() => Worker);
   /**
-   * The longest that it may say nothing while an answer is due, in milliseconds; 30,000 by default. Then it is ended.
+   * The longest silence while an answer is due, in milliseconds; 30,000 by default. Then the worker is ended.
    */
   readonly timeout?: number;
 }
@@ -36,21 +36,21 @@ export interface WorkerOptions {
  * Starts the worker and loads the WebAssembly module in it. Call it once before anything else and await it; further
  * calls return the same promise. After a failure the next call tries again.
  *
- * A worker that dies (its script fails, memory runs out, it does not answer) fails what waits for it with code `init`.
- * The next call of anything starts another one, in which tasks and randomizers live on.
+ * If a worker dies (its script fails, memory runs out, it does not answer), what waits for it fails with code `init`.
+ * The next call of any function starts another one, in which tasks and randomizers continue to work.
  *
  * @throws {@link InitError} with code `init` (by rejecting) when there are no workers here, or the page's policy
  *   forbids one (`worker-src`) or its module (`script-src 'wasm-unsafe-eval'`).
  */
 export function init(input?: InitInput, options?: WorkerOptions): Promise<void>;
 
-/** Ends the worker. What waits for it rejects with code `init`, and its tasks and randomizers are gone. */
+/** Ends the worker. Pending calls reject with code `init`, and its tasks and randomizers are gone. */
 export function terminate(): void;
 
 /** The version of the library, for instance `0.1.0`. */
 export function version(): Promise<string>;
 
-/** As the `Task` of `ldp-pca`; it is read in the worker. What it asks for is here as plain data. */
+/** Like the `Task` of `ldp-pca`, but read in the worker. What it asks for is here as plain data. */
 export class Task<const S extends Schema = Schema> {
   #worker: true;
   private constructor();
@@ -58,14 +58,15 @@ export class Task<const S extends Schema = Schema> {
   static parse<V extends number>(json: ImportedTask<V>): Promise<Task>;
   static parse(json: string): Promise<Task>;
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
-  /** As that of `ldp-pca`. The record stays on the page. */
+  /** Like that of `ldp-pca`. The record stays on the page. */
   check(record: unknown): Promise<RecordError[]>;
 }
 export interface Task<S extends Schema = Schema> extends TaskFacts<S> {}
 
 /**
- * As the `Randomizer` of `ldp-pca`, with promises: what the task asks of a record is copied into the worker (so the
- * record may be a framework's proxy), reports move out of it. What the other one throws, these promises reject with.
+ * Like the `Randomizer` of `ldp-pca`, with promises: the part of a record that the task asks for is copied into the
+ * worker (so the record may be a framework's proxy), and reports move out of it. These promises reject with what the
+ * other one throws.
  */
 export class Randomizer<const S extends Schema = Schema> {
   #worker: true;

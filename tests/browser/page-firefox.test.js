@@ -100,7 +100,7 @@ test("a report from Firefox counts, and the count comes back by itself", async (
   );
   await eventually(status, (said) => said === "The aggregator is here: 1 report so far.");
   await aggregator.stop();
-  await eventually(status, (said) => said.startsWith("No good answer from the aggregator"));
+  await eventually(status, (said) => said.startsWith("No valid answer from the aggregator"));
   await aggregator.start();
   await eventually(status, (said) => said === "The aggregator is here: 1 report so far.", 20_000);
   // Firefox writes down that connections were lost.

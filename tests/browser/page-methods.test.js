@@ -161,7 +161,7 @@ test("when a worker breaks the comparison ends, and what was known stays", async
     }),
   );
   const failure = page.locator("#trust-every-failure");
-  await failure.getByText(/^No answer: .*no memory is left\. The table has what was known before\.$/).waitFor();
+  await failure.getByText(/^No answer: .*no memory is left\. The table shows what was known before\.$/).waitFor();
   const shown = () => page.locator("#trust-every-status, #trust-every").allTextContents();
   const before = await shown();
   assert.match(before[0], /^\d+ of \d+ estimates done\.$/);

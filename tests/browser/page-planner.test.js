@@ -86,7 +86,7 @@ test("a spectrum is pasted as it comes, and one that does not parse explains its
     ["0.5, what", /what/],
     ["", /Give at least one share/],
     ["0.9 0.8", /These shares sum to 1\.7/],
-    ["0.5, -0.1", /-0\.1 is no share/],
+    ["0.5, -0.1", /-0\.1 is not a share/],
   ];
   for (const [text, message] of cases) {
     await spectrum.fill(text);

@@ -228,7 +228,7 @@ test("when the aggregator goes away the page says so, keeps what it had, and com
   const records = await recordsCounted();
 
   await aggregator.stop();
-  await page.getByText("No good answer from the aggregator: the connection is lost. What you see is from").waitFor();
+  await page.getByText("No valid answer from the aggregator: the connection is lost. What you see is from").waitFor();
   assert.equal(await page.getByRole("heading", { name: "Pattern 1" }).isVisible(), true);
   const send = section(page).getByRole("button", { name: "Send this report" });
   await send.click();

@@ -1,4 +1,4 @@
-// What the page asks of the aggregator that serves it.
+// The page's requests to the aggregator that serves it.
 
 /** The answer to a request for components. */
 export interface Recovery {
@@ -19,24 +19,24 @@ export interface Problem {
   readonly detail: string;
 }
 
-/** What is told about a collection, each whenever it changes. */
+/** Events about a collection, one for each change. */
 export interface Listener {
   status(status: { readonly records: number }): void;
   recovery(recovery: Recovery): void;
   problem(problem: Problem): void;
-  /** The aggregator went away. It is asked again and again, and what comes then is told as ever. */
+  /** The aggregator went away. Requests are repeated, and events resume when it answers. */
   unreachable(): void;
 }
 
 /** The aggregator does not answer. */
 export class Unreachable extends Error {}
 
-/** Whoever serves this page is no aggregator. */
+/** The server of this page is not an aggregator. */
 export class NoAggregator extends Error {}
 
 /** The longest wait for an answer. */
 export const TIMEOUT_MS = 15_000;
-/** How long after a refusal the collection is asked for again; lost connections come back by themselves, and sooner. */
+/** The delay after a refusal before the next request; lost connections come back by themselves, and sooner. */
 const RECONNECT_MS = 3000;
 
 /** The digests of the collections. Throws {@link Unreachable} or {@link NoAggregator}. */
@@ -48,15 +48,15 @@ export async function listTasks(): Promise<string[]> {
     throw new Unreachable("there is no answer");
   }
   if (response.status >= 500) throw new Unreachable(`the answer is ${response.status} ${response.statusText}`);
-  // A host of files may well answer with a page.
+  // A host of static files may well answer with a page.
   const { tasks }: { tasks?: unknown } = Object(await response.json().catch(() => undefined));
   if (!response.ok || !Array.isArray(tasks)) throw new NoAggregator("there is no list of collections at this address");
   return tasks.map(String);
 }
 
 /**
- * Tells about the collection `id` and its leading components from now on, until the function that it returns is called.
- * It rests while nobody sees the page: browsers allow few connections to one host, over all tabs.
+ * Reports on the collection `id` and its leading components until the returned function is called. It pauses while
+ * nobody sees the page: browsers allow few connections to one host, over all tabs.
  */
 export function follow(id: string, rank: number, listener: Listener): () => void {
   let source: EventSource | undefined;

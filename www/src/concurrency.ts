@@ -1,6 +1,8 @@
-// What becomes of calls that come while an earlier one is still at work.
+// Policies for calls that come while an earlier one is still at work.
 
-/** Does one call at a time. Of the calls that come meanwhile only the latest is done. For what follows a slider. */
+/**
+ * Does one call at a time. Of the calls that come meanwhile, only the latest is done. For work that follows a slider.
+ */
 export function keepLatest<T>(work: (input: T) => Promise<void>): (input: T) => void {
   let busy = false;
   let next: { readonly input: T } | undefined;
@@ -22,8 +24,8 @@ export function keepLatest<T>(work: (input: T) => Promise<void>): (input: T) => 
 }
 
 /**
- * Every call aborts the one before and starts `work` anew. What a call showed stays until there is another answer;
- * `failure` says why there is none.
+ * Every call aborts the previous one and starts `work` again. The last result stays until there is another; `failure`
+ * says why there is none.
  */
 export function restartable(failure: HTMLElement, work: (signal: AbortSignal) => Promise<void>): () => Promise<void> {
   let current: AbortController | undefined;
@@ -36,7 +38,7 @@ export function restartable(failure: HTMLElement, work: (signal: AbortSignal) =>
       failure.hidden = true;
     } catch (error) {
       if (own.signal.aborted) return;
-      failure.textContent = `No answer: ${(error as Error).message}. What you see is the answer before.`;
+      failure.textContent = `No answer: ${(error as Error).message}. What you see is the previous answer.`;
       failure.hidden = false;
     }
   };

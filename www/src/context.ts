@@ -1,4 +1,4 @@
-// What every section of the page gets to work with.
+// The services that every section of the page gets.
 
 import type { Pool } from "./engine/pool.js";
 import type { State } from "./state.js";
@@ -8,7 +8,9 @@ export interface Context {
   readonly pool: Pool;
   /** What controls hold, in the address: `state.section("planner", fields, check)`. */
   readonly state: State;
-  /** Tells those who hear the page instead of seeing it. Not for what a live region of the section says already. */
+  /**
+   * Announces to people who hear the page instead of seeing it. Not for what a live region of the section already says.
+   */
   announce(text: string): void;
   /** The lab on this thread, for what takes microseconds: tasks, records, reports. The module is the workers' own. */
   lab(): Promise<typeof import("./engine/main-thread-lab.js")>;

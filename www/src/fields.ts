@@ -1,17 +1,17 @@
 // The kinds of values that controls hold: how each is read from text, checked, and written back.
 
-/** A value that there cannot be. The message tells a person what to give instead. */
+/** An impossible value. The message says what to give instead. */
 export class InvalidValue extends Error {}
 
 export interface Field<T> {
-  /** What it is until somebody says otherwise. */
+  /** The initial value. */
   readonly initial: T;
   /** Throws {@link InvalidValue}. `read(write(value))` is `value`. */
   read(text: string): T;
   write(value: T): string;
 }
 
-// Any is what lets a record of fields of many types be inferred.
+// `any` allows a record of fields of many types to be inferred.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Fields = Readonly<Record<string, Field<any>>>;
 export type Values<F extends Fields> = { readonly [N in keyof F]: F[N] extends Field<infer T> ? T : never };
@@ -85,7 +85,7 @@ export function subset<T extends string>(
       const words = text.split(/[\s,]+/).filter((word) => word !== "");
       const unknown = words.find((word) => !options.some((option) => option === word));
       if (unknown !== undefined)
-        throw new InvalidValue(`Choose among ${options.join(", ")}: “${unknown}” is none of them.`);
+        throw new InvalidValue(`Choose among ${options.join(", ")}: “${unknown}” is not among them.`);
       if (words.length < min) throw new InvalidValue(`Choose at least ${min === 1 ? "one" : min}.`);
       return options.filter((option) => words.includes(option));
     },
@@ -93,7 +93,9 @@ export function subset<T extends string>(
   };
 }
 
-/** A list of numbers, as pasted from wherever: between commas, semicolons, blanks or lines, and within brackets. */
+/**
+ * A list of numbers, as pasted from anywhere: separated by commas, semicolons, blanks or lines, and within brackets.
+ */
 export function numberList(
   initial: readonly number[],
   check: (values: readonly number[]) => void,
@@ -115,13 +117,13 @@ export function numberList(
   };
 }
 
-/** A number as people write it: 1e5, 100000, 100,000 or 100 000; NaN for what is none. */
+/** A number as people write it: 1e5, 100000, 100,000 or 100 000; NaN for anything else. */
 function parseNumber(text: string): number {
   const plain = text.trim().replace(/(?<=\d)[, _\u00a0\u202f](?=\d{3}(\D|$))/g, "");
   return plain === "" ? NaN : Number(plain);
 }
 
-/** A number as somebody would type it, which is read back as the same: 0.05, 1e-6. */
+/** A number as somebody would type it, which reads back as the same number: 0.05, 1e-6. */
 export function plain(value: number): string {
   return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value);
 }

@@ -1,6 +1,6 @@
-// Numbers in words and digits, everywhere alike.
+// Numbers in words and digits, the same everywhere.
 
-// Made once, and not before there is a number: a format takes far longer to make than to use.
+// Made once, and only when there is a number: a format takes far longer to make than to use.
 let threeDigits: Intl.NumberFormat | undefined;
 let allDigits: Intl.NumberFormat | undefined;
 

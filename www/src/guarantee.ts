@@ -1,4 +1,4 @@
-// What the library says of a task, in the page's words.
+// The library's statements about a task, in the page's words.
 
 import type { ConsentStatement } from "ldp-pca/lab";
 

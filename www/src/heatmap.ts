@@ -1,4 +1,4 @@
-// A symmetric matrix as coloured squares, to be read without colours too: entries below zero are struck through, the
+// A symmetric matrix as coloured squares, readable without colours too: entries below zero are struck through, the
 // arrow keys read single numbers, and a table has them.
 
 import { onColorChange, readColor, type Rgb } from "./colors.js";
@@ -6,19 +6,19 @@ import { number } from "./format.js";
 import { inOwnFrame } from "./scheduling.js";
 
 const NAMED_ROWS = 16;
-/** Up to so many rows the table has the whole matrix, above only the largest entries. */
+/** Up to this many rows the table has the whole matrix; above, only the largest entries. */
 const WHOLE_TABLE_ROWS = 12;
 const LISTED_ENTRIES = 12;
 /** Strength of colour under which an entry looks like zero, and has no stroke. */
 const STRUCK_FROM = 0.06;
 /** Pixels that a square needs for a stroke to be seen in it. */
 const STRUCK_CELL = 3;
-/** Pixels of a square's side from which on a part of one is not worth having. */
+/** The side in pixels from which squares keep to whole pixels. */
 const WHOLE_CELL = 8;
 /** Pixels from one stroke to the next in a large square. */
 const STROKE_PERIOD = 14;
 
-/** How numbers become colours, the same for maps that are to be compared. */
+/** The scale from numbers to colours, the same for maps to be compared. */
 export interface Scale {
   /** The number that has the strongest colour. */
   readonly largest: number;
@@ -52,7 +52,7 @@ export class HeatMap {
     this.#cursor.className = "cursor";
     this.#cursor.hidden = true;
     this.#readout.className = "readout";
-    // Arrow keys are for the page here, not for a screen reader's own walk.
+    // The arrow keys belong to the page here, not to a screen reader's own navigation.
     this.#reader.className = "reader";
     this.#reader.tabIndex = 0;
     this.#reader.setAttribute("role", "application");
@@ -80,7 +80,7 @@ export class HeatMap {
     onColorChange(() => this.#repaint());
   }
 
-  /** Maps of matrices of one size: what is read in one of them is read in all. */
+  /** Maps of matrices of one size: an entry read in one of them is read in all. */
   static link(maps: readonly HeatMap[]): void {
     for (const map of maps) map.#peers = maps;
   }
@@ -108,7 +108,7 @@ export class HeatMap {
     this.#mark();
   }
 
-  /** Paints in a frame of its own: several maps that change at once do not hold the page up together. */
+  /** Paints in a frame of its own, so that several maps that change at once do not block the page together. */
   #repaint(): void {
     if (this.#stale) return;
     this.#stale = true;
@@ -159,11 +159,11 @@ export class HeatMap {
     if (event.key === "Escape") this.#read(undefined);
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    // The first key shows where one is.
+    // The first key shows the present position.
     this.#read(this.#cell ? { row: clamp(to[0], size), column: clamp(to[1], size) } : { row, column }, true);
   }
 
-  /** Reads an entry aloud only where it was asked for by keyboard: a moving pointer would not end. */
+  /** Reads an entry aloud only on request by keyboard: a moving pointer would never stop. */
   #read(cell: { row: number; column: number } | undefined, aloud = false): void {
     for (const map of this.#peers) {
       map.#readout.setAttribute("aria-live", aloud && map === this ? "polite" : "off");
@@ -258,7 +258,7 @@ export class ColorScale {
   }
 }
 
-/** For pixels that are computed here: nothing is drawn for which a graphics processor would have to be asked. */
+/** For pixels that are computed here: nothing is drawn that would need the graphics processor. */
 function pixelContext(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   return canvas.getContext("2d", { willReadFrequently: true })!;
 }
@@ -288,7 +288,7 @@ interface Squares extends Palette {
 function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squares: Squares): void {
   const { size, cell, scale, ...palette } = squares;
   const side = size * cell;
-  // One stroke goes from corner to corner, and as many beside it as there is room for.
+  // One stroke goes from corner to corner, with as many beside it as fit.
   const period = Math.max(1, Math.ceil(cell / Math.max(1, Math.round(cell / STROKE_PERIOD))));
   const y0 = cell - 1;
   for (let row = 0; row < size; row += 1) {

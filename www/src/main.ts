@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   await domReady();
   const state = new State();
   navigate(state);
-  // What there is to read comes first: compiling and the work of the sections would take the processors from it.
+  // The text comes first: compiling and the work of the sections would compete with it for the processors.
   await afterPaint();
   const module = compile();
   const context = makeContext(module, state);
@@ -37,15 +37,15 @@ async function main(): Promise<void> {
   await beginAll(context);
 }
 
-/** Each section in a turn of its own, so that the page answers between them. */
+/** Each section in its own turn, so that the page stays responsive between them. */
 async function beginAll(context: Context): Promise<void> {
-  // Where it does not load, the sections with charts say so.
+  // If it does not load, the sections with charts say so.
   await loadPlots().catch(() => undefined);
   for (const [id, start] of Object.entries(SECTIONS)) {
     await yieldToMain();
     void begin(id, start, context);
   }
-  // What has begun may have moved the section that was asked for.
+  // The started sections may have moved the requested one.
   if (context.state.place in SECTIONS) show(context.state.place);
 }
 

@@ -1,4 +1,4 @@
-// The mechanisms that the page compares, and how they look in charts.
+// The mechanisms that the page compares, and their style in charts.
 
 import type { MechanismInput } from "ldp-pca/lab";
 

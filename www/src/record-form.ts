@@ -7,7 +7,7 @@ type AskedColumn = Exclude<Column, { type: "ignored" }>;
 
 const FIRST_SHOWN = 8;
 
-/** A field that holds something else than a number. */
+/** A field that holds something other than a number. */
 export class NotANumber extends Error {
   constructor(
     readonly column: string,
@@ -41,7 +41,7 @@ export class RecordForm {
       const value = column.type === "numeric" ? (input as HTMLInputElement).valueAsNumber : input.value;
       record.push([column.name, value || value === 0 ? value : null]);
     }
-    // From entries, so that no column's name can mean anything else.
+    // From entries, so that a column's name cannot mean anything else.
     return Object.fromEntries(record);
   }
 

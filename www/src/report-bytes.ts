@@ -12,10 +12,10 @@ interface Part {
 const BEFORE: readonly Part[] = [
   { name: "format", bytes: 5, says: "this is a report, version 1" },
   { name: "collection", bytes: 8, says: "which collection it is for" },
-  { name: "id", bytes: 16, says: "drawn anew for every report, so that one sent twice counts once" },
+  { name: "id", bytes: 16, says: "new for every report, so that one sent twice counts once" },
 ];
-const AFTER: Part = { name: "checksum", bytes: 4, says: "finds mistakes of the network" };
-/** Payloads beyond this are a number of pixels that nobody looks at. */
+const AFTER: Part = { name: "checksum", bytes: 4, says: "finds transmission errors" };
+/** The most bytes of a payload that are shown: nobody looks at more. */
 const SHOWN_PAYLOAD = 400;
 
 /** Shows all of a report, part by part, and the key to the parts in `key`. */

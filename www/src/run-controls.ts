@@ -1,4 +1,4 @@
-// The buttons and the bar of work that can be cancelled and run again.
+// The buttons and the progress bar of work that can be cancelled and run again.
 
 import { element } from "./context.js";
 

@@ -1,17 +1,17 @@
-// Turns on the page's one thread: between two of them it answers, lays out and paints.
+// Turns on the page's only thread: between two of them it responds, lays out and paints.
 
 /** Resolves in a task of its own. */
 export function yieldToMain(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-/** Resolves when the page has all its markup: a script that the parser does not wait for may be there before. */
+/** Resolves when the page has all its markup: a script that the parser does not wait for may run before. */
 export async function domReady(): Promise<void> {
   if (document.readyState !== "loading") return;
   await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
 }
 
-/** Resolves when what is in the page now is painted, or at once where nobody looks: hidden pages have no frames. */
+/** Resolves when the present content is painted, or at once on a hidden page, which has no frames. */
 export function afterPaint(): Promise<void> {
   return document.hidden ? yieldToMain() : new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
@@ -25,7 +25,7 @@ export function inOwnFrame(draw: () => void): void {
 
 function drawNext(): void {
   const draw = drawings[0]!;
-  // Before it draws, so that a drawing that fails stops no other.
+  // Before it draws, so that a failed drawing stops no other.
   if (drawings.length > 1) requestAnimationFrame(drawNext);
   drawings.shift();
   draw();

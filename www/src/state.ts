@@ -3,13 +3,13 @@
 
 import { type Fields, InvalidValue, type Values } from "./fields.js";
 
-/** What is wrong with a value, and with which. */
+/** A problem with a value, and the value's name. */
 export interface Problem<F extends Fields> {
   readonly name: keyof F & string;
   readonly message: string;
 }
 
-/** Says what is impossible about values that are possible each on its own. */
+/** Checks values that are each possible alone, but may be impossible together. */
 export type Check<F extends Fields> = (values: Values<F>) => Problem<F>[];
 
 /** Browsers refuse too many changes of the address in a short time. */
@@ -35,7 +35,7 @@ export class State {
     return this.#place;
   }
 
-  /** The values of a section's controls, as the address has them. Who asks again gets the same object. */
+  /** The values of a section's controls, from the address. A further call returns the same object. */
   section<F extends Fields>(name: string, fields: F, check: Check<F> = () => []): SectionState<F> {
     const known = this.#sections.get(name) as unknown as SectionState<F> | undefined;
     if (known) return known;
@@ -92,12 +92,12 @@ export class SectionState<F extends Fields> {
     return this.#values;
   }
 
-  /** What the address asked for and cannot be; these controls have their initial values instead. */
+  /** Impossible values in the address; these controls have their initial values instead. */
   get problems(): readonly Problem<F>[] {
     return this.#problems;
   }
 
-  /** Takes new values, unless they are impossible: then says why, and keeps the ones before. */
+  /** Takes new values, unless they are impossible: then it says why, and keeps the previous ones. */
   update(changes: Partial<Values<F>>): Problem<F>[] {
     const values = { ...this.#values, ...changes };
     const problems = this.#check(values);
@@ -132,7 +132,7 @@ export class SectionState<F extends Fields> {
         problems.push({ name, message: `The link has “${given}” here. ${error.message}` });
       }
     }
-    // Of values that do not go together those give way that the section names, and then all.
+    // Of values that are impossible together, the ones that the section names give way first, then all.
     for (const { name, message } of this.#check(values as Values<F>)) {
       problems.push({ name, message: `The link has “${this.fields[name]!.write(values[name])}” here. ${message}` });
       values[name] = this.fields[name]!.initial;

@@ -1,6 +1,6 @@
 // Tables made of texts.
 
-/** Fills `table` with a row of heads and rows of cells; the first cell of each row names it. */
+/** Fills `table` with a row of headings and rows of cells; the first cell of each row names it. */
 export function fillTable(table: HTMLElement, heads: readonly string[], rows: readonly (readonly string[])[]): void {
   const head = document.createElement("thead");
   head.append(row(heads.map((text) => cell("th", text, "col"))));

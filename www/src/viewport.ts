@@ -1,7 +1,7 @@
-// Sections that are not looked at yet leave the first seconds to those that are.
+// Sections that are out of view leave the first seconds to those in view.
 
 const MAX_WAIT_MS = 3000;
-/** Those that nobody comes near begin one after another. */
+/** Sections that nobody comes near start one after another. */
 const STAGGER_MS = 500;
 let waiting = 0;
 

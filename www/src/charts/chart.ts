@@ -1,4 +1,4 @@
-// A chart in its figure: the plot with a cursor for hand and keys, a legend, words, a table, and files to take along.
+// A chart in its figure: the plot with a cursor for pointer and keys, a legend, a description, a table, and downloads.
 
 import "./chart.css";
 
@@ -12,7 +12,7 @@ import { number } from "../format.js";
 import { inOwnFrame } from "../scheduling.js";
 
 const DRAW_MS = 100;
-/** Texts that many changes in a row would have read aloud are renewed this often. */
+/** The interval of updates to texts that a series of changes would have read aloud. */
 const DESCRIBE_MS = 1000;
 
 export class Chart {
@@ -60,8 +60,8 @@ export class Chart {
   readonly #heading: string;
 
   /**
-   * Shows `data` with one of the next frames: what comes faster than it can be seen is not drawn. The browser's
-   * timeline gets `mark` when it is there.
+   * Shows `data` with one of the next frames: changes too fast to be seen are not drawn. The browser's timeline gets
+   * `mark` when it is there.
    */
   show(data: ChartData, mark?: string): void {
     this.#data = data;
@@ -106,7 +106,7 @@ export class Chart {
     stage.addEventListener("pointermove", nearest);
     stage.addEventListener("pointerdown", nearest);
     stage.addEventListener("pointerleave", (event) => {
-      // A finger that is lifted leaves its values to be read.
+      // A lifted finger leaves its values readable.
       if (event.pointerType === "mouse" && document.activeElement !== stage) this.#point(undefined);
     });
     stage.addEventListener("keydown", (event) => this.#key(event));
@@ -158,7 +158,7 @@ export class Chart {
     this.#stage.setAttribute("aria-valuetext", `${where}: ${spoken.join("; ")}`);
   }
 
-  /** Where the cursor can be: where something was measured, or else predicted. */
+  /** The places of the cursor: where something was measured, or else predicted. */
   #xValues(): number[] {
     if (!this.#data) return [];
     const measured = xValues(this.#data);

@@ -1,4 +1,4 @@
-// A chart in words: for those who do not see it, and for the description in its files.
+// A chart in words: for readers who cannot see it, and for the description in its files.
 
 import type { ChartData, Series } from "./model.js";
 import { about } from "./ticks.js";

@@ -27,7 +27,7 @@ export async function file(data: ChartData, format: Format): Promise<Blob> {
   paint(context, shapes(data));
   return new Promise((resolve, reject) => {
     canvas.toBlob(
-      (blob) => (blob ? resolve(blob) : reject(new Error("this browser makes no picture of it"))),
+      (blob) => (blob ? resolve(blob) : reject(new Error("this browser cannot make a picture of it"))),
       "image/png",
     );
   });

@@ -15,7 +15,7 @@ export interface Frame {
   y(value: number): number;
 }
 
-/** The height of one row above the plot that says where noise drowns the components. */
+/** The height of one row above the plot that shows where noise drowns the components. */
 export const LIMIT_ROW = 18;
 
 /** The room that limits take above the plot. */
@@ -23,9 +23,9 @@ export function limitsHeight(data: ChartData): number {
   return data.limits.length * LIMIT_ROW + (data.limits.length > 0 ? 6 : 0);
 }
 
-/** From this width of the plot on the words are whole sentences. */
+/** The width of the plot from which the words are whole sentences. */
 const WIDE = 420;
-/** About how wide a letter of them is. */
+/** The approximate width of a letter in them. */
 const LETTER = 6.9;
 
 /** Above the plot a hatched bar for each series up to its threshold, and a line from there down through the plot. */
@@ -111,7 +111,7 @@ export function marks({ series }: ChartData, frame: Frame, theme: Theme): Shape[
   );
 }
 
-/** The band between the quartiles, the line of medians and the predicted curve, for where no uPlot draws them. */
+/** The band between the quartiles, the line of medians and the predicted curve, where uPlot does not draw them. */
 export function lines({ series }: ChartData, frame: Frame, theme: Theme): Shape[] {
   const at = (x: number, y: number) => [frame.x(x), frame.y(y)] as const;
   const bands = series.map(({ style, measured }): Shape => {

@@ -1,4 +1,4 @@
-// What is what in a chart, in its own lines and marks.
+// The legend of a chart, in its own lines and marks.
 
 import type { ChartData, Style } from "./model.js";
 import { mark } from "./shapes.js";

@@ -1,6 +1,7 @@
-// What a chart shows: measured points with bands, predicted curves over them, and where noise drowns the components.
+// The content of a chart: measured points with bands, predicted curves over them, and where noise drowns the
+// components.
 
-/** How a series looks: its colour, its marks and its dashes tell it apart, each on its own. */
+/** The style of a series: its colour, its marks and its dashes each identify it on their own. */
 export type Style = "blue" | "orange" | "purple" | "green" | "grey";
 
 export interface Axis {
@@ -39,7 +40,7 @@ export interface Limit {
   readonly x: number;
 }
 
-/** A horizontal line, such as what knowing nothing gives. */
+/** A horizontal line, such as the error of knowing nothing. */
 export interface Level {
   readonly name: string;
   readonly y: number;
@@ -55,7 +56,7 @@ export interface ChartData {
   readonly series: readonly Series[];
   readonly limits: readonly Limit[];
   readonly levels: readonly Level[];
-  /** What the series share, for exported files: "40 features, 3 components, …". */
+  /** What all series have in common, for exported files: "40 features, 3 components, …". */
   readonly setting: string;
 }
 

@@ -1,4 +1,4 @@
-// A chart on the screen, by uPlot: bands, lines and axes are its own, the rest is drawn over them.
+// A chart on the screen: uPlot draws bands, lines and axes, and the rest is drawn over them.
 
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -18,7 +18,7 @@ const Y_ROOM = 34;
 
 let Plot: typeof uPlot;
 
-/** Loads uPlot, before there is a chart: apart from the other scripts, so that the page answers between them. */
+/** Loads uPlot before there is a chart, apart from the other scripts, so that the page stays responsive. */
 export async function loadPlots(): Promise<void> {
   Plot = (await import("uplot")).default;
 }
@@ -27,7 +27,7 @@ export class Screen {
   readonly #holder: HTMLElement;
   #plot: uPlot | undefined;
   #data: ChartData | undefined;
-  /** What can only be changed by another uPlot. */
+  /** Settings that only a new uPlot can change. */
   #shape = "";
   #theme: Theme;
 
@@ -65,7 +65,7 @@ export class Screen {
     };
   }
 
-  /** The value of the x-axis so many pixels from the left of the holder. */
+  /** The value of the x-axis at this many pixels from the left of the holder. */
   value(left: number): number {
     return this.#plot!.posToVal(left - this.#plot!.over.offsetLeft, "x");
   }
@@ -88,7 +88,7 @@ export class Screen {
       class: "uplot-chart",
       legend: { show: false },
       cursor: { show: false },
-      // No axis is one of dates, and to make their formats takes longer than to draw.
+      // No axis has dates, and making their formats takes longer than drawing.
       fmtDate: () => () => "",
       select: { show: false, left: 0, top: 0, width: 0, height: 0 },
       padding: [12 + limitsHeight(data), 28, 4, 2],

@@ -1,4 +1,4 @@
-// The few shapes that charts are drawn of, on a canvas and in SVG alike.
+// The few shapes of charts, drawn on a canvas and in SVG alike.
 
 import { FONT, type Mark } from "./theme.js";
 
@@ -124,7 +124,7 @@ function paintText(context: CanvasRenderingContext2D, shape: Shape & { kind: "te
   context.fillText(shape.text, 0, 0);
 }
 
-/** A complete SVG document, which needs nothing beside it. */
+/** A complete, self-contained SVG document. */
 export function svgDocument(
   shapes: readonly Shape[],
   { width, height, title, description }: { width: number; height: number; title: string; description: string },

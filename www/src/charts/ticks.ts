@@ -1,4 +1,4 @@
-// Where an axis has its ticks, and how numbers are written.
+// The ticks of an axis, and the form of their numbers.
 
 import { number } from "../format.js";
 import type { Axis } from "./model.js";
@@ -42,7 +42,7 @@ function precise(value: number): number {
   return Number(value.toPrecision(6));
 }
 
-/** A number that is not meant to the last digit: 12,000, 1.2 million. */
+/** A rounded number: 12,000, 1.2 million. */
 export function about(value: number, digits = 2): string {
   const short = Number(value.toPrecision(digits));
   return short < 1e6 ? number(short) : short.toLocaleString("en", { notation: "compact", compactDisplay: "long" });

@@ -1,4 +1,4 @@
-// What the page and its workers say to each other. Every message is plain data: clones of options and results.
+// The messages between the page and its workers. Each is plain data: clones of options and results.
 
 import type * as lab from "ldp-pca/lab";
 
@@ -9,7 +9,7 @@ export interface Jobs {
   predict: (options: lab.PredictOptions) => lab.Prediction;
   plan: (options: lab.PopulationInput & lab.PlanOptions) => lab.Plan;
   compare: (options: Compared) => lab.MethodsComparison;
-  /** By the second module, which comes with every job and is started by the first. */
+  /** Jobs of the second module, which comes with every job and is started by the first. */
   compareAllMethods: (options: Compared & { readonly module: WebAssembly.Module }) => Promise<lab.MethodsComparison>;
 }
 
@@ -24,7 +24,7 @@ export interface Objects {
   drawCollection: (options: lab.CollectionOptions) => Collection;
 }
 
-/** What is asked of a simulated collection. */
+/** The requests to a simulated collection. */
 export type Collection = Pick<lab.SimulatedCollection, "compare" | "path">;
 
 export type ObjectName = keyof Objects;
@@ -49,7 +49,9 @@ export interface Failure {
   readonly message: string;
 }
 
-/** What a job failed with. `code` is the lab's own (see its LdpPcaError), or `worker` when the worker itself broke. */
+/**
+ * The error of a failed job. `code` is the lab's own (see its LdpPcaError), or `worker` when the worker itself broke.
+ */
 export class JobError extends Error {
   readonly code: string;
 

@@ -1,4 +1,4 @@
-// One worker and the requests that it has yet to answer.
+// One worker, and the requests that it has not yet answered.
 
 import workerUrl from "worker-url";
 
@@ -24,12 +24,12 @@ export class Thread {
     this.#worker.postMessage({ module } satisfies Request);
   }
 
-  /** Whether it can be used no more. */
+  /** Whether it is no longer usable. */
   get broken(): boolean {
     return this.#broken !== undefined;
   }
 
-  /** What the worker answers to `request`; rejects with a {@link JobError}. */
+  /** The worker's answer to `request`; rejects with a {@link JobError}. */
   request(request: { job: JobName } | { make: ObjectName } | { method: string }, options: unknown): Promise<unknown> {
     if (this.#broken) return Promise.reject(new JobError(this.#broken));
     const id = this.#nextId;
@@ -40,7 +40,7 @@ export class Thread {
     });
   }
 
-  /** Ends the worker in the middle of whatever it does. What was asked of it is rejected. */
+  /** Ends the worker at once. Its open requests are rejected. */
   terminate(): void {
     this.#break({ name: "WorkerError", code: "worker", message: "the worker was ended" });
   }

@@ -1,4 +1,4 @@
-// The error against epsilon and against the number of users: simulated as the visitor watches, and predicted.
+// The error against epsilon and against the number of users: simulated while the visitor watches, and predicted.
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
@@ -54,9 +54,9 @@ export function start(_root: HTMLElement, context: Context): void {
         run(context.pool, settings, results, own.signal, (axis, progress) => {
           controls.bar.value = progress.done / progress.total;
           status.textContent = progress.text;
-          // Until there is a prediction the chart of the settings before stays, if there is one.
+          // Until there is a prediction, the chart of the previous settings stays, if there is one.
           if (!curves[axis] && shown.has(axis)) return;
-          // Marks for whoever measures how long it takes: benches/page.js does.
+          // Marks for measuring how long it takes, as benches/page.js does.
           const mark = progress.complete
             ? `error: all of ${axis}`
             : progress.done === 1
@@ -77,7 +77,7 @@ export function start(_root: HTMLElement, context: Context): void {
         own.abort();
         status.textContent = "";
         const { message } = error as Error;
-        failure.textContent = `The simulation stopped: ${message}. The chart has what was done before.`;
+        failure.textContent = `The simulation stopped: ${message}. The chart shows what was done before.`;
         failure.hidden = false;
       }
       controls.running = false;

@@ -1,4 +1,4 @@
-// One report: a made-up record, what is randomized, and the bytes that would leave.
+// One report: a made-up record, its randomization, and the bytes that would leave.
 
 import type { Aggregate, Randomizer, Report, Task } from "ldp-pca/lab";
 
@@ -39,7 +39,7 @@ const SLICE_MS = 12;
 export async function start(_root: HTMLElement, { lab: loaded, state }: Context): Promise<void> {
   const section = state.section("one-report", FIELDS, (values) =>
     ACTIVITIES.every((name) => values[name] === 0)
-      ? [{ name: "running", message: "Like something, or dislike it: a record of zeros has no direction to hide." }]
+      ? [{ name: "running", message: "Like or dislike something: a record of zeros has no direction to hide." }]
       : [],
   );
   const form = element<HTMLFormElement>("one-report-form");
@@ -62,7 +62,7 @@ export async function start(_root: HTMLElement, { lab: loaded, state }: Context)
   element("one-report-many").addEventListener("click", () => void view.repeat());
   element("one-report-stop").addEventListener("click", () => view.stop());
   show();
-  // Functions of the lab are compiled when they are first called: some now, and the others in turns of their own.
+  // Functions of the lab are compiled at their first call: some now, the others in turns of their own.
   taskOf(lab, section.values);
   await yieldToMain();
   view.take(lab, section.values);
@@ -70,7 +70,7 @@ export async function start(_root: HTMLElement, { lab: loaded, state }: Context)
   view.randomize(false);
 }
 
-/** The record, its report, and what both look like. */
+/** The record, its report, and their pictures. */
 class View {
   readonly #own = new HeatMap(element("one-report-own"), "The record");
   readonly #read = new HeatMap(element("one-report-read"), "What a collector reads from the report");
@@ -82,14 +82,14 @@ class View {
   #values: Settings | undefined;
   #task: Task | undefined;
   #randomizer: Randomizer | undefined;
-  /** Changes with every record, so that a run of reports of an earlier one ends. */
+  /** Changes with every record, so that a run of reports for an earlier one ends. */
   #run = 0;
 
   constructor() {
     HeatMap.link([this.#own, this.#read, this.#mean]);
   }
 
-  /** Shows another record or mechanism, of which there is no report yet. */
+  /** Shows another record or mechanism, which has no report yet. */
   take(lab: Lab, values: Settings): void {
     this.stop();
     this.#lab = lab;
@@ -117,7 +117,7 @@ class View {
     this.#read.show(
       read,
       ACTIVITIES,
-      "Right on average and wrong by far each time: mind the scale, and look for the record in it. Then randomize " +
+      "Right on average and far off each time: mind the scale, and look for the record in it. Then randomize " +
         "again.",
     );
     this.#scales[1]!.show({ largest: largestSize(read) });
@@ -159,7 +159,7 @@ class View {
       mean,
       ACTIVITIES,
       `The mean of ${counted(sum.records, "report")} of the same record: compare it with the record above. Each of ` +
-        `them promises ε = ${epsilon}; what they reveal adds up, and together they promise as good as nothing.`,
+        `them promises ε = ${epsilon}; what they reveal adds up, and together they promise almost nothing.`,
     );
     this.#scales[2]!.show({ largest: largestSize(mean) });
   }

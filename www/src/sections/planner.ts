@@ -1,4 +1,4 @@
-// The planner: how many users a goal takes, and what some number of users gives.
+// The planner: how many users a goal takes, and what a number of users gives.
 
 import type { Plan } from "ldp-pca/lab";
 
@@ -69,7 +69,7 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
   await renew();
 }
 
-/** The numbers of users that the chart spans: from below the threshold to well above what is asked about. */
+/** The range of users in the chart: from below the threshold to well above the numbers asked about. */
 function counts({ thresholdRecords, recordsForTarget }: Plan, shown: number | undefined): number[] {
   const known = [thresholdRecords, recordsForTarget, shown].filter((count) => count != null);
   const [from, to] = roundedRange(known.length > 0 ? [Math.min(...known) / 2, Math.max(...known) * 3] : [1000, 1e6]);

@@ -1,4 +1,4 @@
-// Sparse recovery: one simulated collection, its components by three methods, and what the penalty does to them.
+// Sparse recovery: one simulated collection, its components by three methods, and the effect of the penalty.
 
 import type { ComparedComponents, Comparison } from "ldp-pca/lab";
 
@@ -35,7 +35,7 @@ const TITLES = {
   fantope: "Fantope",
 } as const;
 const PATH_POINTS = 24;
-/** More features than this in a list are counted only. */
+/** Lists with more features than this show only their number. */
 const LISTED_FEATURES = 10;
 
 export function start(root: HTMLElement, { pool, state }: Context): void {
@@ -71,7 +71,7 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
     } catch (error) {
       if (!signal.aborted) view.fail(error as Error);
     }
-    // From now on nothing is to be cancelled: the collection lives with its signal.
+    // From now on nothing can be cancelled: the collection ends with its signal.
     if (running === controller) running = undefined;
   }
 
@@ -156,7 +156,7 @@ class View {
 
   show(compared: Comparison): void {
     const { truth, fantope, penalty, relativeGap } = compared;
-    // Those that carry components come first, or the picture would be dust.
+    // Features that carry components come first, or the picture would be scattered.
     const others = Array.from(truth.leverages, (_, feature) => feature).filter(
       (feature) => !truth.support.includes(feature),
     );
@@ -229,7 +229,7 @@ class View {
 
 function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
   if (rank >= dimension) {
-    const most = `With ${dimension} features there can be at most ${dimension - 1} components to tell from the rest`;
+    const most = `With ${dimension} features there can be at most ${dimension - 1} components above the rest`;
     return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];
   }
   if (sparsity > dimension) {
@@ -239,7 +239,7 @@ function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[
     return [
       {
         name: "sparsity",
-        message: `${rank} components need at least ${rank} features to live on: give ${rank} or more.`,
+        message: `${rank} components need at least ${rank} features: give ${rank} or more.`,
       },
     ];
   }
@@ -267,11 +267,11 @@ function reordered(matrix: Float64Array, order: readonly number[]): Float64Array
 
 function captionOf(method: (typeof METHODS)[number], found: ComparedComponents, truth: ComparedComponents): string {
   if (method === "truth")
-    return `It lives on ${truth.support.length} of ${found.leverages.length} features, which come first here.`;
+    return `It uses ${truth.support.length} of ${found.leverages.length} features, which come first here.`;
   return `Error ${number(found.sinThetaSquared)}`;
 }
 
-/** A row of the table: which features a method found, in words beside the marks. */
+/** A row of the table: the features that a method found, in words beside the marks. */
 function foundBy(title: string, found: ComparedComponents, truth: ComparedComponents): HTMLElement {
   const hits = truth.support.filter((feature) => found.support.includes(feature));
   const misses = truth.support.filter((feature) => !found.support.includes(feature));

@@ -1,4 +1,5 @@
-// Take part: a record is filled in and randomized here, its report is sent, and what all reports show comes back live.
+// Take part: a visitor fills in a record, it is randomized here, its report is sent, and the result of all reports
+// comes back live.
 
 import type { Randomizer, Report, Task } from "ldp-pca/lab";
 
@@ -37,7 +38,7 @@ interface Shown {
   readonly form: RecordForm;
   readonly names: readonly string[];
   report?: Report;
-  /** Of the next report: the aggregator takes no others. One that takes any gives none. */
+  /** The id of the next report, if the aggregator accepts only ids that it issued. */
   id?: Promise<string | undefined>;
 }
 
@@ -74,7 +75,7 @@ class TakePart implements Listener {
     part("rank").addEventListener("change", () => this.#follow());
   }
 
-  /** Finds the aggregator's collections, however long it takes, unless there is none to wait for. */
+  /** Finds the aggregator's collections, however long it takes, unless there is no aggregator. */
   async look(): Promise<void> {
     part("none").hidden = true;
     this.#say("status", "Looking for an aggregator…", "connection");
@@ -132,7 +133,7 @@ class TakePart implements Listener {
       part<HTMLDetailsElement>("more"),
       part("more-fields"),
     );
-    // Whatever a task asks for is shown here before anything is sent; a page of your own sets a limit.
+    // This page shows what a task asks for before anything is sent, and sets no limit; your own page should.
     const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
     this.#shown = { task, randomizer, form, names: task.featureNames };
     const ranks = Math.min(MAX_RANK, task.dimension);
@@ -151,7 +152,7 @@ class TakePart implements Listener {
     this.#unfollow = follow(this.#shown.task.digest, Number(part<HTMLSelectElement>("rank").value), this);
   }
 
-  /** Shows the record's own map, and drops the report: it was made of another record. */
+  /** Shows the record's own map, and drops the report, which was made from another record. */
   #showOwnRecord(): void {
     if (!this.#shown) return;
     const { form, names, task } = this.#shown;
@@ -168,13 +169,13 @@ class TakePart implements Listener {
     }
   }
 
-  /** Begins to ask for the next report's id, before anybody waits for it. */
+  /** Requests the next report's id before anybody waits for it. */
   #askForId(shown: Shown): void {
     delete shown.id;
     this.#id(shown).catch(() => {});
   }
 
-  /** The next report's id; after a failure it is asked for anew. */
+  /** The next report's id; after a failure it is requested again. */
   #id(shown: Shown): Promise<string | undefined> {
     shown.id ??= this.#lab.issuedId(shown.task, { url: ".", retries: 2 }).catch((error: unknown) => {
       delete shown.id;
@@ -189,7 +190,7 @@ class TakePart implements Listener {
     if (!shown) return false;
     const { form, randomizer } = shown;
     try {
-      // What is wrong with the record is said at once.
+      // Problems of the record are shown at once.
       form.read();
       const id = await this.#id(shown);
       if (this.#shown !== shown) return false;
@@ -234,10 +235,10 @@ class TakePart implements Listener {
     this.#say("sent", "Sending…");
     try {
       await this.#lab.submit(report, { url: ".", retries: 2 });
-      // An id is for one report.
+      // An id is for one report only.
       if (this.#shown?.task.digest === report.taskDigest) this.#askForId(this.#shown);
       if (this.#shown?.report !== report) return;
-      this.#say("sent", "Counted. A further report from you would spend the privacy promise once more.");
+      this.#say("sent", "Counted. Another report from you would spend the privacy promise once more.");
     } catch (error) {
       if (this.#shown?.report !== report) return;
       // The same bytes are counted once, however often they arrive.
@@ -248,7 +249,7 @@ class TakePart implements Listener {
 
   #showUnreachable(reason: string): void {
     const kept = this.#lastSeen ? ` What you see is from ${this.#lastSeen.toLocaleTimeString("en")}.` : "";
-    this.#say("status", `No good answer from the aggregator: ${reason}.${kept} Trying again.`, "connection away");
+    this.#say("status", `No valid answer from the aggregator: ${reason}.${kept} Trying again.`, "connection away");
   }
 
   #showProblem(error: unknown): void {

@@ -1,5 +1,5 @@
-// Trust models on one chart: the error that the same promise costs, by whom it is kept. What nobody has to be trusted
-// with is predicted, what others do with the records is simulated as the visitor watches.
+// Trust models on one chart: the error that the same promise costs, by the party that keeps it. Models without a
+// trusted party are predicted; methods that see the records are simulated while the visitor watches.
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
@@ -21,7 +21,7 @@ const FIELDS = {
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
   records: integer(20_000, { min: 100, max: 1_000_000_000 }),
   delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
-  /** Of every method, side by side. */
+  /** The table of every method. */
   epsilon: decimal(1, { min: 0.05, max: 16 }),
 };
 type Settings = Values<typeof FIELDS>;
@@ -96,7 +96,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   controls.cancel.addEventListener("click", () => stop.abort());
   controls.run.addEventListener("click", () => void renew());
   bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
-  // Nothing is compared before somebody asks.
+  // Nothing is compared until somebody asks.
   bindControls(element<HTMLFormElement>("trust-every-form"), section, () => undefined);
   bindAllMethods(context, () => {
     const { records, delta, epsilon } = section.values;
@@ -146,7 +146,7 @@ function chartData(
   };
 }
 
-/** What a broken promise leaves, for one of the places on the chart. */
+/** What remains of a broken promise, at one place of the chart. */
 function example(outcomes: readonly (readonly Outcome[])[], records: number): string {
   const shuffled = outcomes[MODELS.findIndex(({ name }) => name === "Shuffled")]!;
   const local = shuffled[EPSILONS.indexOf(EXAMPLE)]?.localEpsilon;

@@ -13,14 +13,14 @@ export interface Curve {
   readonly limit: Limit | undefined;
 }
 
-/** What is predicted for one chart. */
+/** The predictions for one chart. */
 export interface Curves {
   readonly byMechanism: ReadonlyMap<MechanismName, Curve>;
   /** The error of a subspace that knows nothing. */
   readonly uninformed: number;
 }
 
-/** Between two places of the axis the curve has this many points more. */
+/** The curve has this many additional points between two places of the axis. */
 const BETWEEN = 8;
 
 /** The places of the axis, and the ones between. */

@@ -11,12 +11,12 @@ import type { Settings } from "./settings.js";
 export interface TrialProgress extends Progress {
   /** Whether the chart has all its simulations. */
   readonly complete: boolean;
-  /** What is being done, for people. */
+  /** The current work, in words. */
   readonly text: string;
 }
 
 /**
- * Adds to `results` as trials come in, and tells `onTrial` which chart has something new. Rejects with the signal's
+ * Adds to `results` as trials come in, and passes `onTrial` the chart that has something new. Rejects with the signal's
  * reason, or the first error of a simulation.
  */
 export async function run(

@@ -1,4 +1,4 @@
-// What the two charts of the error can be asked, and what they cannot.
+// The settings of the two charts of the error, and their limits.
 
 import { decimal, integer, optional, subset, type Values } from "../../fields.js";
 import { MECHANISMS } from "../../mechanisms.js";
@@ -19,10 +19,10 @@ export const FIELDS = {
 
 export type Settings = Values<typeof FIELDS>;
 
-/** What is impossible together. */
+/** Checks for values that are impossible together. */
 export function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
   if (rank >= dimension) {
-    const most = `With ${dimension} features there can be at most ${dimension - 1} components to tell from the rest`;
+    const most = `With ${dimension} features there can be at most ${dimension - 1} components above the rest`;
     return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];
   }
   if (sparsity === undefined) return [];

@@ -1,4 +1,4 @@
-// The work behind the two charts: which simulations they need, in which order, and what came of them.
+// The work behind the two charts: the simulations they need, their order, and their results.
 
 import type { Measured } from "../../charts/model.js";
 import { EPSILONS, RECORDS, type Settings } from "./settings.js";
@@ -19,7 +19,7 @@ export interface Trial {
 /** The trials of a place are in this order, so that the first ones already span the axis. */
 const COARSE_FIRST = [0, 9, 4, 7, 2, 5, 8, 3, 6, 1];
 
-/** All the work: a rough first trial of both charts, and then the other trials of one after the other. */
+/** All the work: a rough first trial of both charts, then the other trials of one chart after the other. */
 export function schedule({ epsilon, records, trials }: Settings): Trial[] {
   const round = (axis: Axis, index: number): Trial[] =>
     COARSE_FIRST.map((at) =>

@@ -16,7 +16,7 @@ export function sentences(settings: Settings, plan: Plan): string[] {
   const first =
     recordsForTarget == null
       ? `No number of users reaches ${goal} with ${promise}: some component does not stand out from the rest.`
-      : `${users(recordsForTarget)} reach ${goal} with ${promise}. Knowing nothing has ${number(uninformed)}.`;
+      : `${users(recordsForTarget)} reach ${goal} with ${promise}. Knowing nothing gives ${number(uninformed)}.`;
   const threshold =
     thresholdRecords === null
       ? "With any number of users noise drowns the components."
@@ -28,11 +28,11 @@ export function sentences(settings: Settings, plan: Plan): string[] {
         `promise about the whole batch: then ${users(shuffled.recordsForTarget)} are enough, each with a report of ` +
         `ε = ${number(shuffled.localEpsilonForTarget)}.`;
   const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
-  // An equation stays on its line.
+  // An equation must not break across lines.
   return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
 }
 
-/** What the users that there are give. */
+/** What the available users give. */
 function withRecords({ records, target }: Settings, { predicted, epsilonForTarget, shuffled }: Plan): string[] {
   if (records === undefined || !predicted) return [];
   const asked = counted(records, "user");
@@ -89,7 +89,7 @@ function statement(
   return direction === "upper" ? `${what} at most ${amount}` : `${what} at least ${amount}`;
 }
 
-/** A number of users, not to the last one. */
+/** A rounded number of users. */
 function users(count: number): string {
   return `${about(count, 3)} ${count === 1 ? "user" : "users"}`;
 }

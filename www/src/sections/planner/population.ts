@@ -1,4 +1,4 @@
-// Whose components are planned for: the records of the charts, or a spectrum that the visitor gives.
+// The population of the plan: the records of the charts, or a spectrum that the visitor gives.
 
 import type { PredictOptions } from "ldp-pca/lab";
 
@@ -6,7 +6,7 @@ import type { Pool, RunOptions } from "../../engine/pool.js";
 import type { Settings as ChartSettings } from "../error/settings.js";
 import type { Settings } from "./settings.js";
 
-/** A spectrum, and how many of its components are wanted. */
+/** A spectrum, and the number of components wanted. */
 export type Population = Omit<PredictOptions, "mechanism" | "records">;
 
 /** The spectrum of the records that the charts simulate. */

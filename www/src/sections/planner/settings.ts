@@ -1,4 +1,4 @@
-// What the planner can be asked, and what it cannot.
+// The settings of the planner, and their limits.
 
 import { choice, decimal, integer, InvalidValue, numberList, optional, type Values } from "../../fields.js";
 import { MECHANISMS } from "../../mechanisms.js";
@@ -22,18 +22,18 @@ function checkSpectrum(values: readonly number[]): void {
   if (values.length === 0) throw new InvalidValue("Give at least one share of variance, such as 0.3.");
   const wrong = values.find((value) => !(value > 0 && value <= 1));
   if (wrong !== undefined)
-    throw new InvalidValue(`${wrong} is no share of variance: give numbers above 0 and up to 1.`);
+    throw new InvalidValue(`${wrong} is not a share of variance: give numbers above 0 and up to 1.`);
   const sum = values.reduce((sum, value) => sum + value, 0);
   if (sum > 1 + 1e-9)
     throw new InvalidValue(`These shares sum to ${Number(sum.toPrecision(6))}: divide them by the total variance.`);
 }
 
-/** What is impossible together. The population of the charts is checked where it is set. */
+/** Checks for values that are impossible together. The population of the charts is checked where it is set. */
 export function check({ source, dimension, rank, spectrum }: Settings): Problem<typeof FIELDS>[] {
   if (source === "charts") return [];
   if (rank >= dimension) {
     const message =
-      `With ${dimension} features there can be at most ${dimension - 1} components to tell from the rest.`;
+      `With ${dimension} features there can be at most ${dimension - 1} components above the rest.`;
     return [{ name: "rank", message }];
   }
   if (spectrum.length >= dimension) {

@@ -5,7 +5,7 @@ import { type Context, element } from "../../context.js";
 import { RunControls } from "../../run-controls.js";
 import type { ChartRecords } from "./central-methods.js";
 
-/** Ties the controls to the work. `asked` is what is to be compared, and at which epsilon. */
+/** Connects the controls to the work. `asked` is what to compare, and at which epsilon. */
 export function bindAllMethods(
   { pool, announce }: Context,
   asked: () => { readonly records: ChartRecords; readonly epsilon: number; readonly setting: string },
@@ -17,7 +17,7 @@ export function bindAllMethods(
   let stop = new AbortController();
 
   async function ask(): Promise<void> {
-    // The last good epsilon is not the one in the field.
+    // The field does not hold the last valid epsilon.
     if (input.ariaInvalid === "true") return input.focus();
     stop.abort();
     const own = (stop = new AbortController());
@@ -30,7 +30,7 @@ export function bindAllMethods(
     status.textContent = "Loading the methods …";
     try {
       await Promise.race([
-        // What loads goes on loading, for the next who asks.
+        // A started download continues, for the next request.
         new Promise<never>((_, reject) => (signal.onabort = () => reject(signal.reason))),
         import("./all-methods.js").then(({ compareAllMethods }) =>
           compareAllMethods(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {

@@ -1,5 +1,5 @@
 // Every method of the literature at one epsilon, on the records of the charts: simulated in the pool with the module
-// that has them all, and shown as a table by whom they ask to be trusted.
+// that has them all, and shown as a table grouped by trust.
 
 import type { Method, MethodComparison, Progress } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_methods_bg.wasm?url";
@@ -11,11 +11,11 @@ import { counted, number } from "../../format.js";
 import type { ChartRecords } from "./central-methods.js";
 
 const TRIALS = 3;
-/** A method that took longer for its first estimate, in seconds, has that one alone. */
+/** A method whose first estimate took longer, in seconds, gets no further one. */
 const MAX_SECONDS = 2;
-/** How many numbers of records are drawn; of more records there are second moments. */
+/** The most numbers in drawn records; beyond that, only second moments are drawn. */
 const MAX_NUMBERS = 4_000_000;
-/** Of more users second moments take longer than anybody waits for, once for every estimate. */
+/** For more users, drawing second moments for every estimate takes longer than anybody waits. */
 const MAX_USERS = 2_000_000;
 
 const GROUPS = {
@@ -82,8 +82,8 @@ async function load(): Promise<WebAssembly.Module> {
 }
 
 /**
- * Compares all methods, shows in the table what is known after each estimate, and tells how much. Rejects with the
- * reason of `signal`, or with what to say: also of the table that stays, if there is one.
+ * Compares all methods, shows the results in the table after each estimate, and reports progress. Rejects with the
+ * reason of `signal`, or with a message for the visitor, which also mentions the table if one stays.
  */
 export async function compareAllMethods(
   pool: Pool,
@@ -101,11 +101,11 @@ export async function compareAllMethods(
     });
   } catch (error) {
     if (signal.aborted || place.hidden) throw error;
-    throw new Error(`${(error as Error).message}. The table has what was known before`);
+    throw new Error(`${(error as Error).message}. The table shows what was known before`);
   }
 }
 
-/** Tells after each estimate. When one fails the others are ended, and nothing more is told. */
+/** Reports after each estimate. When one fails, the others are ended, and no more reports follow. */
 async function estimateAll(
   pool: Pool,
   asked: ChartRecords & { readonly epsilon: number },
@@ -143,7 +143,7 @@ async function estimateAll(
     return again;
   }
 
-  // One after the other for each method, so that a slow one is known before it is asked again.
+  // One after the other for each method, so that a slow one is known before its next estimate.
   try {
     await Promise.all(
       METHODS.map(async (method) => {
@@ -160,7 +160,7 @@ function median(values: readonly number[]): number {
   return (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2;
 }
 
-/** The table in `place`, whose rows come as they are known. */
+/** The table in `place`, whose rows are added as they are known. */
 class Table {
   readonly #place: HTMLElement;
   readonly #setting: string;
@@ -211,10 +211,10 @@ function scaleOf(findings: Findings): Scale {
 function caption(findings: Findings, setting: string): HTMLElement {
   const { moments, nonPrivate, randomSubspace } = findings;
   const [low, high] = [lowerEnd(findings), randomSubspace].map(number);
-  const ends = `Bars are logarithmic, from ${low} to ${high}, what knowing nothing gives.`;
+  const ends = `Bars are logarithmic, from ${low} to ${high}, the error of knowing nothing.`;
   const best = `The records’ own components have ${number(nonPrivate)}.`;
   const second = moments
-    ? " So many records are not drawn, only their second moments: methods that read records one by one refuse."
+    ? " For this many records only second moments are drawn: methods that read records one by one refuse."
     : "";
   const made = document.createElement("caption");
   made.textContent = `${setting} Medians of ${counted(TRIALS, "trial")}. ${ends} ${best}${second}`;
@@ -242,17 +242,17 @@ function cells({ name, guarantee, errors, refusal }: Row, scale: Scale): HTMLEle
   return [title, shown, cell("Promise", notes.join(" "))];
 }
 
-/** What a refusal says beside the method's name. */
+/** The text of a refusal without the method's name. */
 function reason(name: string, refusal = ""): string {
   return refusal.startsWith(`${name}: `) ? refusal.slice(name.length + 2) : refusal;
 }
 
-/** With its full stop, which not all of the library's words have. */
+/** Adds a full stop where the library's text has none. */
 function sentence(text: string): string {
   return text.endsWith(".") ? text : `${text}.`;
 }
 
-/** What holds of a promise, and what is only claimed. */
+/** The proved part of a promise, and what is only claimed. */
 function promise(guarantee: MethodComparison["guarantee"]): string {
   if (!guarantee) return "None.";
   const { claimed, proved, about, argument } = guarantee;

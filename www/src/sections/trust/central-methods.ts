@@ -13,19 +13,19 @@ export const METHODS: readonly { readonly key: LabMethod; readonly name: string;
   { key: "analyze-gauss", name: "Central: Analyze Gauss", style: "green" },
 ];
 
-/** Where they are simulated: places of the predicted curves too, in an order that spans the axis early. */
+/** The places of the simulations, also on the predicted curves, in an order that spans the axis early. */
 const EPSILONS = [0.1, 4, 0.63, 1.6, 0.25, 2.5, 0.16, 1, 0.4];
 const TRIALS = 5;
 
 /** The records of the charts, how many of them, and delta. */
 export type ChartRecords = ComparedPopulation & Omit<CompareMethodsOptions, "epsilon" | "methods">;
 
-/** What was simulated for one question, kept when it is asked again. */
+/** The simulations for one question, kept for when it is asked again. */
 export class CentralSimulation {
   readonly #records: ChartRecords;
   readonly #errors = new TrialErrors();
   readonly #done = new Set<string>();
-  /** Why methods refuse, by their names. */
+  /** The reasons of methods that refuse, by name. */
   readonly refusals = new Map<string, string>();
 
   constructor(records: ChartRecords) {
@@ -41,7 +41,7 @@ export class CentralSimulation {
     return this.#errors.measured("epsilon", key);
   }
 
-  /** Simulates what is missing, and tells after each place. Rejects with the signal's reason. */
+  /** Simulates what is missing, and reports after each place. Rejects with the signal's reason. */
   async run(pool: Pool, signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
     const total = TRIALS * EPSILONS.length;
     const pairs = Array.from({ length: TRIALS }, (_, trial) => EPSILONS.map((epsilon) => ({ trial, epsilon }))).flat();

@@ -1,4 +1,4 @@
-// The trust models that can be compared, and what each predicts for the same promise to the outside.
+// The trust models to compare, and the prediction of each for the same promise to the outside.
 
 import type { PredictOptions } from "ldp-pca/lab";
 
