@@ -1,4 +1,4 @@
-//! `account`.
+//! The `account` command: what the reports of a task guarantee.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use super::files;
 use super::output::{Format, grouped};
 use super::parameters::delta;
 
-/// Tell what reports of a task promise: one, several of one person, and an anonymised batch.
+/// Show what reports of a task guarantee: one, several of one person, and an anonymised batch.
 #[derive(Args)]
 pub(super) struct Account {
     /// The task
@@ -27,7 +27,7 @@ pub(super) struct Account {
     /// The delta at which epsilons are stated [default: 1e-6, or the task's own if that is more]
     #[arg(long, value_parser = delta, allow_negative_numbers = true)]
     delta: Option<Delta>,
-    /// Also state what an anonymised batch of N reports of N people promises in addition
+    /// Also state the guarantee of an anonymised batch of N reports of N people
     #[arg(long, value_name = "N")]
     shuffled: Option<u64>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(super) struct Account {
 #[derive(Serialize)]
 struct Accounted {
     guarantee: Guarantee,
-    /// Of one report.
+    /// The guarantee of one report.
     detection: Detection,
     loss: PrivacyLoss,
     reports: u64,

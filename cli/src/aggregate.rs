@@ -1,4 +1,4 @@
-//! `aggregate`.
+//! The `aggregate` command: sums of reports.
 
 use std::io::{BufReader, Read, Write};
 use std::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Output};
 use super::output::{Format, grouped, reading};
 
-/// Sum reports, and sums of reports. A report that is there twice (by its id) is counted once.
+/// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
 #[derive(Args)]
 pub(super) struct AggregateCommand {
     /// Files of reports, or aggregates of other reports of the same task
@@ -30,7 +30,7 @@ pub(super) struct AggregateCommand {
     /// Leave out bytes that are not valid reports, and count them, instead of stopping at the first
     #[arg(long)]
     skip_invalid: bool,
-    /// How many threads to use; as many as the machine has when not given
+    /// Number of threads [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
     #[command(flatten)]

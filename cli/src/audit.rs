@@ -1,4 +1,4 @@
-//! `audit`.
+//! The `audit` command: a test of a randomizer's guarantee.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use super::parameters::{self, MechanismArguments};
 
 /// Test a randomizer's guarantee on worst-case pairs of records
 ///
-/// Randomizes pairs of records many times, looks for events that tell them apart, and bounds epsilon from below with
+/// Randomizes pairs of records many times, looks for events that distinguish them, and bounds epsilon from below with
 /// the stated confidence (Clopper and Pearson). A bound above the claim refutes the claim, and so does a payload that
 /// the mechanism cannot make: the exit code is 1. A bound below the claim proves nothing.
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub(super) struct Audit {
     /// How records are bounded: unit-norm, or clip:R
     #[arg(long, value_parser = parameters::bounding, default_value = "unit-norm")]
     bounding: Bounding,
-    /// Reports of each record of each pair; half of them choose the event, half of them judge it
+    /// Reports of each record of each pair; one half chooses the event, the other half judges it
     #[arg(long, default_value_t = 200_000)]
     trials: u64,
     /// Seed of the randomizer under test
@@ -58,9 +58,9 @@ struct AuditResult {
     trials: u64,
     malformed: Vec<Malformed>,
     events: Vec<Event>,
-    /// What a randomizer that passed may still do.
+    /// What may still be wrong with a randomizer that passed.
     not_shown: Vec<&'static str>,
-    /// The same trials held to the delta that the paper's scale is computed from.
+    /// The same trials, judged at the delta that the paper's scale is computed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     paper: Option<PaperClaim>,
     /// The claim, with its neighbouring relation and unit.
@@ -119,7 +119,7 @@ impl Audit {
         }
         if !result.malformed.is_empty() {
             return Err(CliError::Failed(
-                "the randomizer made payloads that are none of the mechanism's, or none at all".to_owned(),
+                "the randomizer made payloads that the mechanism cannot make, or none at all".to_owned(),
             ));
         }
         Err(CliError::Failed(format!(
@@ -128,15 +128,15 @@ impl Audit {
         )))
     }
 
-    /// The mechanism, and the delta of the paper where that is not the one it gives.
+    /// The mechanism, and the paper's delta where the mechanism gives another.
     fn mechanism(&self) -> Result<(Mechanism, Option<Delta>)> {
         let family = self.mechanism.family()?;
         let mechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?;
         Ok((mechanism, family.printed_delta()))
     }
 
-    /// All jobs, over the available cores. Each has a random stream of its own and counts add in any order, so that the
-    /// result does not depend on the number of cores.
+    /// All jobs, over the available cores. Each has its own random stream and counts add in any order, so the result
+    /// does not depend on the number of cores.
     fn tally(
         &self,
         audit: &audit::Audit,
@@ -144,7 +144,7 @@ impl Audit {
         mechanism: &Mechanism,
         progress: &ProgressBar,
     ) -> core::result::Result<Tally, AuditError> {
-        // A few parts: each has a tally of its own.
+        // A few parts: each keeps its own tally.
         let parts: Vec<&[Job]> = jobs.chunks(jobs.len().div_ceil(64)).collect();
         let tallies = on_all_cores(parts.len(), |part| {
             let mut tally = audit.empty_tally();

@@ -1,4 +1,4 @@
-//! Options that take one of a few names.
+//! Options with a few named values.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

@@ -1,4 +1,4 @@
-//! `demo`.
+//! The `demo` command: a whole collection on one machine.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -32,10 +32,10 @@ use super::serve::{runtime, stopped};
 /// Run a whole collection on this machine
 ///
 /// Starts an aggregator, randomizes a population record by record, sends every report over HTTP, recovers the
-/// components and compares them with those found without privacy. Then it keeps serving the page until Ctrl-C.
+/// components and compares them with those found without privacy. Then it serves the page until Ctrl-C.
 #[derive(Args)]
 pub(super) struct Demo {
-    /// Records of your own instead of the synthetic survey: CSV or NPY, gzip or not. The schema is inferred from them,
+    /// Your own records instead of the synthetic survey: CSV or NPY, gzip or not. The schema is inferred from them,
     /// which a real collection must not do
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
@@ -45,13 +45,13 @@ pub(super) struct Demo {
     /// Number of synthetic records
     #[arg(long, default_value_t = 20_000, conflicts_with = "records")]
     population: u64,
-    /// Privacy parameter epsilon, of one report
+    /// Privacy parameter epsilon, per report
     #[arg(long, value_parser = parameters::epsilon, default_value = "2", allow_negative_numbers = true)]
     epsilon: Epsilon,
     /// Number of components
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// Address and port; the next free port is taken where it is in use
+    /// Address and port; if the port is in use, the next free one is taken
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// A folder with the page to serve at /. The page may be put there while the demo runs, which says when it is there
@@ -60,7 +60,7 @@ pub(super) struct Demo {
     /// The aggregator's folder [default: a temporary one, removed at the end]
     #[arg(long)]
     data: Option<PathBuf>,
-    /// Stop when the components are printed
+    /// Stop once the components are printed
     #[arg(long)]
     once: bool,
 }
@@ -107,7 +107,7 @@ impl Demo {
         let address = format!("http://{}", server.local_addr());
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let serving = runtime.spawn(server.serve(async {
-            // A sender that is gone means the same as its message.
+            // A dropped sender means the same as a message.
             let _ = stopping.await;
         }));
         println!("aggregator  {address}");
@@ -128,7 +128,7 @@ impl Demo {
         if !self.once {
             runtime.block_on(self.serve_on(&address));
         }
-        // The server may have stopped by itself; then there is nobody to tell.
+        // The server may have stopped by itself; then nobody receives the message.
         let _ = stop.send(());
         runtime.block_on(serving).map_err(CliError::failed)?.map_err(CliError::failed)
     }
@@ -171,15 +171,15 @@ impl Demo {
     }
 }
 
-/// A population on its way to the aggregator, and what it would give without privacy.
+/// A population on its way to the aggregator, and its sums without privacy.
 struct Collection<'a> {
     task: &'a Task,
     randomizer: BatchRandomizer<'a>,
     reference: SecondMoment,
     waiting: Vec<BoundedRecord>,
-    /// Where the task is.
+    /// The address of the task.
     address: String,
-    /// For more ids at once than a visitor gets.
+    /// The token that buys more ids at once than a visitor gets.
     authorization: String,
     sent: u64,
 }
@@ -226,7 +226,7 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// Ids for the next reports, where the aggregator takes no others; a folder of before may have a task that does.
+    /// Ids for the next reports, where the aggregator takes no others. An older folder may have a task that does.
     fn ids(&self, count: usize) -> Result<Option<Vec<ReportId>>> {
         let url = format!("{}/seeds", self.address);
         let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));

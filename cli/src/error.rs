@@ -1,4 +1,4 @@
-//! What a command reports when it fails, and with which exit code.
+//! Errors of a command, with their exit codes.
 
 use std::io;
 use std::path::Path;
@@ -20,8 +20,8 @@ pub(super) enum CliError {
     /// A stage of the pipeline refused its input.
     #[error(transparent)]
     Pipeline(#[from] Error),
-    /// It was said elsewhere; the exit code is left.
-    #[error("it was told in the log")]
+    /// Already reported; only the exit code remains.
+    #[error("see the log")]
     Told(u8),
     /// Standard output cannot be written.
     #[error("cannot write the result: {0}")]
@@ -63,13 +63,13 @@ impl CliError {
         }
     }
 
-    /// Whoever read the output has seen enough (`ldp-pca … | head`).
+    /// The reader of the output has seen enough (`ldp-pca … | head`).
     pub(super) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
-/// A problem, with the file that has it.
+/// Adds the name of the file to a problem.
 pub(super) trait InFile<T> {
     /// Names the file.
     fn in_file(self, path: &Path) -> Result<T>;

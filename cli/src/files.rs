@@ -1,4 +1,4 @@
-//! Files: whole documents, matrices, and output that is there completely or not at all.
+//! Files: whole documents, matrices, and output that is written completely or not at all.
 
 use core::fmt::Display;
 use std::fs::{self, File, TryLockError};
@@ -15,7 +15,7 @@ use npyz::{DType, NpyFile, Order, WriterBuilder};
 
 use super::error::{CliError, InFile as _, Result};
 
-/// Opens a file, and tells how many bytes it has.
+/// Opens a file, and returns its length in bytes.
 pub(super) fn open(path: &Path) -> Result<(File, u64)> {
     let file = File::open(path).in_file(path)?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
@@ -51,7 +51,7 @@ pub(super) fn token(path: &Path) -> Result<String> {
     token.map(ToOwned::to_owned).ok_or("the file has no token: write one into its first line").in_file(path)
 }
 
-/// Opens a file that nobody else may open so, with what to say of one who has; it is made when it is not there.
+/// Opens a file under an exclusive lock, and creates it if it does not exist. `busy` is the message if it is locked.
 pub(super) fn locked(path: &Path, busy: &str) -> Result<File> {
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path).in_file(path)?;
     match file.try_lock() {
@@ -61,10 +61,10 @@ pub(super) fn locked(path: &Path, busy: &str) -> Result<File> {
     }
 }
 
-/// A file that appears under its name only when it is complete. A device or a pipe is written to as it is.
+/// A file that gets its name only when it is complete. A device or a pipe is written to directly.
 pub(super) struct Output {
     writer: BufWriter<File>,
-    /// Where the content is until it is complete.
+    /// The place of the content until it is complete.
     partial: Option<PathBuf>,
     path: PathBuf,
 }
@@ -72,7 +72,7 @@ pub(super) struct Output {
 impl Output {
     pub(super) fn create(path: &Path) -> Result<Self> {
         let failed = |error| CliError::file(path, format!("cannot write it: {error}"));
-        // A link stays one: the file it leads to is replaced.
+        // A link stays a link: the file it leads to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let existing = fs::metadata(&path).ok();
         if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
@@ -116,7 +116,7 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
-            // What a failed command leaves is not a result; if it cannot be removed, its name says so.
+            // What a failed command leaves is not a result. If it cannot be removed, its name says so.
             let _ = fs::remove_file(partial);
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
     write(path, &writer.into_inner().in_file(path)?)
 }
 
-/// A buffered reader that unpacks gzip when the content is gzip, whatever the name says.
+/// A buffered reader that unpacks content in gzip, whatever the file's name.
 pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
     use std::io::BufRead as _;
     let mut raw = BufReader::with_capacity(1 << 16, raw);
@@ -219,18 +219,17 @@ impl<'a> NpyRows<'a> {
 /// The longest header that NumPy itself reads.
 const LONGEST_HEADER: usize = 10_000;
 
-/// Opening brackets in a header, those in its texts too: one around it all, one around the shape, and two around a type
-/// of one field. Each multiplies the time of the parser by up to four.
+/// The most opening brackets in a header, including those in its texts: one around it all, one around the shape, and
+/// two around a type of one field. Each multiplies the parser's time by up to four.
 const MOST_BRACKETS: usize = 4;
 
-/// The same file from its first byte, once its header is known to be one that can be parsed: the parser would reserve
-/// as much memory as the header says it has bytes, take time exponential in its brackets, and multiply the shape
-/// unchecked.
+/// The same file from its first byte, once its header is known to be safe to parse: the parser reserves as much memory
+/// as the header claims to have bytes, takes time exponential in its brackets, and multiplies the shape unchecked.
 fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     let refused = |problem: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidData, problem));
     let mut start = Vec::new();
     reader.by_ref().take(8).read_to_end(&mut start)?;
-    // Bytes of the header's length; what is no NPY file at all the parser tells.
+    // Bytes of the header's length. If the file is not NPY at all, the parser says so.
     let width = match &start[..] {
         [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _] => 2,
         [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _] => 4,
@@ -239,7 +238,7 @@ fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     reader.by_ref().take(width).read_to_end(&mut start)?;
     let length = start[8.min(start.len())..].iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
     if length > LONGEST_HEADER {
-        return refused(format!("its header has {length} bytes, and NumPy's own have {LONGEST_HEADER} at most"));
+        return refused(format!("its header has {length} bytes, but NumPy's have {LONGEST_HEADER} at most"));
     }
     let header = start.len();
     reader.by_ref().take(length as u64).read_to_end(&mut start)?;
@@ -247,22 +246,22 @@ fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     let brackets = text.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
     if brackets > MOST_BRACKETS {
         return refused(format!(
-            "its header has {brackets} opening brackets, and that of a matrix has 2: save it as numbers, without fields"
+            "its header has {brackets} opening brackets, but that of a matrix has 2: save it as numbers, without fields"
         ));
     }
     // Without escapes the shape stands behind its name.
     if text.contains(&b'\\') {
-        return refused("its header has a backslash, and that of a matrix of numbers has none".into());
+        return refused("its header has a backslash, but that of a matrix of numbers has none".into());
     }
     let shape = text.windows(5).position(|window| window == b"shape").map_or(&[][..], |place| &text[place..]);
     if product(shape).is_none() {
-        return refused("no file holds as much as its header says: the header is wrong".into());
+        return refused("its header claims more than a file can hold: the header is wrong".into());
     }
     Ok(std::io::Cursor::new(start).chain(reader))
 }
 
-/// The product of all numbers in the text, zeros left out, and of the bytes of the largest element; `None` where it is
-/// beyond what a file can have, or a number is not as NumPy writes it: the parser reads other bases, and sums.
+/// The product of all numbers in the text, except zeros, and of the bytes of the largest element; `None` where it
+/// exceeds what a file can hold, or a number is not as NumPy writes it: the parser also reads other bases, and sums.
 fn product(text: &[u8]) -> Option<i64> {
     if text.iter().any(|byte| matches!(byte, b'+' | b'-')) {
         return None;
@@ -282,7 +281,7 @@ fn product(text: &[u8]) -> Option<i64> {
     Some(product)
 }
 
-/// The elements as `f64`, whatever number type they have, or the name of a type that is not a number.
+/// The elements as `f64` from any number type, or the name of a type that is not a number.
 fn numbers<'a, R: Read + 'a>(
     file: NpyFile<R>,
 ) -> core::result::Result<Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>, String> {
@@ -318,7 +317,7 @@ pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
     symmetric(path, file, bytes)
 }
 
-/// The same of what `file` reads, which has this many bytes; `path` is for messages.
+/// The same from a reader of this many bytes; `path` is for messages.
 pub(super) fn symmetric(path: &Path, file: impl Read, bytes: u64) -> Result<SymmetricMatrix> {
     let rows = NpyRows::new(path, unpacked(path, file)?)?;
     let matrix = if rows.single {
@@ -329,7 +328,7 @@ pub(super) fn symmetric(path: &Path, file: impl Read, bytes: u64) -> Result<Symm
     matrix?.map_err(|error| CliError::file(path, in_rows(error)))
 }
 
-/// The error with the positions of the file, whose rows were taken for columns.
+/// The error with positions in the file, whose rows were read as columns.
 fn in_rows(error: EigenError) -> EigenError {
     match error {
         EigenError::NotFinite { row, column, value } => EigenError::NotFinite { row: column, column: row, value },

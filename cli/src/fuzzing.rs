@@ -1,5 +1,5 @@
-//! What fuzzing reaches: the parts of the command line that read files, as people are told of them. It may change at
-//! any time.
+//! Entry points for fuzzing: the parts of the command line that read files, with the messages that users see. They may
+//! change at any time.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::{dps_pca, files, serve};
 /// The name of a file in messages.
 const NAME: &str = "fuzzed";
 
-/// A message that a user would be given.
+/// A message as a user would see it.
 pub type Result<T> = core::result::Result<T, String>;
 
 /// What a file of records holds.
@@ -33,7 +33,7 @@ pub struct Records {
 /// Reads CSV or NPY, gzip or not.
 ///
 /// # Errors
-/// As a user would be told.
+/// The message that a user would see.
 pub fn records(bytes: &[u8], header: u8, schema: Option<&Schema>) -> Result<Records> {
     let header = [Header::Auto, Header::Yes, Header::No][usize::from(header) % 3];
     let is_header = |fields: &[&str]| match schema {
@@ -58,7 +58,7 @@ pub fn records(bytes: &[u8], header: u8, schema: Option<&Schema>) -> Result<Reco
 /// Reads a symmetric matrix in NPY, gzip or not.
 ///
 /// # Errors
-/// As a user would be told.
+/// The message that a user would see.
 pub fn symmetric(bytes: &[u8]) -> Result<SymmetricMatrix> {
     files::symmetric(Path::new(NAME), Cursor::new(bytes.to_vec()), bytes.len() as u64)
         .map_err(|error| error.to_string())
@@ -67,7 +67,7 @@ pub fn symmetric(bytes: &[u8]) -> Result<SymmetricMatrix> {
 /// Reads what a provider has answered: its messages, and how many bytes are whole lines.
 ///
 /// # Errors
-/// As a user would be told.
+/// The message that a user would see.
 pub fn answers(bytes: &[u8], header: &str) -> Result<(Vec<String>, usize)> {
     dps_pca::memory::read(bytes, header)
 }
@@ -75,7 +75,7 @@ pub fn answers(bytes: &[u8], header: &str) -> Result<(Vec<String>, usize)> {
 /// Reads the settings of a server.
 ///
 /// # Errors
-/// As a user would be told.
+/// The message that a user would see.
 pub fn config(text: &str) -> Result<ServerConfig> {
     serve::config::parse(text)
 }
@@ -83,7 +83,7 @@ pub fn config(text: &str) -> Result<ServerConfig> {
 /// Reads a matrix of a data set, gzip or not.
 ///
 /// # Errors
-/// As a user would be told.
+/// The message that a user would see.
 pub fn matrix(bytes: &[u8]) -> Result<Matrix> {
     folder::read_matrix(Path::new(NAME), bytes).map_err(|error| error.to_string())
 }
@@ -91,15 +91,15 @@ pub fn matrix(bytes: &[u8]) -> Result<Matrix> {
 /// Reads KDD Cup 99, gzip or not.
 ///
 /// # Errors
-/// As a user would be told.
+/// The message that a user would see.
 pub fn connections(bytes: &[u8]) -> Result<Connections> {
     folder::read_connections(Path::new(NAME), bytes).map_err(|error| error.to_string())
 }
 
-/// The head of quickly run cells of an experiment.
+/// The head of an experiment's cells under --quick.
 ///
 /// # Panics
-/// Where it cannot be written: a fault.
+/// If it cannot be written, which is a bug.
 #[must_use]
 pub fn head(experiment: &dyn Experiment) -> String {
     serde_json::to_string(&kept::Head::new(experiment, Scale::Quick, 1)).expect("it can be written")
@@ -108,10 +108,10 @@ pub fn head(experiment: &dyn Experiment) -> String {
 /// Cells of an experiment by their names.
 pub type Cells = Vec<(String, Vec<Vec<Value>>)>;
 
-/// Reads kept cells: whether there is a head, those cells that are there whole, and how many bytes all that is.
+/// Reads kept cells: whether there is a head, the complete cells, and how many bytes all that is.
 ///
 /// # Panics
-/// Where memory cannot be read: a fault.
+/// If memory cannot be read, which is a bug.
 #[must_use]
 pub fn cells(bytes: &[u8], columns: usize) -> (bool, Cells, u64) {
     let (head, cells, length) = kept::read(bytes, columns).expect("memory can be read");
@@ -121,7 +121,7 @@ pub fn cells(bytes: &[u8], columns: usize) -> (bool, Cells, u64) {
 /// The line of a cell, as it is kept.
 ///
 /// # Panics
-/// Where it cannot be written: a fault.
+/// If it cannot be written, which is a bug.
 #[must_use]
 pub fn line(cell: &str, rows: &[Vec<Value>]) -> String {
     kept::line(cell, rows).expect("it can be written")

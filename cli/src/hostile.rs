@@ -1,19 +1,19 @@
-//! How far hostile reports can pull a result.
+//! The effect of hostile reports on a result.
 
 use clap::Args;
 use ldp_pca::mechanism::{HostilePull, Pull, PullBounds};
 
 use super::output::grouped;
 
-/// How many reports to suspect.
+/// The number of suspect reports.
 #[derive(Args, Clone, Copy)]
 pub(super) struct HostileArguments {
-    /// Suppose that so many reports were made to mislead: how far can they move an eigenvalue?
+    /// Suppose that this many reports are hostile, and show how far they can move an eigenvalue
     #[arg(long = "hostile", value_name = "M", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) reports: u64,
 }
 
-/// The line of a number of reports.
+/// The line for a number of reports.
 pub(super) fn hostile_text(pull: &HostilePull) -> String {
     let bounds = |bounds: &PullBounds| {
         let condition = pull.check.condition();
@@ -34,7 +34,7 @@ pub(super) fn hostile_text(pull: &HostilePull) -> String {
     )
 }
 
-/// The line of a mechanism without a number of reports, for eigenvalues of this matrix.
+/// The line for a mechanism without a number of reports, for eigenvalues of this matrix.
 pub(super) fn per_report(pull: Pull, matrix: &str) -> String {
     format!(
         "from where an honest report's mean puts it, one hostile report of n moves an eigenvalue of {matrix} by at \

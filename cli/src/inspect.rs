@@ -1,4 +1,4 @@
-//! `inspect`.
+//! The `inspect` command: the content of a file.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,7 +18,7 @@ use super::hostile::hostile_text;
 use super::output::{Format, first, grouped};
 use super::task::TaskSummary;
 
-/// Tell what a schema, task, reports or aggregate file holds. Reports and aggregates are checked against `--task`.
+/// Show what a schema, task, reports or aggregate file holds. Reports and aggregates are checked against `--task`.
 #[derive(Args)]
 pub(super) struct Inspect {
     /// The file
@@ -71,7 +71,7 @@ impl Inspect {
     fn task(&self) -> Result<Task> {
         let Some(task) = &self.task else {
             return Err(CliError::Usage(
-                "reports and aggregates can be read with their task only: give it with --task".into(),
+                "reports and aggregates can only be read with their task: give it with --task".into(),
             ));
         };
         files::task(task)
@@ -101,7 +101,7 @@ impl Inspect {
             task: aggregate.task().to_string(),
             records: aggregate.records(),
             fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
-            // Of no reports nothing is estimated.
+            // No reports give no estimate.
             hostile: Covariance::estimate(&aggregate, task)
                 .ok()
                 .map(|covariance| HostilePull::new(1, covariance.records(), |hostile| covariance.pull(task, hostile))),
@@ -123,7 +123,8 @@ impl Inspect {
             Err(schema_error) => Err(CliError::file(
                 &self.file,
                 format!(
-                    "neither reports, aggregate, task nor schema (as a task: {task_error}; as a schema: {schema_error})"
+                    "not reports, an aggregate, a task or a schema (as a task: {task_error}; as a schema: \
+                    {schema_error})"
                 ),
             )),
         }

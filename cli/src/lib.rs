@@ -1,5 +1,5 @@
-//! The command line. One file per subcommand; reading, writing and the terminal are in `files`, `records` and
-//! `output`.
+//! The command line `ldp-pca`, with one file per subcommand. `files`, `records` and `output` have reading, writing and
+//! the terminal.
 //!
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
 //! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
@@ -40,9 +40,9 @@ use clap::{Parser, Subcommand};
 
 /// Principal components of data that never leaves its owner's device.
 ///
-/// A collection runs through: schema infer (from a public sample), task new, randomize (on each device), aggregate,
-/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does all of it
-/// on this machine.
+/// The steps of a collection: schema infer (from a public sample), task new, randomize (on each device), aggregate,
+/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does
+/// everything on this machine.
 #[derive(Parser)]
 #[command(name = "ldp-pca", version, max_term_width = 110)]
 struct Arguments {
@@ -64,11 +64,11 @@ enum Command {
     Aggregate(aggregate::AggregateCommand),
     /// Recover principal components from summed reports
     Recover(recover::Recover),
-    /// Tell how many users it takes, before anybody is asked
+    /// Predict how many users it takes, before anybody is asked
     Plan(plan::Plan),
     /// Measure the error to expect, on synthetic records
     Simulate(simulate::Simulate),
-    /// Put every method of the literature to the same records, side by side
+    /// Run every method of the literature on the same records, and compare
     Compare(compare::Compare),
     /// Test a randomizer's guarantee on worst-case pairs of records
     Audit(audit::Audit),
@@ -76,9 +76,9 @@ enum Command {
     Experiment(experiment::ExperimentCommand),
     /// Solve the sparse (Fantope) problem for a matrix
     Solve(solve::Solve),
-    /// Tell what a schema, task, reports or aggregate file holds
+    /// Show what a schema, task, reports or aggregate file holds
     Inspect(inspect::Inspect),
-    /// Tell what reports of a task promise: one, several, and an anonymised batch
+    /// Show what reports of a task guarantee: one, several, and an anonymised batch
     Account(account::Account),
     /// Collect reports over HTTP
     Serve(serve::Serve),
@@ -95,9 +95,9 @@ pub fn run() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version are asked for; everything else is wrong usage.
+            // Help and version are not failures; everything else is wrong usage.
             let code = if error.use_stderr() { 2 } else { 0 };
-            // Nothing is left to tell anybody when the terminal itself is gone.
+            // When the terminal itself is gone, nobody can read a message.
             let _ = error.print();
             return ExitCode::from(code);
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::error::Result;
 
-/// How the result is printed.
+/// The form of the printed result.
 #[derive(Args, Clone, Copy)]
 pub(super) struct Format {
     /// Print one JSON document instead of text
@@ -34,8 +34,8 @@ impl Format {
     }
 }
 
-/// A bar for work of known size; silent where standard error is not a terminal. Like all of these it is cleared when it
-/// is dropped.
+/// A bar for work of known size; silent where standard error is not a terminal. Like the others here, it is cleared
+/// when it is dropped.
 pub(super) fn bar(label: &'static str, length: u64) -> ProgressBar {
     // The template is a constant; were it wrong, the default bar would do.
     let style = ProgressStyle::with_template("{msg:12} {bar:30} {human_pos}/{human_len} {eta}")
@@ -59,11 +59,11 @@ pub(super) fn spinner(label: &'static str) -> ProgressBar {
 
 /// A remark for people, on standard error.
 pub(super) fn note(text: impl core::fmt::Display) {
-    // Nobody is left to read it when standard error is closed.
+    // When standard error is closed, nobody can read it.
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// The first `most` of them, and an ellipsis where there are more.
+/// The first `most` entries, with an ellipsis where there are more.
 pub(super) fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize) -> String {
     let mut items = items.into_iter();
     let mut shown: Vec<String> = items.by_ref().take(most).map(|item| item.to_string()).collect();

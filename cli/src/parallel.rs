@@ -4,8 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, scope};
 
-/// What `work` makes of 0 to `count - 1`, in their order. The next free core takes the next one; after a failure none
-/// is started any more, for the others would fail as that one did.
+/// The results of `work` for 0 to `count - 1`, in order. The next free core takes the next one. After a failure no more
+/// are started, because the others would fail in the same way.
 pub(super) fn on_all_cores<T: Send, E: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,

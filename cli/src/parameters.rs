@@ -1,4 +1,4 @@
-//! Arguments that are checked while they are parsed, so that a bad one is wrong usage and named.
+//! Arguments that are checked while they are parsed, so that a bad one is reported by name as wrong usage.
 
 use std::str::FromStr;
 
@@ -96,7 +96,7 @@ pub(super) struct MechanismArguments {
     /// How records are randomized
     #[arg(long, value_parser = mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
-    /// Privacy parameter epsilon, of one report
+    /// Privacy parameter epsilon, per report
     #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
     pub(super) epsilon: Epsilon,
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub(super) struct MechanismArguments {
 }
 
 impl MechanismArguments {
-    /// The mechanism but for epsilon.
+    /// The mechanism without its epsilon.
     pub(super) fn family(&self) -> Result<MechanismFamily> {
         self.parameters.family(self.mechanism)
     }
@@ -115,7 +115,7 @@ impl MechanismArguments {
     }
 }
 
-/// What a mechanism has beside epsilon, for the commands that name mechanisms in ways of their own.
+/// A mechanism's parameters besides epsilon, for the commands that name mechanisms in other ways.
 #[derive(Args, Clone)]
 pub(super) struct MechanismParameters {
     /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
@@ -130,7 +130,7 @@ pub(super) struct MechanismParameters {
 }
 
 impl MechanismParameters {
-    /// The mechanism of this name but for epsilon. Parameters that it does not have are wrong usage.
+    /// The mechanism of this name without its epsilon. Parameters that it does not have are wrong usage.
     pub(super) fn family(&self, name: MechanismName) -> Result<MechanismFamily> {
         MechanismFamily::new(name, self.candidates, self.cap, self.delta).map_err(|error| {
             let problem = match error {
@@ -141,7 +141,7 @@ impl MechanismParameters {
         })
     }
 
-    /// Delta, or the usual one for the mechanisms that have one.
+    /// Delta as given, or the usual one for the mechanisms that have one.
     pub(super) fn delta_or_usual(&self) -> Delta {
         self.delta.unwrap_or(Delta::USUAL)
     }

@@ -1,4 +1,4 @@
-//! `randomize`.
+//! The `randomize` command: reports from records.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -32,7 +32,7 @@ pub(super) struct Randomize {
     output: PathBuf,
     #[command(flatten)]
     reading: Reading,
-    /// Ids that an aggregator issued, one or more for each record: a file with what POST /tasks/{id}/seeds answers
+    /// Ids that an aggregator issued, at least one per record: a file with the answer of POST /tasks/{id}/seeds
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
     /// Draw from a fixed seed, for tests: such reports are NOT private
@@ -53,11 +53,11 @@ struct RandomizeResult {
     output: PathBuf,
 }
 
-/// How records are randomized here: many at a time, on all cores.
+/// The randomization of records: many at a time, on all cores.
 pub(super) struct BatchRandomizer<'a> {
     task: &'a Task,
     seed: Option<u64>,
-    /// Those of the next reports, where they do not make their own.
+    /// The ids of the next reports, where the reports do not make their own.
     ids: Option<Vec<ReportId>>,
     threads: usize,
     done: u64,
@@ -86,7 +86,7 @@ impl<'a> BatchRandomizer<'a> {
         Self { task, seed, ids: None, threads, done: 0 }
     }
 
-    /// Gives the next reports these ids, in addition to those that are left of earlier ones.
+    /// Adds ids for the next reports to those that are left.
     pub(super) fn add_ids(&mut self, ids: Vec<ReportId>) {
         self.ids.get_or_insert_default().extend(ids);
     }
@@ -99,7 +99,7 @@ impl<'a> BatchRandomizer<'a> {
             None => vec![None; records.len()],
             Some(ids) if ids.len() < records.len() => {
                 return Err(CliError::Failed(format!(
-                    "there are {} issued ids and more records: ask the aggregator for one for each",
+                    "there are more records than the {} issued ids: ask the aggregator for one per record",
                     grouped(first + ids.len() as u64)
                 )));
             }
@@ -135,7 +135,7 @@ fn randomize_part(
     }
 }
 
-/// Randomizes the records of a file and hands on reports batch by batch.
+/// Randomizes the records of a file and passes reports on in batches.
 pub(super) fn randomize_file(
     path: &Path,
     task: &Task,
@@ -179,7 +179,7 @@ impl Randomize {
             if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
                 return Err(CliError::file(
                     path,
-                    "an id is there twice, and reports of one id count once: ask for others",
+                    "an id occurs twice, and reports of one id count once: ask for others",
                 ));
             }
             randomizer.add_ids(ids);
@@ -213,7 +213,7 @@ impl Randomize {
             }
             if counts.missing > 0 {
                 text += &format!(
-                    "{} missing values, which contribute nothing (this count is yours alone: no report has it)\n",
+                    "{} missing values, which contribute nothing (no report contains this count)\n",
                     grouped(counts.missing)
                 );
             }

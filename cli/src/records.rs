@@ -1,8 +1,8 @@
 //! Records from CSV (with or without header) and NPY files, gzip or not.
 //!
-//! What a command prints is often kept by others. So no message has a value of a record, or a name of a header that the
+//! Others often keep what a command prints. So no message contains a value of a record, or a name of a header that the
 //! schema does not have (the first line may be a record): the line and the column are enough to find it.
-//! `--show-values` shows the row, too.
+//! `--show-values` also shows the row.
 
 use core::fmt::{self, Debug, Display};
 use std::io::{BufRead, Chain, Read};
@@ -31,18 +31,18 @@ pub(super) enum Header {
     No,
 }
 
-/// How a file of records is read, and told of.
+/// How a file of records is read, and what messages show of it.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Opening {
     /// Whether the first line of a CSV file names its columns
     #[arg(long, value_enum, default_value_t)]
     header: Header,
-    /// Show in messages what a bad row holds, which otherwise have its line and the column alone
+    /// Show in messages what a bad row holds, not only its line and the column
     #[arg(long)]
     show_values: bool,
 }
 
-/// The same where bad rows may be left out.
+/// The same for commands that may leave out bad rows.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Reading {
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(super) struct Reading {
 }
 
 impl Opening {
-    /// What is wrong, with what the row or the header holds where that was asked for.
+    /// The problem, with what the row or the header holds where that was asked for.
     pub(super) fn told(self, problem: impl Display, held: impl Debug) -> String {
         if self.show_values { format!("{problem}; it holds {held:?}") } else { problem.to_string() }
     }
@@ -103,8 +103,8 @@ impl CsvLines {
     fn new(content: Box<dyn BufRead>, start: &[u8]) -> Self {
         let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
         let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
-        // One byte ends a line, the last one too, so that the reader's count of lines can be relied on. The carriage
-        // return of CRLF is trimmed as blank space is.
+        // One byte ends every line, including the last, so that the reader's count of lines is reliable. The carriage
+        // return of CRLF is trimmed as blank space.
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -149,7 +149,7 @@ impl RecordFile {
         Self::new(path, reading("reading", length).wrap_read(file), opening.header, is_header)
     }
 
-    /// The same of what `raw` reads; `path` is for messages.
+    /// The same from the reader `raw`; `path` is for messages.
     pub(super) fn new(
         path: &Path,
         raw: impl Read + 'static,
@@ -234,22 +234,22 @@ fn column_names(record: &ByteRecord) -> core::result::Result<Vec<String>, String
     Ok(names)
 }
 
-/// Whether a first line names columns, when nothing is known of the file: no field of it is a number.
+/// Whether a first line names columns, when nothing is known about the file: no field is a number.
 pub(super) fn looks_like_names(fields: &[&str]) -> bool {
     fields.iter().all(|field| field.parse::<f64>().is_err() && !field.is_empty())
 }
 
-/// What became of the rows of a file.
+/// Counts of the rows of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Counts {
-    /// Records handed on.
+    /// Records passed on.
     pub(super) records: u64,
     /// Rows left out because they are not valid records.
     pub(super) skipped: u64,
-    /// Why the first one was.
+    /// The reason for the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first_skipped: Option<String>,
-    /// Values of the records handed on that are missing.
+    /// Missing values of the records passed on.
     #[serde(rename = "missing_values")]
     pub(super) missing: u64,
 }
@@ -339,7 +339,7 @@ fn encode_text(
     let row: Vec<&str> = match header {
         None => fields.iter().collect(),
         Some(header) if fields.len() != header.fields => {
-            return Err(format!("found {} fields where the header has {}", fields.len(), header.fields));
+            return Err(format!("found {} fields, but the header has {}", fields.len(), header.fields));
         }
         Some(header) => header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect(),
     };

@@ -1,4 +1,4 @@
-//! `schema infer`.
+//! The `schema infer` command: a schema from a public sample.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub(super) enum SchemaCommand {
     /// Write a schema from a public sample of records
     ///
     /// This command reads its input: which columns are numeric, how large they get, which categories exist. All of it
-    /// becomes part of the public task. So the sample must be public: never infer a schema from the records that are
-    /// to be protected.
+    /// becomes part of the public task. So the sample must be public: never infer a schema from the records to be
+    /// protected.
     Infer(Infer),
 }
 
@@ -36,10 +36,10 @@ pub(super) struct Infer {
     /// A column to leave out, by name (c1, c2, … in a file without header); may be repeated
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
-    /// A column of numbers that are categories; may be repeated
+    /// A column whose numbers are categories; may be repeated
     #[arg(long, value_name = "COLUMN")]
     categorical: Vec<String>,
-    /// How numeric columns are brought to a common size
+    /// How numeric columns are scaled
     #[arg(long, value_parser = one_of(&SCALINGS), default_value = "max-abs")]
     scaling: Scaling,
     /// What a categorical value that is not in the sample does to a record
@@ -141,7 +141,7 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
                 texts.iter().map(String::as_str).collect()
             }
         };
-        // Without a header the first row tells how many columns there are.
+        // Without a header the first row shows how many columns there are.
         let inference = match &mut inference {
             Some(inference) => inference,
             none => none.insert(start(&(0..fields.len()).map(positional_name).collect::<Vec<_>>())?),

@@ -1,4 +1,4 @@
-//! `simulate`.
+//! The `simulate` command: the error to expect, measured.
 
 use std::time::Instant;
 
@@ -29,10 +29,10 @@ use super::parameters::{self, MechanismParameters};
 /// and up to the rank for an orthogonal one.
 #[derive(Args)]
 pub(super) struct Simulate {
-    /// How records are randomized: gaussian-paper at any epsilon, printing what it really gives
+    /// How records are randomized; gaussian-paper works at any epsilon here, and its true guarantee is printed
     #[arg(long, value_parser = SimulatedMechanism::parser(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: SimulatedMechanism,
-    /// Privacy parameter epsilon, of one report [not for --mechanism none]
+    /// Privacy parameter epsilon, per report [not for --mechanism none]
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub(super) struct Simulate {
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// Strength of the components against the noise in the records
+    /// Strength of the components relative to the noise in the records
     #[arg(long, default_value_t = 20.0, allow_hyphen_values = true)]
     signal: f64,
     /// Number of records, n
@@ -55,13 +55,13 @@ pub(super) struct Simulate {
     /// Seed of the populations and of the (simulated) randomizers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Number of features that the components live on [default: all]
+    /// Number of features that the components use [default: all]
     #[arg(long)]
     sparsity: Option<usize>,
     /// How components are recovered; several methods, separated by commas, see the same reports
     #[arg(long, value_enum, value_delimiter = ',', default_value = "pca")]
     method: Vec<MethodName>,
-    /// How reports come about
+    /// How reports are generated
     #[arg(long, value_parser = one_of(&REPORTS), default_value = "randomized")]
     reports: Reports,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
@@ -95,7 +95,7 @@ enum MethodName {
 
 const REPORTS: [Choice<Reports>; 2] = [
     ("randomized", "Every record is randomized, as on a user's device", Reports::Randomized),
-    ("drawn", "The sums of reports are drawn from their law, which is the same and much faster", Reports::Drawn),
+    ("drawn", "The sums of reports are drawn from their law: equivalent, and much faster", Reports::Drawn),
 ];
 
 #[derive(Serialize)]
@@ -103,15 +103,15 @@ struct SimulateResult {
     /// By the first method.
     sin_theta_squared: Figures,
     methods: Vec<MethodFigures>,
-    /// What the penalties were computed with, where there were any.
+    /// The factor of the penalties, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     penalty_factor: Option<f64>,
     non_private: Figures,
-    /// Expected value for a subspace that knows nothing: k (1 - k/d).
+    /// Expected value for a random subspace: k (1 - k/d).
     random_subspace: f64,
     report_bytes: Option<usize>,
     guarantee: Option<Guarantee>,
-    /// The delta that the paper's scale is computed from, where it is not the one it gives.
+    /// The delta that the paper's scale is computed from, where the mechanism gives another.
     #[serde(skip_serializing_if = "Option::is_none")]
     claimed_delta: Option<Delta>,
     records: u64,
@@ -165,7 +165,7 @@ impl Simulate {
         })?;
         progress.finish_and_clear();
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);
-        // What is not randomized has no noise, and every method the error of the records themselves.
+        // Without randomization there is no noise, and every method has the error of the records themselves.
         let figures = |index: usize| {
             let value = |result: &TrialResult| result.by_mechanism.first().map_or(result.non_private, |by| by[index]);
             Figures::of(results.iter().map(value).collect())
@@ -191,7 +191,7 @@ impl Simulate {
         self.format.print(&result, SimulateResult::text)
     }
 
-    /// The mechanism, and the delta it claims where that is not the one it gives.
+    /// The mechanism, and the delta it claims where it gives another.
     fn mechanism(&self) -> Result<(Option<Mechanism>, Option<Delta>)> {
         let Some(name) = self.mechanism.0 else { return Ok((None, None)) };
         let epsilon =
@@ -201,7 +201,7 @@ impl Simulate {
         Ok((Some(mechanism), family.printed_delta()))
     }
 
-    /// All trials, each with a random stream of its own, so that the result does not depend on the number of cores.
+    /// All trials. Each has its own random stream, so the result does not depend on the number of cores.
     fn trials(
         &self,
         mechanisms: &[Mechanism],

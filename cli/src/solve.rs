@@ -1,4 +1,4 @@
-//! `solve`.
+//! The `solve` command: the sparse problem for a given matrix.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -16,7 +16,8 @@ use super::solver::{self, SolverArguments};
 /// Solve the sparse (Fantope) problem for a matrix
 ///
 /// Maximises <S, X> - penalty × sum |X_ij| over 0 <= X <= I, tr X = rank (Vu, Cho, Lei & Rohe 2013; Wang & Xu 2019,
-/// Algorithm 2) and certifies how close the result is to the optimum. A matrix stored in single precision is kept so.
+/// Algorithm 2) and certifies how close the result is to the optimum. A matrix in single precision stays in single
+/// precision.
 #[derive(Args)]
 pub(super) struct Solve {
     /// The symmetric matrix S: NPY, gzip or not
@@ -42,7 +43,7 @@ struct SolveResult {
     objective: f64,
     dual_bound: f64,
     relative_gap: f64,
-    /// Whether the bound rests on all eigenvalues (0) or may be wrong with this probability.
+    /// 0 where the bound uses all eigenvalues; otherwise the probability that it is wrong.
     failure_probability: f64,
     iterations: usize,
     seconds: f64,

@@ -1,4 +1,4 @@
-//! How the sparse problem is solved, for the commands that solve it.
+//! The solver's options, for the commands that solve the sparse problem.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -10,19 +10,19 @@ use ldp_pca::recovery::{Algorithm, Progress, Solver, Stop};
 use super::choice::{Choice, one_of};
 use super::parameters::seconds;
 
-/// How the solver works, and when it stops.
+/// The solver's algorithm and stopping rules.
 #[derive(Args, Clone, Copy)]
 pub(super) struct SolverArguments {
-    /// Relative duality gap at which the solution counts as optimal
+    /// Relative duality gap below which the solution counts as optimal
     #[arg(long, default_value_t = Solver::default().tolerance, allow_hyphen_values = true)]
     tolerance: f64,
-    /// Most iterations, one eigendecomposition each
+    /// Largest number of iterations, one eigendecomposition each
     #[arg(long, default_value_t = Solver::default().max_iterations)]
     max_iterations: usize,
-    /// Seconds after which the solver stops with what it has [default: none]
+    /// Seconds after which the solver stops with what it has [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     time_limit: Option<f64>,
-    /// How the problem is solved
+    /// The algorithm
     #[arg(long, value_parser = one_of(&ALGORITHMS), default_value = "working-set")]
     solver: Algorithm,
 }

@@ -1,4 +1,4 @@
-//! `store`.
+//! The `store` commands: upkeep of an aggregator's folder.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use super::error::{CliError, Result};
 use super::files::Output;
 use super::output::{Format, grouped, reading};
 
-/// Look after the folder of an aggregator (`serve --data`) while no server has it open
+/// Maintain the folder of an aggregator (`serve --data`) while no server has it open
 #[derive(Subcommand)]
 pub(super) enum StoreCommand {
-    /// Read every byte of a folder and tell what is wrong; change nothing
+    /// Read every byte of a folder and report what is wrong; change nothing
     Verify(Verify),
-    /// Make the manifest anew from the segments, and set aside what cannot be read
+    /// Rebuild the manifest from the segments, and set aside what cannot be read
     Repair(Repair),
     /// Write all reports of a task into one file
     Export(Export),
     /// Add the tasks and reports of folders to another, each report once
     Merge(Merge),
-    /// Bring a deleted task back whose reports are not erased yet
+    /// Bring back a deleted task whose reports are not erased yet
     Restore(Restore),
 }
 
@@ -81,7 +81,7 @@ fn verified_text(verified: &Verified) -> String {
 
 #[derive(Args)]
 pub(super) struct Repair {
-    /// The folder; keep a copy of it until the result is what you expect
+    /// The folder; keep a copy until the result is what you expect
     folder: PathBuf,
     #[command(flatten)]
     format: Format,
@@ -113,7 +113,7 @@ fn repaired_text(repaired: &Repaired) -> String {
 pub(super) struct Export {
     /// The folder
     folder: PathBuf,
-    /// The task's digest, or enough of its beginning; not needed where the folder has one task
+    /// The task's digest, or the first part of it; not needed if the folder has one task
     #[arg(short, long)]
     task: Option<String>,
     /// Where to write the reports; - is standard output
@@ -192,7 +192,7 @@ fn choose(tasks: &[TaskDigest], beginning: &str, what: &str, how: &str) -> Resul
 pub(super) struct Restore {
     /// The folder
     folder: PathBuf,
-    /// The task's digest, or enough of its beginning
+    /// The task's digest, or the first part of it
     digest: String,
     #[command(flatten)]
     format: Format,
@@ -212,7 +212,7 @@ impl Restore {
         self.format.print(&restored, |restored| {
             let mut text = format!("task {}: {} reports are back\n", restored.task, grouped(restored.reports));
             if restored.without_retention {
-                text += "  it has no retention any more: give it another one\n";
+                text += "  it no longer has a retention: give it a new one\n";
             }
             text
         })
@@ -224,7 +224,7 @@ pub(super) struct Merge {
     /// The folders to read
     #[arg(required = true)]
     folders: Vec<PathBuf>,
-    /// The folder to add to; made if it is not there
+    /// The folder to add to; created if missing
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
     #[command(flatten)]
@@ -249,7 +249,7 @@ impl Merge {
     }
 }
 
-/// Does something with a bar over the bytes that it reads.
+/// Runs some work, with a progress bar over the bytes that it reads.
 fn with_bar<T>(
     label: &'static str,
     work: impl FnOnce(maintenance::Progress<'_>) -> core::result::Result<T, ldp_pca_server::StoreError>,

@@ -1,4 +1,4 @@
-// Made by `ldp-pca task types`. A task never changes: make this anew for another one.
+// Made by `ldp-pca task types`. A task never changes: make this again for another one.
 
 /** The task, for `Task.parse`. */
 export const task = {"version":2,"schema":{"columns":[

@@ -1,4 +1,4 @@
-//! `compare`.
+//! The `compare` command: the methods of the literature on the same records.
 
 mod result;
 mod standard;
@@ -28,13 +28,13 @@ use super::randomize::no_records;
 use super::records::{self, Counts, Reading};
 use super::schema::infer;
 
-/// Put every method of the literature to the same records, side by side
+/// Run every method of the literature on the same records, and compare
 ///
 /// Runs local, distributed and central methods at the same epsilon and compares what they find with the principal
 /// components without privacy: the error ||sin Theta||_F^2 (0 for the same subspace, and k (1 - k/d) for a random one),
 /// the captured part of the second moments (q_F), the time, and what each method promises to whom. Most of these
-/// methods see every record, and all the figures are computed from the records: run it on public or synthetic ones, or
-/// on your own.
+/// methods see every record, and all the figures are computed from the records, so use public or synthetic records, or
+/// your own.
 #[derive(Args)]
 pub(super) struct Compare {
     /// Records: CSV (with or without header) or NPY, gzip or not
@@ -68,8 +68,7 @@ pub(super) struct Compare {
     /// Where to draw the errors (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Instead of records of your own, the three data sets of docs/comparison.md, from this folder: prints that
-    /// document
+    /// Use the three data sets of docs/comparison.md from this folder instead of --records, and print that document
     #[arg(
         long,
         value_name = "FOLDER",
@@ -86,16 +85,16 @@ pub(super) struct Compare {
 /// How methods are compared, whatever the records.
 #[derive(Args)]
 struct Setting {
-    /// Privacy parameter delta, of the methods that have one [default: 1e-6]
+    /// Privacy parameter delta, for the methods that have one [default: 1e-6]
     #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
     delta: Option<Delta>,
-    /// Number of estimates by each method, with a random stream each
+    /// Number of estimates by each method, each with its own random stream
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     trials: u64,
-    /// Seconds after which a method begins no further estimate [default: none]
+    /// Seconds after which a method starts no further estimate [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = parameters::seconds, allow_hyphen_values = true)]
     time_limit: Option<f64>,
-    /// Only these methods, by name (as mod-sulq), separated by commas
+    /// Only these methods, by name (such as mod-sulq), separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     methods: Vec<String>,
     /// Seed of the methods' randomness
@@ -168,7 +167,7 @@ impl Setting {
         self.delta.unwrap_or(Delta::USUAL)
     }
 
-    /// Every name is one of a method.
+    /// Checks that every name is that of a method.
     fn check_methods(&self) -> Result<()> {
         let known: Vec<String> =
             methods(Epsilon::new(1.0)?, self.delta()).iter().map(|method| key(method.name())).collect();

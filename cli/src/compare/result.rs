@@ -1,4 +1,4 @@
-//! What `compare` found.
+//! The result of `compare`.
 
 use std::path::PathBuf;
 
@@ -20,13 +20,13 @@ pub(super) struct CompareResult {
     pub(super) delta: Delta,
     pub(super) trials: u64,
     pub(super) seed: u64,
-    /// The sum of all eigenvalues of the second moments, for records of norm 1 it is 1.
+    /// The sum of all eigenvalues of the second moments: 1 for records of norm 1.
     pub(super) total_variance: f64,
     /// q_F of the components without privacy.
     pub(super) most_captured: f64,
     /// Expected error of a subspace that knows nothing: k (1 - k/d).
     pub(super) random_subspace: f64,
-    /// What the second moments and their components took, which methods were spared.
+    /// The time that the second moments and their components took, which is not in the methods' times.
     pub(super) second_moment_seconds: f64,
     pub(super) epsilons: Vec<AtEpsilon>,
     pub(super) seconds: f64,
@@ -45,7 +45,7 @@ pub(super) struct RecordsResult {
     pub(super) first_skipped: Option<String>,
 }
 
-/// All methods with one epsilon.
+/// All methods at one epsilon.
 #[derive(Serialize)]
 pub(super) struct AtEpsilon {
     pub(super) epsilon: Epsilon,
@@ -59,15 +59,15 @@ pub(super) struct RowResult {
     /// Its name as --methods takes it.
     pub(super) key: String,
     pub(super) trust: Trust,
-    /// Who has to keep their word.
+    /// The parties that have to be trusted.
     pub(super) trusted: &'static str,
     pub(super) guarantee: Option<MethodGuarantee>,
-    /// The trials in a few numbers; `null` where there is none.
+    /// A summary of the trials; `null` where there are none.
     pub(super) figures: Option<Figures>,
     /// What is captured, as a share of what the components without privacy capture.
     pub(super) captured_share: Option<Quartiles>,
     pub(super) trials: Vec<Trial>,
-    /// Why there are no trials, or no more of them.
+    /// Why there are no trials, or fewer than asked for.
     pub(super) refusal: Option<String>,
 }
 

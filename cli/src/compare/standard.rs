@@ -1,4 +1,4 @@
-//! The three data sets of docs/comparison.md, and that document.
+//! The comparison on three data sets that docs/comparison.md shows.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -65,7 +65,7 @@ const SETS: [StandardSet; 3] = [
     },
 ];
 
-/// What was found on one of them.
+/// The result on one of them.
 #[derive(Serialize)]
 pub(super) struct SetResult {
     name: &'static str,
@@ -255,7 +255,7 @@ fn captured(sets: &[SetResult]) -> String {
     text
 }
 
-/// Every reason once, with where it was given.
+/// Every reason once, with the places where it was given.
 fn refusals(sets: &[SetResult]) -> String {
     let mut reasons: Vec<(String, Vec<String>)> = vec![];
     for (set, at) in sets.iter().flat_map(|set| set.result.epsilons.iter().map(move |at| (set, at))) {

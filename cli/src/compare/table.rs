@@ -1,6 +1,6 @@
 //! A table of words and numbers, as wide as it needs to be.
 
-/// Rows of cells under their heads. A row with a remark has it in place of the cells that it does not have.
+/// Rows of cells under their headings. A remark takes the place of the cells that its row lacks.
 pub(super) struct Table {
     heads: Vec<(&'static str, Align)>,
     rows: Vec<(Vec<String>, Option<String>)>,
@@ -13,7 +13,7 @@ pub(super) enum Align {
 }
 
 const GAP: usize = 2;
-/// What a remark gets where the cells before it leave less.
+/// The least width of a remark, where the cells before it leave less.
 const LEAST_REMARK: usize = 24;
 
 impl Table {

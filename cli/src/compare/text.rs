@@ -1,4 +1,4 @@
-//! What `compare` found, as people see it.
+//! The result of `compare` as text.
 
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
@@ -6,9 +6,9 @@ use super::result::{AtEpsilon, CompareResult, RowResult};
 use super::table::{Align, Table, wrapped};
 use crate::output::{grouped, wrote};
 
-/// Characters of a line where the output is no terminal.
+/// Characters of a line where the output is not a terminal.
 const WIDTH: usize = 120;
-/// How far tables and notes stand in.
+/// The indentation of tables and notes.
 const INDENT: usize = 2;
 
 const HEADS: [(&str, Align); 9] = [
@@ -22,7 +22,7 @@ const HEADS: [(&str, Align); 9] = [
     ("proved", Align::Left),
     ("about", Align::Left),
 ];
-/// Which columns a narrow terminal does without, the first ones first: the notes say what promises are about.
+/// The columns that a narrow terminal leaves out, in this order: the notes say what promises are about.
 const DISPENSABLE: [usize; 3] = [8, 3, 5];
 
 /// Characters of a line on standard output.
@@ -95,7 +95,7 @@ impl CompareResult {
 }
 
 impl AtEpsilon {
-    /// With the columns that the width has room for.
+    /// The table with the columns that fit the width.
     fn table(&self, width: usize) -> String {
         let fits = |table: &Table| table.width() + INDENT <= width;
         let tables = (0..DISPENSABLE.len()).map(|count| self.columns(&DISPENSABLE[..count]));
@@ -129,7 +129,7 @@ impl AtEpsilon {
 }
 
 impl RowResult {
-    /// Nine cells, or two where it has no figures.
+    /// Nine cells, or two where the method has no figures.
     fn cells(&self) -> Vec<String> {
         let mut cells = vec![self.method.to_owned(), self.trust.word().to_owned()];
         if let (Some(figures), Some(share)) = (self.figures, self.captured_share) {
@@ -167,7 +167,7 @@ pub(super) fn budget(EpsilonDelta { epsilon, delta }: EpsilonDelta) -> String {
     }
 }
 
-/// Rounded up to so many digits. What is short already stays as it is: its last digits are the rounding of its own.
+/// Rounds up to that many digits. A short number stays as it is: its last digits are its own rounding.
 fn upwards(value: f64, digits: i32) -> f64 {
     let unit = digits - 1 - value.log10().floor() as i32;
     let scaled = if unit >= 0 { value * 10f64.powi(unit) } else { value / 10f64.powi(-unit) };
@@ -186,7 +186,7 @@ pub(super) fn error_text(error: f64) -> String {
     }
 }
 
-/// As precise as anybody cares.
+/// A time, as precise as readers need it.
 pub(super) fn duration(seconds: f64) -> String {
     match seconds {
         _ if seconds < 1e-3 => "< 1 ms".to_owned(),

@@ -1,4 +1,4 @@
-//! The server as a provider, an admin or a collector sees it.
+//! A client of the server, for providers, admins and collectors.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use ureq::http::Request;
 
 use crate::error::{CliError, Result};
 
-/// How long the server lets a question for the next round wait, in seconds.
+/// Seconds for which the server holds a request for the next round.
 const WAIT: u32 = 20;
 
 /// The longest that a request may take.
@@ -22,20 +22,20 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The largest answer that is read.
 const LARGEST_ANSWER: u64 = 32 << 20;
 
-/// A server, and the token that it is asked with.
+/// A server, and the token for its requests.
 pub(super) struct Aggregator {
     url: String,
     token: String,
     agent: ureq::Agent,
-    /// How long it is asked again while it cannot be reached.
+    /// How long requests are repeated while it cannot be reached.
     patience: Duration,
 }
 
 /// What became of a message.
 pub(super) enum Sent {
-    /// It counts.
+    /// It was accepted.
     Taken,
-    /// The session is no longer where it was: ask for its state.
+    /// The session has moved on: ask for its state.
     TooLate,
 }
 
@@ -45,13 +45,13 @@ impl Aggregator {
         Self { url: url.trim_end_matches('/').to_owned(), token, agent: config.build().into(), patience }
     }
 
-    /// The session of this id, and of no other: its parameters are what the id is the digest of.
+    /// The session of this id, and no other: the id is the digest of its parameters.
     pub(super) fn session(&self, id: SessionId) -> Result<Session> {
         let text = self.good("GET", &format!("/sessions/{id}"), "")?;
         let session = Session::from_json(&text).map_err(|error| CliError::Failed(format!("{}: {error}", self.url)))?;
         if session.id() != id {
             return Err(CliError::Failed(format!(
-                "{} gives the session {} where {id} was asked for: its parameters were changed; nothing was sent",
+                "{} returned session {} instead of {id}: its parameters were changed; nothing was sent",
                 self.url,
                 session.id()
             )));
@@ -64,7 +64,7 @@ impl Aggregator {
         self.document("GET", &format!("/sessions/{id}/state"), "")
     }
 
-    /// The state when the session is beyond round `after`, or some seconds later.
+    /// The state once the session is past round `after`, or after some seconds.
     pub(super) fn state_after(&self, id: SessionId, after: u32) -> Result<State> {
         self.document("GET", &format!("/sessions/{id}/state?after={after}&wait={WAIT}"), "")
     }
@@ -86,7 +86,8 @@ impl Aggregator {
 
     fn document<T: DeserializeOwned>(&self, method: &str, path: &str, body: &str) -> Result<T> {
         let text = self.good(method, path, body)?;
-        let unreadable = |error| CliError::Failed(format!("{}{path} answers what cannot be read: {error}", self.url));
+        let unreadable =
+            |error| CliError::Failed(format!("{}{path} sent an answer that cannot be read: {error}", self.url));
         serde_json::from_str(&text).map_err(unreadable)
     }
 
@@ -97,7 +98,7 @@ impl Aggregator {
         }
     }
 
-    /// Asks until there is an answer that will not be another one later.
+    /// Repeats a request until its answer is final.
     fn ask(&self, method: &str, path: &str, body: &str) -> Result<(u16, String)> {
         let url = format!("{}{path}", self.url);
         let start = Instant::now();
@@ -131,7 +132,7 @@ impl Aggregator {
 
     fn refused(&self, path: &str, status: u16, text: &str) -> CliError {
         let problem: Value = serde_json::from_str(text).unwrap_or_default();
-        let detail = problem["detail"].as_str().unwrap_or("it is no aggregator with sessions");
+        let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator with sessions");
         CliError::Failed(format!("{}{path} answers {status}: {detail}", self.url))
     }
 }

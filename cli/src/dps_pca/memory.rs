@@ -1,7 +1,8 @@
-//! What a provider has answered: a file that makes sure that it answers every round once.
+//! The file of a provider's answers, which ensures that it answers every round once.
 //!
-//! The first line names the session and the provider, every other one is the message of the next round. A message is on
-//! the disk before it is sent; a line without an end was not, and is cut off. The file is locked while it is used.
+//! The first line names the session and the provider; each further line is the message of the next round. A message is
+//! on disk before it is sent. A line without an end was never sent, and is cut off. The file is locked while it is
+//! used.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -21,9 +22,9 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Opens the file, which is made when it is not there.
+    /// Opens the file, and creates it if it does not exist.
     pub(super) fn open(path: &Path, session: SessionId, provider: u32) -> Result<Self> {
-        let mut file = files::locked(path, "another provider uses it: every provider has one of its own")?;
+        let mut file = files::locked(path, "another provider uses it: give every provider its own file")?;
         let header = format!("dps-pca 1 session {session} provider {provider}");
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).in_file(path)?;
@@ -47,7 +48,7 @@ impl Memory {
         self.messages.get(round.checked_sub(1)? as usize).map(String::as_str)
     }
 
-    /// Keeps the message of the next round. When this returns it is on the disk.
+    /// Keeps the message of the next round. It is on disk when this returns.
     pub(super) fn keep(&mut self, message: &Message) -> Result<()> {
         let line = message.to_json();
         self.append(&line)?;
@@ -60,7 +61,7 @@ impl Memory {
         written.map_err(|error| CliError::file(&self.path, format!("{error}; nothing was sent")))
     }
 
-    /// Makes sure that the file itself is there after a crash. Elsewhere than on Unix a folder cannot be synced.
+    /// Ensures that the file itself exists after a crash. Only on Unix can a folder be synced.
     fn sync_folder(&self) -> Result<()> {
         let folder = match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -74,9 +75,9 @@ impl Memory {
 /// The messages of a file that begins with the line `header`, and how many of its bytes are whole lines.
 pub(crate) fn read(bytes: &[u8], header: &str) -> core::result::Result<(Vec<String>, usize), String> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    // Only a file that began as one of these may lose its end.
+    // Only a file that starts as one of these may lose its end.
     if whole == 0 && !header.as_bytes().starts_with(&bytes[..bytes.len().min(header.len())]) {
-        return Err("it is no file of a provider's answers: give another one".into());
+        return Err("it is not a file of a provider's answers: give another one".into());
     }
     let text = str::from_utf8(&bytes[..whole]).map_err(|error| error.to_string())?;
     let mut lines = text.lines();
@@ -85,10 +86,10 @@ pub(crate) fn read(bytes: &[u8], header: &str) -> core::result::Result<(Vec<Stri
     }
     let mut messages = Vec::new();
     for (line, round) in lines.zip(1..) {
-        // What is sent once more must be what was sent.
+        // A message that is sent again must be the same.
         if Message::from_json(line).map(|message| message.round) != Ok(round) {
             return Err(format!(
-                "line {} is no answer to round {round}: the file was changed, and answering again would cost the \
+                "line {} is not an answer to round {round}: the file was changed, and answering again would cost the \
                     privacy \
                  twice; bring back the file as it was, or take part in another session",
                 round + 1
@@ -119,12 +120,12 @@ mod tests {
     #[test]
     fn another_file_and_one_that_was_changed_are_refused() {
         let refused = |text: &str| read(text.as_bytes(), HEADER).unwrap_err();
-        assert!(refused("a letter").contains("no file of a provider's answers"));
+        assert!(refused("a letter").contains("not a file of a provider's answers"));
         assert!(refused("dps-pca 1 session 00ff provider 2\n").contains("another session or provider"));
         let line = |round: u32| format!("{{\"round\":{round},\"cells\":[]}}\n");
         for lines in [line(2), format!("{}{}", line(1), line(3)), format!("{}\n", line(1)), "{\"round\":1}\n".into()] {
             let refused = refused(&format!("{HEADER}\n{lines}"));
-            assert!(refused.contains("is no answer to round") && refused.contains("bring back"), "{refused}");
+            assert!(refused.contains("is not an answer to round") && refused.contains("bring back"), "{refused}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `dps-pca`: components of several providers' records, over several rounds (docs/distributed.md).
+//! The `dps-pca` commands: components of several providers' records, in several rounds (docs/distributed.md).
 
 mod aggregator;
 pub(crate) mod memory;
@@ -16,9 +16,9 @@ use super::error::{CliError, Result};
 use super::files;
 use super::output::first;
 
-/// Find sparse components of several data providers' records, without any of them showing a record
+/// Find sparse components of several data providers' records; no provider shows a record
 ///
-/// A server (`ldp-pca serve`) goes between the providers, and is not trusted: what each provider sends is private on
+/// A server (`ldp-pca serve`) mediates between the providers and is not trusted: what each provider sends is private on
 /// its own (DPS-PCA; Ge, Wang, Wang & Liu 2018).
 #[derive(Subcommand)]
 pub(super) enum DpsPcaCommand {
@@ -37,7 +37,7 @@ impl DpsPcaCommand {
     }
 }
 
-/// Checks the components of a session that is over, and writes them as a d × k matrix where a file is given.
+/// Checks the components of a finished session, and writes them as a d × k matrix where a file is given.
 fn write_components(path: Option<&Path>, session: &Session, state: &State) -> Result<()> {
     let components = session.check_basis(&state.basis).map_err(CliError::failed)?;
     path.map_or(Ok(()), |path| files::write_matrix(path, &components))

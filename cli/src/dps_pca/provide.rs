@@ -1,4 +1,4 @@
-//! `dps-pca provide`.
+//! The `dps-pca provide` command: a provider's part in a session.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::files;
 use crate::output::{Format, bar, grouped, note, wrote};
 use crate::records::{Opening, RecordFile, Row, looks_like_names};
 
-/// Take part in a session with records of one's own
+/// Take part in a session with your records
 ///
-/// Sends one noisy matrix per round, and waits for the others in between. It answers every round once: run it again
-/// with the same --memory after a crash.
+/// Sends one noisy matrix per round, and waits for the other providers in between. It answers every round once: after a
+/// crash, run it again with the same --memory.
 #[derive(Args)]
 pub(crate) struct Provide {
     /// Records: CSV (with or without header) or NPY of numbers, gzip or not
@@ -32,7 +32,7 @@ pub(crate) struct Provide {
     /// A file with this provider's token
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
-    /// Where to remember what was answered; made if it is not there, one per session and provider
+    /// The file that remembers what was sent, one per session and provider; created if missing
     #[arg(long, value_name = "FILE")]
     memory: PathBuf,
     /// The most that the session may reveal about a record: epsilon, and delta
@@ -44,7 +44,7 @@ pub(crate) struct Provide {
     /// The aggregator
     #[arg(long, default_value = "http://127.0.0.1:8080")]
     url: String,
-    /// Seconds to go on trying while the aggregator cannot be reached
+    /// Seconds to keep trying while the aggregator cannot be reached
     #[arg(long, default_value_t = 600)]
     patience: u64,
     #[command(flatten)]
@@ -65,7 +65,7 @@ struct Summary {
     provider: u32,
     rounds: u32,
     records: u64,
-    /// Records that were longer than the session's bound, and were scaled to it.
+    /// Records that were longer than the session's bound and were scaled to it.
     scaled: u64,
     guarantee: SessionGuarantee,
     private: bool,
@@ -89,7 +89,7 @@ impl Provide {
         let token = files::token(&self.token_file)?;
         let number = token.split_once('-').and_then(|(number, _)| number.parse().ok());
         let number: u32 = number.ok_or_else(|| {
-            CliError::file(&self.token_file, "no provider's token: it begins with a number and a dash")
+            CliError::file(&self.token_file, "not a provider's token: one begins with a number and a dash")
         })?;
         let aggregator = Aggregator::new(&self.url, token, Duration::from_secs(self.patience));
         let session = aggregator.session(self.session)?;
@@ -124,7 +124,7 @@ impl Provide {
         })
     }
 
-    /// What the session reveals, if that is no more than allowed.
+    /// What the session reveals, if that is allowed.
     fn check_budget(&self, session: &Session) -> Result<SessionGuarantee> {
         let found = session.guarantee().map_err(CliError::failed)?;
         let within = found.epsilon.value() <= self.epsilon.value() && found.delta <= self.delta;
@@ -199,7 +199,7 @@ impl Provide {
     }
 }
 
-/// Reads the records; every one has as many numbers as the session has features.
+/// Reads the records. Each has as many numbers as the session has features.
 fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own> {
     let (dimension, bound) = (session.parameters().dimension, session.parameters().norm_bound);
     let mut values = Vec::new();
@@ -213,7 +213,7 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
             Row::Text(fields) => {
                 for (place, field) in (1..).zip(fields) {
                     let Ok(number) = field.trim().parse() else {
-                        return refused(format!("field {place} is no number: encode records as numbers first"));
+                        return refused(format!("field {place} is not a number: encode records as numbers first"));
                     };
                     numbers.push(number);
                 }
@@ -221,10 +221,13 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
             Row::Unreadable(problem) => return Err(CliError::line(path, line, problem)),
         }
         if numbers.len() != dimension {
-            return refused(format!("the record has {} numbers, and the session {dimension} features", numbers.len()));
+            return refused(format!(
+                "the record has {} numbers, but the session has {dimension} features",
+                numbers.len()
+            ));
         }
         if let Some(place) = numbers.iter().position(|value: &f64| !value.is_finite()) {
-            return refused(format!("field {} is no finite number", place + 1));
+            return refused(format!("field {} is not a finite number", place + 1));
         }
         records += 1;
         scaled += u64::from(numbers.iter().map(|value| value * value).sum::<f64>().sqrt() > bound);
@@ -244,11 +247,11 @@ pub(super) fn session_id(text: &str) -> core::result::Result<SessionId, String> 
 }
 
 pub(super) fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
-    let value = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    let value = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     Epsilon::new(value).map_err(|error| error.to_string())
 }
 
 pub(super) fn delta(text: &str) -> core::result::Result<Delta, String> {
-    let value = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    let value = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     Delta::new(value).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! `dps-pca result`.
+//! The `dps-pca result` command: the components of a finished session.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, wrote};
 
-/// Show the components of a session that is over
+/// Show the components of a finished session
 #[derive(Args)]
 pub(crate) struct ShowResult {
     /// The id of the session
@@ -23,7 +23,7 @@ pub(crate) struct ShowResult {
     /// A file with a collector's token, such as collector.token in the aggregator's folder, or with a provider's
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
-    /// Wait until it is over
+    /// Wait for the end of the session
     #[arg(long)]
     wait: bool,
     /// The aggregator

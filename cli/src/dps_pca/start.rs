@@ -1,4 +1,4 @@
-//! `dps-pca start`.
+//! The `dps-pca start` command: a new session.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -32,16 +32,16 @@ pub(crate) struct Start {
     /// The number of data providers
     #[arg(long)]
     providers: u32,
-    /// Epsilon of everything that a provider sends
+    /// Epsilon for everything that a provider sends
     #[arg(long, value_parser = epsilon)]
     epsilon: Epsilon,
-    /// Delta of everything that a provider sends
+    /// Delta for everything that a provider sends
     #[arg(long, value_parser = delta)]
     delta: Delta,
     /// The number of rounds; the noise grows with its square root
     #[arg(long, default_value_t = 10)]
     rounds: u32,
-    /// The number of features that may have a part in the components, at least --rank [default: all]
+    /// The number of features that the components may use, at least --rank [default: all]
     #[arg(long)]
     kept_rows: Option<usize>,
     /// Providers scale longer records to this norm; the noise grows with its square
@@ -53,7 +53,7 @@ pub(crate) struct Start {
     /// The public seed of the first matrix, up to 2^53 [default: random]
     #[arg(long)]
     start: Option<u64>,
-    /// The folder to write the providers' tokens to; made if it is not there
+    /// The folder for the providers' tokens; created if missing
     #[arg(long, value_name = "FOLDER")]
     tokens: PathBuf,
     /// The aggregator
@@ -107,7 +107,7 @@ impl Start {
         let given: Vec<&str> =
             created["tokens"].as_array().into_iter().flatten().filter_map(|token| token.as_str()).collect();
         if created["session"] != session.id().to_string() || given.len() != self.providers as usize {
-            return Err(CliError::Failed(format!("{} has created another session than was asked for", self.url)));
+            return Err(CliError::Failed(format!("{} created a session with other parameters", self.url)));
         }
         fs::create_dir_all(&self.tokens).in_file(&self.tokens)?;
         let mut tokens = Vec::new();
@@ -131,15 +131,15 @@ impl Start {
     }
 }
 
-/// Writes a token that its owner alone may read: as a new file, which then takes the place of one that may be there.
-/// Whoever made that one could still read it.
+/// Writes a token that its owner alone may read: as a new file, which then replaces an existing one. The creator of
+/// that one could still read it.
 fn write_private(path: &Path, token: &str) -> Result<()> {
     let temporary = path.with_extension("token.new");
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // What a start that was killed left; if somebody else makes it anew, the next line fails.
+    // The rest of a start that was killed. If somebody else creates it again, the next line fails.
     let _ = fs::remove_file(&temporary);
     let written = options.open(&temporary).and_then(|mut file| writeln!(file, "{token}"));
     written.and_then(|()| fs::rename(&temporary, path)).in_file(path)

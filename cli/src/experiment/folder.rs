@@ -12,7 +12,7 @@ use ldp_pca_literature::experiments::{Data, ExperimentError, Matrix};
 use crate::error::{CliError, InFile as _, Result};
 use crate::files::{self, NpyRows, unpacked};
 
-/// Files under the names of [`DataSet::file`], with or without `.gz`; each is read once.
+/// Files named after [`DataSet::file`], with or without `.gz`; each is read once.
 pub(super) struct DataFolder {
     path: Option<PathBuf>,
     matrices: Mutex<HashMap<&'static str, Arc<Matrix>>>,
@@ -35,7 +35,7 @@ impl DataFolder {
         self.file(set).is_some()
     }
 
-    /// What tells one file from another: its length.
+    /// What distinguishes one file from another: its length.
     pub(super) fn length(&self, set: &DataSet) -> u64 {
         self.file(set).and_then(|path| fs::metadata(path).ok()).map_or(0, |metadata| metadata.len())
     }
@@ -54,7 +54,7 @@ impl DataFolder {
 
 impl Data for DataFolder {
     fn matrix(&self, set: &'static DataSet) -> core::result::Result<Arc<Matrix>, ExperimentError> {
-        // Held while reading: others who want the same file wait for it.
+        // Held while reading: other threads that want the same file wait.
         let mut matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(matrix) = matrices.get(set.name) {
             return Ok(Arc::clone(matrix));
@@ -66,7 +66,7 @@ impl Data for DataFolder {
 
     fn connections(&self) -> core::result::Result<Arc<Connections>, ExperimentError> {
         let set = DataSet::named("kddcup99")
-            .ok_or_else(|| std::io::Error::other("the list of data sets lacks kddcup99"))
+            .ok_or_else(|| std::io::Error::other("kddcup99 is missing from the list of data sets"))
             .map_err(ldp_pca_literature::experiments::data::DataError::from)?;
         let mut kept = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connections) = kept.as_ref() {

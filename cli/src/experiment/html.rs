@@ -1,4 +1,4 @@
-//! The report: one page that needs nothing else.
+//! The report of a run: one self-contained HTML page.
 
 use ldp_pca_literature::experiments::{Experiment, Findings, Grid, Scale, Table};
 
@@ -14,7 +14,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// With its rows, or without where it was not run or lacks its data.
+    /// Its rows; none where it was not run or its data are missing.
     pub(super) fn new(experiment: &dyn Experiment, result: Option<&(Head, Table)>, missing: &[String]) -> Self {
         let (name, title) = (experiment.name(), experiment.title());
         let mut html = format!(
@@ -32,13 +32,13 @@ impl Section {
                 after(experiment, head, table, &findings)
             }
             None => {
-                html += &column("We measure", ["Nothing: it was not run to its end."]);
+                html += &column("We measure", ["Nothing: it did not finish."]);
                 String::new()
             }
         };
         html += "</div>\n";
         if !missing.is_empty() {
-            html += "<div class=\"missing\"><p>Left out, since these files are not there:</p>\n<ul>\n";
+            html += "<div class=\"missing\"><p>Left out, because these files are missing:</p>\n<ul>\n";
             for line in missing {
                 html += &format!("<li>{}</li>\n", escaped(line));
             }
@@ -94,12 +94,12 @@ fn grid_html(grid: &Grid) -> String {
     format!("<div class=\"grid\"><table>\n{head}<tbody>\n{rows}</tbody>\n</table></div>\n")
 }
 
-/// Whether a text stands to the right: "12,000", "−0.5", "1e-4", "–" for nothing.
+/// Whether a text is aligned to the right: "12,000", "−0.5", "1e-4", "–" for nothing.
 fn is_number(text: &str) -> bool {
     text == "–" || text.replace([',', '−'], "").parse::<f64>().is_ok()
 }
 
-/// For text and attributes, without what no document may hold.
+/// Escapes for text and attributes, without characters that no document may hold.
 fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for character in text.chars() {

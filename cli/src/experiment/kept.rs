@@ -1,7 +1,7 @@
 //! Finished cells, kept in a file from one run to the next.
 //!
-//! The file is lines of JSON: a head that says what the cells are of, then one line per cell, appended when it is
-//! finished. A line that was cut when a run was killed is dropped, and with it whatever stands after it.
+//! The file is lines of JSON: a head that says what the cells belong to, then one line per cell, appended when it is
+//! finished. A line that was cut off when a run was killed is dropped, and so is everything after it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,13 +19,13 @@ use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::note;
 
-/// What cells are of. Cells under another head are worth nothing.
+/// What the cells belong to. Cells under another head are not used.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
     experiment: String,
     program: String,
-    /// SHA-256 of the program's file: the same version may be built of other code.
+    /// SHA-256 of the program's file: the same version may be built from other code.
     #[serde(default)]
     build: String,
     quick: bool,
@@ -73,16 +73,16 @@ impl Head {
         if self.quick { Scale::Quick } else { Scale::Full }
     }
 
-    /// Which program kept the cells, as the page says it; `None` where it is the very one that runs.
+    /// The program that kept the cells, in the words of the page; `None` where it is the running one.
     pub(super) fn builds(&self) -> Option<&'static str> {
         match (self.build == own_build(), self.reused) {
             (true, false) => None,
             (false, false) => Some("another build than the one that wrote this page"),
-            (_, true) => Some("more than one build: finished parts of another one were taken with --reuse"),
+            (_, true) => Some("more than one build: --reuse took finished parts of another"),
         }
     }
 
-    /// The same but for the builds.
+    /// Whether the heads are equal except for the builds.
     fn is_same_work(&self, other: &Self) -> bool {
         *self == Self { build: self.build.clone(), reused: self.reused, ..other.clone() }
     }
@@ -120,7 +120,7 @@ pub(super) struct Kept {
     cells: HashMap<String, Vec<Vec<Value>>>,
 }
 
-/// Under which name a cell is kept: its own, with the length of the data set's file, so that another file counts as
+/// The name under which a cell is kept: its own, with the length of the data set's file, so that another file counts as
 /// new.
 pub(super) fn key_of(cell: &Cell, data: &DataFolder) -> String {
     match cell.data() {
@@ -135,8 +135,8 @@ fn path_of(folder: &Path, experiment: &dyn Experiment) -> PathBuf {
 }
 
 impl Kept {
-    /// Opens the file for writing, with what it has under the same head; `reuse` takes what another build kept, too,
-    /// under a head that says so. A file with anything else is set aside.
+    /// Opens the file for writing, with the cells it has under the same head. With `reuse` it also takes what another
+    /// build kept, under a head that says so. A file with anything else is set aside.
     pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head, reuse: bool) -> Result<Self> {
         let path = path_of(folder, experiment);
         let mut file = files::locked(&path, BUSY)?;
@@ -158,13 +158,13 @@ impl Kept {
             let (what, remedy) = match (&found, same_work) {
                 (_, Some(_)) => (
                     "another build of the program",
-                    ": to go on with them, put the file back under its name and run with --reuse",
+                    ": to continue with them, rename the file back and run with --reuse",
                 ),
                 (Some(_), None) => ("other parameters, another seed or another version of the program", ""),
                 (None, None) => ("an unknown run (the first line cannot be read)", ""),
             };
             note(format_args!(
-                "{}: the finished parts in {} are of {what}, so it starts anew; they are set aside in {}{remedy}",
+                "{}: the finished parts in {} are of {what}, so it starts over; they are kept in {}{remedy}",
                 experiment.name(),
                 path.display(),
                 aside.display()
@@ -177,8 +177,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// What is kept of an experiment that nobody writes: its head and all its rows, if all its cells are there whose
-    /// data are.
+    /// The head and all rows of an experiment that nobody writes, if every cell whose data exist is there.
     pub(super) fn complete(
         folder: &Path,
         experiment: &dyn Experiment,
@@ -219,8 +218,8 @@ impl Kept {
     }
 }
 
-/// The first `length` bytes of the file in a new one of its name, with `head` for the first line: it is there as a
-/// whole, or the old one is.
+/// Copies the first `length` bytes into a new file of the same name, with `head` as the first line. Either the whole
+/// new file is there, or the old one.
 fn under_another_head(path: &Path, mut file: &File, length: u64, head: &Head) -> Result<File> {
     let new = path.with_extension("cells.new");
     let mut written = files::locked(&new, BUSY)?;
@@ -238,12 +237,12 @@ fn under_another_head(path: &Path, mut file: &File, length: u64, head: &Head) ->
     Ok(written)
 }
 
-/// Renames the file to NAME.cells.old, or with a number behind where that is taken, and says to what.
+/// Renames the file to NAME.cells.old, with a number appended where that is taken, and returns the name.
 fn set_aside(path: &Path) -> Result<PathBuf> {
     for number in 1_u64.. {
         let number = if number == 1 { String::new() } else { number.to_string() };
         let aside = path.with_extension(format!("cells.old{number}"));
-        // Made first, so that nothing that is there is replaced.
+        // Created first, so that no existing file is replaced.
         match File::create_new(&aside).and_then(|_| std::fs::rename(path, &aside)) {
             Ok(()) => return Ok(aside),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -253,8 +252,8 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
     unreachable!("a folder has fewer files than numbers")
 }
 
-/// Why a file cannot be had that another run has locked.
-const BUSY: &str = "another run writes it: wait for its end, or give another --out";
+/// The message about a file that another run has locked.
+const BUSY: &str = "another run is writing it: wait until it ends, or give another --out";
 
 /// A cell's line, without its end.
 pub(crate) fn line(cell: &str, rows: &[Vec<Value>]) -> std::io::Result<String> {
@@ -264,7 +263,7 @@ pub(crate) fn line(cell: &str, rows: &[Vec<Value>]) -> std::io::Result<String> {
 /// The head, the cells, and the length of the part of the file that could be read.
 pub(super) type Content = (Option<Head>, HashMap<String, Vec<Vec<Value>>>, u64);
 
-/// Reads up to the first line that is none; every row has a value for each of the columns.
+/// Reads up to the first line that is not a cell. Every row has a value for each column.
 pub(crate) fn read(mut reader: impl BufRead, columns: usize) -> std::io::Result<Content> {
     let (mut text, mut cells, mut length) = (Vec::new(), HashMap::new(), 0);
     let mut head = None;
@@ -327,7 +326,7 @@ mod tests {
         // Nobody else may write meanwhile.
         assert!(Kept::open(folder.path(), experiment.as_ref(), &quick, true).is_err());
         drop(kept);
-        // What another build kept is set aside unless it is asked for.
+        // What another build kept is set aside unless `reuse` asks for it.
         let other = Head { build: "00".into(), ..quick.clone() };
         assert!(!open(&other).has("one"));
         let aside = path.with_extension("cells.old");
@@ -349,7 +348,7 @@ mod tests {
         let open = |head: &Head, reuse| Kept::open(folder.path(), experiment.as_ref(), head, reuse).unwrap();
         let path = path_of(folder.path(), experiment.as_ref());
         let found = || read(std::fs::read(&path).unwrap().as_slice(), experiment.columns().len()).unwrap();
-        // No cell is taken where there is none.
+        // Where there are no cells, none is taken.
         drop(open(&other, true));
         drop(open(&own, true));
         assert_eq!(found().0, Some(own.clone()));
@@ -357,14 +356,14 @@ mod tests {
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"torn").unwrap();
         let mut kept = open(&other, true);
         assert!(kept.has("one"));
-        // Nobody else may write meanwhile, under the new head neither.
+        // Nobody else may write meanwhile, not under the new head either.
         assert!(Kept::open(folder.path(), experiment.as_ref(), &other, true).is_err());
         kept.keep("two", vec![]).unwrap();
         drop(kept);
         let (head, cells, length) = found();
         assert_eq!(head, Some(Head { reused: true, ..other.clone() }));
         assert_eq!((cells.len(), length), (2, std::fs::metadata(&path).unwrap().len()));
-        // What was taken stays taken, and said.
+        // What was taken stays taken, and the head says so.
         assert!(open(&other, false).has("two"));
         assert!(found().0.unwrap().reused);
         assert!(open(&own, true).has("two"));

@@ -18,13 +18,13 @@ use super::output::Format;
 /// Run the tables and figures of the literature again
 #[derive(Subcommand)]
 pub(super) enum ExperimentCommand {
-    /// Tell which experiments there are
+    /// List the experiments
     List(List),
     /// Run experiments, and write their rows, pictures and one report
     Run(Run),
 }
 
-/// Tell which experiments there are
+/// List the experiments
 #[derive(Args)]
 pub(super) struct List {
     #[command(flatten)]
@@ -34,27 +34,27 @@ pub(super) struct List {
 /// Run experiments, and write their rows, pictures and one report
 ///
 /// Every experiment leaves NAME.csv with its rows, NAME.svg with its figures, and its part of index.html: what the
-/// paper says, what we measure, why they differ. Finished parts are kept in NAME.cells: an interrupted run goes on
-/// where it ended, and one with other parameters, another seed or another program starts anew, with the parts of before
-/// set aside.
+/// paper says, what we measure, why they differ. Finished parts are kept in NAME.cells: an interrupted run continues
+/// where it stopped. A run with other parameters, another seed or another program starts over, and the earlier parts
+/// are set aside.
 #[derive(Args)]
 pub(super) struct Run {
-    /// Which ones: names of `experiment list`, or `all`
+    /// Names from `experiment list`, or `all`
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
     /// The folder to write into
     #[arg(long, value_name = "DIR", default_value = "experiments")]
     out: PathBuf,
-    /// The folder with the data sets of the papers [default: none, which leaves out what needs one]
+    /// The folder with the papers' data sets [default: none; experiments that need one are left out]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Fewer points and repetitions: minutes for all together instead of hours
+    /// Fewer points and repetitions: minutes for all experiments together instead of hours
     #[arg(long)]
     quick: bool,
     /// Seed of every random number
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Go on with finished parts that another build of the same version has kept
+    /// Continue with finished parts that another build of the same version kept
     #[arg(long)]
     reuse: bool,
     #[command(flatten)]
@@ -70,7 +70,7 @@ impl ExperimentCommand {
     }
 }
 
-/// What is told of an experiment.
+/// One line of the list.
 #[derive(Serialize)]
 struct Listed {
     name: &'static str,
@@ -136,7 +136,7 @@ impl Run {
         let failed = outcomes.iter().filter(|outcome| outcome.is_failure(named)).map(|outcome| outcome.name);
         match failed.collect::<Vec<_>>()[..] {
             [] => Ok(()),
-            ref names => Err(CliError::Failed(format!("not run to the end: {}", names.join(", ")))),
+            ref names => Err(CliError::Failed(format!("not finished: {}", names.join(", ")))),
         }
     }
 

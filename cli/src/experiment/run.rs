@@ -1,4 +1,4 @@
-//! Cells on all cores, and what is written of an experiment once its last one is finished.
+//! Runs cells on all cores, and writes an experiment's files once its last cell is finished.
 
 use std::iter;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) struct Job<'a> {
 pub(super) struct Outcome {
     pub(super) name: &'static str,
     status: Status,
-    /// Cells that were run now, and those that a run before this one had finished.
+    /// Cells of this run, and those that an earlier run had finished.
     cells: usize,
     kept: usize,
     /// The time that its cells took, added up, whether they ran side by side or not.
@@ -51,14 +51,14 @@ pub(super) struct Outcome {
 enum Status {
     /// Its files are written.
     Done,
-    /// None of its data is there.
+    /// None of its data are there.
     Skipped,
     /// A cell failed.
     Failed,
 }
 
 impl Outcome {
-    /// Whether the run counts as failed for it: what was asked for by name has to be there.
+    /// Whether this makes the run a failure: experiments given by name have to finish.
     pub(super) fn is_failure(&self, named: bool) -> bool {
         match self.status {
             Status::Done => false,
@@ -158,7 +158,7 @@ impl Job<'_> {
         Ok(Work { experiment, cells, state: Mutex::new(State { kept, outcome }) })
     }
 
-    /// The data sets of an experiment that are not there, as they are told.
+    /// The missing data sets of an experiment, as messages name them.
     fn missing(&self, experiment: &dyn Experiment) -> Vec<String> {
         let sets = data_of(experiment, self.scale).into_iter();
         sets.filter(|set| !self.data.has(set)).map(ToString::to_string).collect()
@@ -197,7 +197,7 @@ impl Job<'_> {
             self.write(experiment, head.scale(), &table)?;
         }
         if outcome.status == Status::Skipped {
-            note(format_args!("{}: skipped, for none of its data is there", experiment.name()));
+            note(format_args!("{}: skipped, because none of its data are there", experiment.name()));
         }
         Ok(outcome)
     }
@@ -214,8 +214,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The report's sections: every experiment whose rows are complete in the folder, whenever they were run, and those
-    /// of `experiments` that are not, with what they need.
+    /// The report's sections: every experiment whose rows in the folder are complete, whenever it was run, and the
+    /// incomplete ones of `experiments`, with what they need.
     pub(super) fn sections(&self, experiments: &[Box<dyn Experiment>]) -> Result<Vec<Section>> {
         let mut sections = vec![];
         for experiment in ldp_pca_literature::experiments::all() {

@@ -1,4 +1,4 @@
-//! `plan`.
+//! The `plan` command: the error to expect, predicted.
 
 mod result;
 
@@ -22,11 +22,11 @@ use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters};
 use super::plot::{self, ErrorCurve};
 
-/// Tell how many users it takes, before anybody is asked
+/// Predict how many users it takes, before anybody is asked
 ///
 /// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a
-/// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1; from an
-/// aggregate they are read out of its estimate. Nothing is simulated.
+/// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1. From an
+/// aggregate it takes them from the estimate. Nothing is simulated.
 #[derive(Args)]
 pub(super) struct Plan {
     /// Number of features, d
@@ -35,7 +35,7 @@ pub(super) struct Plan {
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// The eigenvalues that stand out, as shares of the total variance, separated by commas: 0.646,0.176,0.088
+    /// The largest eigenvalues, as shares of the total variance, separated by commas: 0.646,0.176,0.088
     #[arg(
         long,
         value_name = "SHARES",
@@ -44,10 +44,10 @@ pub(super) struct Plan {
         required_unless_present = "aggregate"
     )]
     spectrum: Option<Eigenvalues>,
-    /// Every other eigenvalue [default: what the spectrum leaves of 1, in equal parts]
+    /// Every other eigenvalue [default: the rest of 1, in equal parts]
     #[arg(long, allow_hyphen_values = true)]
     bulk: Option<f64>,
-    /// Plan for another collection like this one, with its task
+    /// Plan for a collection like that of this aggregate, with its task
     #[arg(long, value_name = "FILE", requires = "task", conflicts_with_all = ["dimension", "spectrum", "bulk"])]
     aggregate: Option<PathBuf>,
     /// The task file of the aggregate
@@ -61,18 +61,18 @@ pub(super) struct Plan {
     /// How records are randomized
     #[arg(long, value_parser = parameters::mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
-    /// Privacy parameter epsilon, of one report, or of the anonymised batch where --shuffled plans for one
+    /// Privacy parameter epsilon, per report, or of the anonymised batch with --shuffled
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true, required_unless_present = "task")]
     epsilon: Option<Epsilon>,
     #[command(flatten)]
     parameters: MechanismParameters,
-    /// A number of reports: what will they give?
+    /// A number of reports: predict the error they give
     #[arg(long, value_name = "N")]
     records: Option<u64>,
-    /// An error ||sin Theta||_F^2: how many reports does it take? With --records: which epsilon?
+    /// An error ||sin Theta||_F^2: find the number of reports it takes, or the epsilon with --records
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
     target: Option<f64>,
-    /// Also plan for reports that are shuffled before anybody sees them: epsilon is then that of the batch, with this
+    /// Also plan for reports that are shuffled before anybody sees them; epsilon is then that of the batch, with this
     /// delta
     #[arg(
         long,
@@ -83,7 +83,7 @@ pub(super) struct Plan {
         allow_negative_numbers = true
     )]
     shuffled: Option<Delta>,
-    /// Number of features that the components live on, for the published rates on sparse components
+    /// Number of features that the components use, for the published rates on sparse components
     #[arg(long)]
     sparsity: Option<usize>,
     #[command(flatten)]
@@ -163,8 +163,7 @@ impl Plan {
         Ok(planner.answer(*epsilon, *delta, &question)?)
     }
 
-    /// The error over the numbers of reports that matter here: from well below the first threshold to beyond all
-    /// answers.
+    /// The error over the relevant numbers of reports: from well below the first threshold to beyond all answers.
     fn curve(&self, setting: &Setting, result: &PlanResult) -> Result<ErrorCurve> {
         const POINTS: i32 = 72;
         let plan = &result.plan;
@@ -188,7 +187,7 @@ impl Plan {
     }
 }
 
-/// What the arguments ask for decides about a spectrum, a rank, a target and a mechanism; other errors are failures.
+/// Errors about a spectrum, a rank, a target or a mechanism are wrong usage; others are failures.
 impl From<PredictionError> for CliError {
     fn from(error: PredictionError) -> Self {
         use PredictionError::{Centred, Mechanism, Noise, Rank, Spectrum, Sum, Target};

@@ -1,4 +1,4 @@
-//! What a plan says, for programs and for people.
+//! The result of `plan`, as JSON and as text.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(super) struct PlanResult {
 }
 
 impl PlanResult {
-    /// One line on what is planned.
+    /// One line on the plan's setting.
     pub(super) fn heading(&self) -> String {
         let Plan { rank, dimension, guarantee, .. } = &self.plan;
         format!("{rank} of {dimension} components, each report {guarantee}")
@@ -84,17 +84,17 @@ fn predicted_text(what: &str, predicted: Option<&Prediction>, uninformed: f64) -
         parts.join(", ")
     );
     if lost > 0 {
-        text += &format!("               {lost} of {} components cannot be told from noise\n", parts.len());
+        text += &format!("               {lost} of {} components cannot be distinguished from noise\n", parts.len());
     }
     text
 }
 
 fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
     let mut text = format!(
-        "shuffled, so that the batch has ({}, {}) against whoever sees it without its senders:\n",
+        "shuffled, so that the batch has ({}, {}) against anyone who sees it without its senders:\n",
         shuffled.epsilon, shuffled.delta
     );
-    let local = |epsilon: Epsilon| format!("epsilon {} of every report", at_least(epsilon.value()));
+    let local = |epsilon: Epsilon| format!("epsilon {} per report", at_least(epsilon.value()));
     if let (Some(records), Some(found)) = (plan.records, shuffled.local_epsilon) {
         let allowed = found.map_or_else(|| "no epsilon".to_owned(), local);
         let what = format!("  {} reports, {allowed}", grouped(records));
@@ -114,7 +114,7 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
     text
 }
 
-/// Four decimals, rounded down: what is allowed up to a number is allowed up to the one that is shown.
+/// Four decimals, rounded down: what is allowed up to a number is allowed up to the number shown.
 fn at_least(value: f64) -> String {
     let shown = format!("{value:.4}");
     match shown.parse::<f64>() {
@@ -128,7 +128,7 @@ fn bounds_text(bounds: &[Published]) -> String {
     let mut text = String::new();
     let kinds = [
         (true, "published bounds, each for its own method, model and measure of error"),
-        (false, "published rates, without their constants: to compare settings by, not numbers of anything"),
+        (false, "published rates, without their constants: they compare settings, and are not numbers of anything"),
     ];
     for (is_bound, title) in kinds {
         let applying: Vec<(&Published, f64)> = bounds
@@ -147,7 +147,7 @@ fn bounds_text(bounds: &[Published]) -> String {
                     format!("{} records suffice", grouped(value.ceil() as u64))
                 }
                 (true, Quantity::Records, _) => {
-                    format!("fewer than {} records do not on all data", grouped(value as u64))
+                    format!("fewer than {} records do not suffice on all data", grouped(value as u64))
                 }
                 (true, _, _) => format!("mean correlation at most {value:.4} on some data"),
                 (false, Quantity::Records, _) => format!("{side} rate of records: {value:.3e}"),

@@ -1,4 +1,4 @@
-//! From values to positions, and the round values to name on an axis.
+//! Scales from values to positions, and the round values that an axis names.
 
 /// A straight axis.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ impl LinearAxis {
             .into_iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        // Equal values stand in the middle.
+        // Equal values go in the middle.
         let space = if high > low { 0.06 * (high - low) } else { high.abs().max(f64::MIN_POSITIVE) };
         Self { low: low - space, high: high + space, start, end }
     }
@@ -49,7 +49,7 @@ impl LinearAxis {
     }
 }
 
-/// A number as an axis names it.
+/// A number in the form of an axis label.
 pub(super) fn label(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {

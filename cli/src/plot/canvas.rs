@@ -10,12 +10,13 @@ use super::{LEFT, RIGHT};
 pub(super) const INK: &str = "#1f2328";
 pub(super) const MUTED: &str = "#59636e";
 pub(super) const GRID: &str = "#e4e7eb";
-/// What is kept, what is not, and what is compared with: distinct in every common form of colour blindness.
+/// The colours of what is kept, what is not, and what is compared with: distinct in every common form of colour
+/// blindness.
 pub(super) const ACCENT: &str = "#0b5cad";
 pub(super) const PALE: &str = "#9aa5b1";
 pub(super) const WARNING: &str = "#b35900";
 
-/// Where a text stands relative to its position.
+/// The alignment of a text at its position.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -46,7 +47,7 @@ pub(super) fn printable(content: &str) -> String {
         .collect()
 }
 
-/// At most so many characters, with an ellipsis before the last third where some are missing: names often differ at
+/// At most that many characters, with an ellipsis before the last third where some are missing: names often differ at
 /// their end, as those of a column's categories do.
 pub(super) fn shortened(content: &str, most: usize) -> String {
     let characters: Vec<char> = content.chars().collect();
@@ -81,7 +82,7 @@ pub(super) fn dot(x: f64, y: f64, radius: f64, color: &str) -> Circle {
     Circle::new().set("cx", round(x)).set("cy", round(y)).set("r", radius).set("fill", color)
 }
 
-/// A dashed line, of what is compared with.
+/// A dashed line, for what is compared with.
 pub(super) fn dashed(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
     line(x1, y1, x2, y2, color).set("stroke-dasharray", "6 4").set("stroke-width", 1.5)
 }

@@ -17,9 +17,9 @@ pub(crate) struct ErrorCurve {
     pub(crate) subtitle: String,
     /// Numbers of reports, ascending, and errors.
     pub(crate) points: Vec<(f64, f64)>,
-    /// Numbers of reports from which on components can be recovered.
+    /// The numbers of reports from which components can be recovered.
     pub(crate) thresholds: Vec<u64>,
-    /// What a random subspace has.
+    /// The error of a random subspace.
     pub(crate) uninformed: f64,
     /// An error, and the number of reports that it takes.
     pub(crate) target: Option<(f64, Option<u64>)>,
@@ -54,7 +54,7 @@ fn panel(curve: &ErrorCurve) -> Panel {
     let guess = up(curve.uninformed);
     group = group.add(line(LEFT, guess, RIGHT, guess, PALE));
     group = group.add(text(RIGHT, guess - 6.0, "a random subspace", Anchor::End, MUTED));
-    // Those of like components fall together: each is named below the one before.
+    // Those of similar components coincide: each name goes below the previous one.
     for (index, &records) in curve.thresholds.iter().enumerate() {
         let at = across(records as f64);
         let name = format!("component {} from {}", index + 1, grouped(records));
@@ -101,7 +101,7 @@ fn power(exponent: i32) -> String {
     }
 }
 
-/// What the picture says, for those who do not see it.
+/// The description for readers who cannot see the picture.
 fn description(curve: &ErrorCurve) -> String {
     let mut text = String::new();
     if let [(first, start), .., (last, end)] = curve.points[..] {

@@ -61,8 +61,7 @@ pub(crate) fn figures(title: &str, name: &str, figures: &[Figure]) -> String {
     format!("{document}\n")
 }
 
-/// The dark page's colours. Those of the light one are attributes of the elements, for programs that know no style
-/// sheets.
+/// The dark page's colours. Those of the light one are attributes of the elements, for programs without style sheets.
 fn style_sheet(legend: &[Entry<'_>]) -> String {
     let mut rules = String::from(".ep-ink{fill:#e6edf3}.ep-muted{fill:#9198a1}.ep-grid{stroke:#3d444d}");
     for Entry { color, class, .. } in legend {
@@ -157,7 +156,7 @@ impl Ruler {
         let (low, high) = self.scale.range();
         let step = (((high - low) / 6.0).ceil() as usize).max(1);
         let marks = |factors: &[f64]| self.scale.decades(step, factors);
-        // The coarsest of them with three marks.
+        // The coarsest with three marks.
         let finest = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
         let coarser = [&[1.0][..], &[1.0, 2.0, 5.0]].map(marks).into_iter().find(|marks| marks.len() > 2);
         coarser.unwrap_or_else(|| marks(&finest))
@@ -231,7 +230,7 @@ fn draw(series: &Series, entry: &Entry<'_>, x: &Ruler, y: &Ruler) -> Group {
     group
 }
 
-/// What the pictures show, for those who do not see them: the ends of every line.
+/// The description for readers who cannot see the pictures: the ends of every line.
 fn description(figures: &[Figure]) -> String {
     let mut text = String::new();
     for figure in figures {

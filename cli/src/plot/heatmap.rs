@@ -5,7 +5,7 @@ use svg::node::element::{Group, Title};
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, heading, line, rectangle, shortened, text};
 use super::{Figure, MARGIN, Panel, WIDTH};
 
-/// The most features and components shown: more could not be read.
+/// The most features and components shown: more would be illegible.
 const MOST_ROWS: usize = 40;
 const MOST_COLUMNS: usize = 30;
 
@@ -22,7 +22,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     let columns = figure.components.len().min(MOST_COLUMNS);
     let space = WIDTH - MARGIN - LEVERAGES - LEFT;
     let cell = (space / columns.max(1) as f64).min(84.0);
-    // Features that take no part have nothing to show.
+    // Features that take no part are left out.
     let part = figure.order.iter().filter(|&&row| figure.leverages[row] > 1e-12).count();
     let rows = &figure.order[..part.min(MOST_ROWS)];
     let mut group = heading("Loadings", &explanation(figure, part, rows.len(), columns));
@@ -105,13 +105,13 @@ fn legend(mut group: Group, top: f64) -> Group {
     group.add(text(LEFT - 10.0, top + 10.0, "Loading", Anchor::End, MUTED))
 }
 
-/// Blue for negative, white for 0, red for positive: lightness falls evenly to both sides, and the two hues are told
-/// apart in every common form of colour blindness (the ends of ColorBrewer's RdBu, Brewer & Harrower 2003).
+/// Blue for negative, white for 0, red for positive: lightness falls evenly to both sides, and the two hues are
+/// distinct in every common form of colour blindness (the ends of ColorBrewer's RdBu, Brewer & Harrower 2003).
 fn color(loading: f64) -> String {
     const NEGATIVE: [f64; 3] = [33.0, 102.0, 172.0];
     const POSITIVE: [f64; 3] = [178.0, 24.0, 43.0];
     let end = if loading < 0.0 { NEGATIVE } else { POSITIVE };
-    // Most loadings are small: a power below 1 tells them apart.
+    // Most loadings are small: a power below 1 spreads them.
     let amount = loading.abs().min(1.0).powf(0.8);
     let [red, green, blue] = end.map(|end| (255.0 + (end - 255.0) * amount).round() as u8);
     format!("#{red:02x}{green:02x}{blue:02x}")

@@ -1,4 +1,4 @@
-//! Methods side by side: each a line with its error, by whom it asks to be trusted.
+//! Methods side by side: one line each with its error, grouped by whom it requires trust in.
 
 use ldp_pca_literature::baselines::Trust;
 use ldp_pca_literature::baselines::comparison::Quartiles;
@@ -12,13 +12,13 @@ const ROW: f64 = 26.0;
 const TOP: f64 = 62.0;
 const LEFT: f64 = MARGIN + 250.0;
 const RIGHT: f64 = WIDTH - MARGIN - 150.0;
-/// The least error that has a place of its own: what rounding leaves is none.
+/// The least error with a place of its own: smaller ones are rounding.
 const LEAST: f64 = 1e-6;
 
 /// What is drawn.
 pub(crate) struct MethodsFigure {
     pub(crate) subtitle: String,
-    /// What a random subspace has.
+    /// The error of a random subspace.
     pub(crate) uninformed: f64,
     pub(crate) panels: Vec<MethodsPanel>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct MethodsPanel {
 pub(crate) struct MethodMark {
     pub(crate) name: &'static str,
     pub(crate) trust: Trust,
-    /// `None` where it refuses.
+    /// `None` where the method refuses.
     pub(crate) error: Option<Quartiles>,
 }
 
@@ -101,7 +101,7 @@ fn ticks(scale: &LinearAxis) -> Vec<f64> {
     scale.decades(1, if high - low > 2.2 { &[1.0] } else { &[1.0, 2.0, 5.0] })
 }
 
-/// What the picture says, for those who do not see it.
+/// The description for readers who cannot see the picture.
 fn description(figure: &MethodsFigure) -> String {
     let said = |mark: &MethodMark| match mark.error {
         Some(error) => format!("{} {:.4}", mark.name, error.median),

@@ -50,11 +50,11 @@ pub(super) struct Figure<'a> {
     pub(super) penalty: Option<f64>,
 }
 
-/// Width of the picture; it scales to whatever it is shown in.
+/// Width of the picture, which scales to its container.
 const WIDTH: f64 = 960.0;
 /// Left and right edge of everything drawn.
 const MARGIN: f64 = 40.0;
-/// Where curves begin, right of the names of their levels, and end.
+/// Where curves start, right of the names of their levels, and where they end.
 const LEFT: f64 = MARGIN + 60.0;
 const RIGHT: f64 = WIDTH - MARGIN;
 /// Space above the first panel and between two.
@@ -109,14 +109,14 @@ fn document(height: f64, prefix: &str) -> Document {
         .set("font-size", 13)
 }
 
-/// With its title, and what it says for those who do not see it.
+/// The picture with its title, and its description for readers who cannot see it.
 fn described(document: Document, prefix: &str, title: &str, description: &str) -> Document {
     let description =
         Description::new().set("id", format!("{prefix}description")).add(svg::node::Text::new(printable(description)));
     document.add(Title::new(printable(title)).set("id", format!("{prefix}title"))).add(description)
 }
 
-/// What the picture says, for those who do not see it.
+/// The description for readers who cannot see the picture.
 fn description(figure: &Figure<'_>) -> String {
     let above = figure.eigenvalues.iter().filter(|&&value| value > figure.noise_edge).count();
     let named: Vec<String> = figure

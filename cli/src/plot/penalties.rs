@@ -1,4 +1,4 @@
-//! What the penalties that were tried give: the size of the support, and the cross-validated score.
+//! The penalties that were tried: the sizes of their supports, and their cross-validated scores.
 
 use svg::node::element::{Group, Title};
 
@@ -81,10 +81,10 @@ fn penalty_label(penalty: f64) -> String {
     if penalty == 0.0 { "0".to_owned() } else { format!("{penalty:.1e}") }
 }
 
-/// A logarithmic axis, on which 0 stands a step left of the smallest other penalty.
+/// A logarithmic axis with 0 a step left of the smallest other penalty.
 struct PenaltyAxis {
     scale: LinearAxis,
-    /// Where 0 stands, on the scale of logarithms.
+    /// The place of 0 on the scale of logarithms.
     zero: f64,
     penalties: Vec<f64>,
 }

@@ -19,7 +19,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     let mut group = heading(
         "Eigenvalues",
         &format!(
-            "All {count} of the debiased covariance; above the noise edge is what noise alone would not give. The {} \
+            "All {count} of the debiased covariance. Noise alone would give none above the noise edge. The {} \
                 largest are marked.",
             figure.rank
         ),

@@ -1,4 +1,4 @@
-//! The covariance itself as an answer of `recover`, denoised.
+//! The denoised covariance as a result of `recover`.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use super::loadings::LoadingsFile;
 use crate::choice::{Choice, one_of};
 use crate::error::{CliError, Result};
 
-/// Whether the covariance is wanted, and as what.
+/// The arguments of the covariance.
 #[derive(Args)]
 pub(super) struct CovarianceArguments {
     /// Where to write the covariance (d × d), denoised: .csv with feature names, .npy, or .json
     #[arg(long, value_name = "FILE")]
     covariance: Option<PathBuf>,
-    /// What becomes of the noise in it
+    /// How its noise is treated
     #[arg(long, value_parser = one_of(&DENOISINGS), default_value = "frobenius", requires = "covariance")]
     denoise: Denoising,
 }
 
-/// What is done with the eigenvalues of the estimate. The eigenvectors stay.
+/// The treatment of the eigenvalues of the estimate. The eigenvectors stay.
 const DENOISINGS: [Choice<Denoising>; 4] = [
     (
         "frobenius",
@@ -81,7 +81,8 @@ impl CovarianceResult {
             return String::new();
         };
         format!(
-            "covariance  {} of its eigenvalues stand out of the noise, the others were set to their mean, {bulk:.2e}\n",
+            "covariance  {} of its eigenvalues stand out from the noise, the others were set to their mean, \
+            {bulk:.2e}\n",
             eigenvalues.len()
         )
     }

@@ -8,7 +8,7 @@ use nalgebra::DMatrix;
 use crate::error::{CliError, Result};
 use crate::files;
 
-/// Where a matrix with one row per feature is written, in the format that the extension stands for.
+/// The file for a matrix with one row per feature, in the format of its extension.
 pub(super) struct LoadingsFile {
     path: PathBuf,
     format: LoadingsFormat,

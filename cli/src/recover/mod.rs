@@ -1,4 +1,4 @@
-//! `recover`.
+//! The `recover` command: components from summed reports.
 
 mod denoising;
 mod loadings;
@@ -45,7 +45,7 @@ pub(super) struct Recover {
     rank: Rank,
     #[command(flatten)]
     sparse: SparseArguments,
-    /// Draw the known noise again so many times (200 or more) for an interval of the error and the stability of the
+    /// Redraw the known noise this many times (200 or more), for an interval of the error and the stability of the
     /// support
     #[arg(long, value_name = "REPLICATES", num_args = 0..=1, default_missing_value = "200")]
     bootstrap: Option<usize>,
@@ -54,7 +54,7 @@ pub(super) struct Recover {
     bootstrap_seed: u64,
     #[command(flatten)]
     hostile: HostileArguments,
-    /// Compare with the components of these records, found without privacy
+    /// Compare with the components of these records, computed without privacy
     #[arg(long, value_name = "RECORDS")]
     reference: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! How far an answer is, on a terminal.
+//! The progress of a recovery, on a terminal.
 
 use std::ops::ControlFlow;
 use std::time::Instant;

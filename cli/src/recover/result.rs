@@ -1,4 +1,4 @@
-//! What `recover` found and wrote. docs/recover.md has the meaning of every key.
+//! The result of `recover`. docs/recover.md has the meaning of every key.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::denoising::CovarianceResult;
 
-/// An answer, and what became of it.
+/// An answer, and what was written of it.
 #[derive(Default, Serialize)]
 pub(crate) struct RecoverResult {
     #[serde(flatten)]

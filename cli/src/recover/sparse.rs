@@ -16,7 +16,7 @@ pub(super) struct SparseArguments {
     #[arg(long, value_name = "auto|cv|NUMBER", default_value = "auto", value_parser = penalty_choice,
         requires = "sparse", allow_hyphen_values = true)]
     pub(super) penalty: PenaltyChoice,
-    /// Solve a sequence of so many penalties too, from the largest that changes anything to a quarter of `auto`, and
+    /// Also solve a sequence of this many penalties, from the largest that changes anything to a quarter of `auto`, and
     /// show what each gives
     #[arg(long, value_name = "POINTS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
         value_parser = clap::value_parser!(u16).range(2..=1000), requires = "sparse")]

@@ -1,4 +1,4 @@
-//! What `recover` found, as people see it.
+//! The result of `recover` as text.
 
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
@@ -72,8 +72,8 @@ fn warning(answer: &Answer) -> String {
     }
     let of_what = if answer.sparse.is_some() { " on as many features" } else { "" };
     format!(
-        "warning     {buried} of them cannot be told from noise, which alone gives a variance of {edge:.5}{of_what}: \
-         collect more reports, or ask for fewer components\n"
+        "warning     {buried} of them cannot be distinguished from noise, which alone gives a variance of \
+         {edge:.5}{of_what}: collect more reports, or ask for fewer components\n"
     )
 }
 

@@ -7,7 +7,7 @@ use ldp_pca_server::ServerConfig;
 use crate::error::{CliError, Result};
 use crate::files;
 
-/// Reads the file. What is wrong is told with its place, and never with the line itself, which may hold a token.
+/// Reads the file. An error names the place, and never quotes the line, which may hold a token.
 pub(super) fn read(path: &Path) -> Result<ServerConfig> {
     let text = files::text(path)?;
     parse(&text).map_err(|problem| CliError::Usage(format!("{}, {problem}", path.display())))
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(config.log.format, LogFormat::Json);
         assert_eq!((config.tokens.admin.len(), config.tokens.collector.len()), (2, 0));
         assert_ne!(config.seeds_rate_limit, ServerConfig::new("").seeds_rate_limit);
-        // Each field differs, told by the one text that shows all of them.
+        // Each field differs: one text shows all of them.
         let (default, found) = (format!("{:#?}", ServerConfig::new("")), format!("{config:#?}"));
         let fields = |text: &str| -> Vec<String> {
             let starts = text

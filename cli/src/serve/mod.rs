@@ -1,4 +1,4 @@
-//! `serve`.
+//! The `serve` command: an aggregator over HTTP.
 
 pub(crate) mod config;
 
@@ -20,17 +20,17 @@ use super::output::{grouped, note};
 /// Collect reports over HTTP
 ///
 /// Everything acknowledged is on disk. Tasks come over HTTP (`ldp-pca task put`) or with --task; those that the folder
-/// already holds are served too. Ctrl-C stops it after the requests at hand.
+/// already holds are served too. Ctrl-C finishes the current requests, then stops.
 #[derive(Args)]
 pub(super) struct Serve {
-    /// The folder that holds tasks and reports; made if it is not there
+    /// The folder that holds tasks and reports; created if missing
     #[arg(long, required_unless_present = "config")]
     data: Option<PathBuf>,
     /// A file of settings in TOML (docs/http-api.md); options given here win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A PostgreSQL database for tasks and reports in place of the folder, as
-    /// postgres:///reports?host=/run/postgresql&user=aggregator; a password belongs in the --config file, for every
+    /// postgres:///reports?host=/run/postgresql&user=aggregator; put a password into the --config file, because every
     /// user of a machine sees the options of its processes
     #[arg(long, value_name = "URL")]
     store: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Serve {
     /// Show components to everybody, without the collector's token
     #[arg(long)]
     open_recovery: bool,
-    /// Take reports that made their own ids, too, where a task does not say otherwise: a modified client can then
+    /// Also accept reports that made their own ids, where a task does not say otherwise; a modified client can then
     /// choose among more directions
     #[arg(long)]
     no_issued_ids: bool,
@@ -92,7 +92,7 @@ impl Serve {
     fn serve(&self, config: ServerConfig, tasks: Vec<Task>) -> Result<()> {
         // Every connection is an open file.
         raise_file_limit();
-        // What is made is this user's alone, whatever others make.
+        // New files are this user's alone, whatever the process inherited.
         keep_files_private();
         runtime()?.block_on(async {
             let _hangups = on_hangup(config.tls.is_some());
@@ -106,7 +106,7 @@ impl Serve {
             // Programs read this line to learn the port.
             println!("listening on http://{}", server.local_addr());
             for path in server.made_tokens() {
-                say(false, format!("made {}: whoever has what is in it may do what it is named after", path.display()));
+                say(false, format!("made {}: its token grants the role that the file is named after", path.display()));
             }
             for task in server.tasks() {
                 let (records, ceiling) = (grouped(task.records), grouped(task.ceiling));
@@ -115,7 +115,7 @@ impl Serve {
                     say(true, format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
                 }
                 if task.damaged_reports > 0 {
-                    let lost = "damaged reports are not counted: the disk lost what it had";
+                    let lost = "damaged reports are not counted: the disk lost them";
                     say(true, format!("  warning: {} {lost}", task.damaged_reports));
                 }
             }
@@ -128,7 +128,7 @@ impl Serve {
         })
     }
 
-    /// The settings of the file, if any, under those of the command line.
+    /// The settings of the file, if any, overridden by those of the command line.
     fn config(&self) -> Result<ServerConfig> {
         let mut config = match &self.config {
             Some(path) => config::read(path)?,
@@ -145,7 +145,7 @@ impl Serve {
         config.issued_ids &= !self.no_issued_ids;
         if config.data.as_os_str().is_empty() {
             return Err(CliError::Usage(
-                "there is no folder for tasks and reports: give --data, or data in the --config file".into(),
+                "no folder for tasks and reports is given: use --data, or data in the --config file".into(),
             ));
         }
         Ok(config)
@@ -173,9 +173,9 @@ fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
     }
 }
 
-/// Writes what the server tells to standard error from now on.
+/// Starts the server's log on standard error.
 fn start_log(log: &LogConfig) -> Result<()> {
-    // A word that is no level would be taken for the name of a module.
+    // A word that is not a level would be read as the name of a module.
     let is_word = log.level.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let filter = if is_word {
         log.level
@@ -204,8 +204,8 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
         .map_err(|error| CliError::Failed(format!("cannot start the server's threads: {error}")))
 }
 
-/// SIGHUP, which service managers send to have files read again, never ends the server, from its first moment on. The
-/// certificate is read again by whoever has it.
+/// SIGHUP, which service managers send to have files read again, never ends the server, from its first moment on. Where
+/// there is a certificate, it is read again.
 fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
     #[cfg(unix)]
     let hangups = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
@@ -215,7 +215,7 @@ fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
             while hangups.recv().await.is_some() {
                 if !has_certificate {
                     tracing::info!(
-                        "SIGHUP: there is no certificate to read again; settings are read at the start alone"
+                        "SIGHUP: there is no certificate to read again; settings are read only at the start"
                     );
                 }
             }
@@ -238,7 +238,7 @@ pub(super) async fn stopped() {
             return;
         }
     }
-    // Without signals there is only the end of the process.
+    // Without signals, only the end of the process stops it.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -1,4 +1,4 @@
-//! `task new`; `task put` is in `put`, and `task types` in `types`.
+//! The `task` commands: `new` here, `put` and `types` in files of their own.
 
 mod put;
 mod types;
@@ -45,7 +45,7 @@ pub(super) struct New {
     #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
     #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
     centre: Option<Centring>,
-    /// Into how many independent sums reports are split, for cross-validation
+    /// The number of independent sums that reports are split into, for cross-validation
     #[arg(long, default_value_t = 1)]
     folds: u32,
     /// Where to write the task
@@ -55,7 +55,7 @@ pub(super) struct New {
     format: Format,
 }
 
-/// What a task promises and costs.
+/// The guarantee and the cost of a task.
 #[derive(Serialize)]
 pub(super) struct TaskSummary {
     pub(super) digest: String,
@@ -70,12 +70,12 @@ pub(super) struct TaskSummary {
     /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
     /// record.
     pub(super) entry_deviation: f64,
-    /// What one hostile report moves an eigenvalue of the second moments by at most, times the number of reports, in
+    /// The most that one hostile report can move an eigenvalue of the second moments, times the number of reports, in
     /// the same units.
     pub(super) pull: Pull,
 }
 
-/// What estimating the mean costs in noise.
+/// The cost in noise of estimating the mean.
 #[derive(Serialize)]
 pub(super) struct CentringSummary {
     weight: f64,
@@ -130,7 +130,7 @@ impl TaskSummary {
             Bounding::Clip { radius } => format!("clipped to radius {}", radius.value()),
         };
         let matrix = match self.centring {
-            // What a report does to the covariance depends on the mean, too.
+            // The effect of a report on the covariance depends on the mean, too.
             Some(_) => "the second moments of bounded records (`recover` has the covariance's)",
             None => "the second moments of bounded records",
         };

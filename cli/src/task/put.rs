@@ -1,4 +1,4 @@
-//! `task put`.
+//! The `task put` command: a task for a running aggregator.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::output::Format;
 
 /// Give a running aggregator a task to collect for
 ///
-/// A task that it has already keeps its reports, and its settings but for those given here.
+/// A task that it already has keeps its reports, and all settings except those given here.
 #[derive(Args)]
 pub(crate) struct Put {
     /// The task file (see `task new`)
@@ -35,11 +35,11 @@ pub(crate) struct Put {
     format: Format,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Serialize)]
 struct PutSummary {
     task: String,
-    /// Whether the aggregator did not have it before.
+    /// Whether the task is new to the aggregator.
     created: bool,
     url: String,
 }
@@ -57,12 +57,12 @@ impl Change {
         let none = Map::new();
         let before = self.before.as_ref().unwrap_or(&none);
         let names: BTreeSet<&String> = before.keys().chain(self.after.keys()).collect();
-        let told = |settings: &Map<String, Value>, name: &str| {
+        let shown = |settings: &Map<String, Value>, name: &str| {
             settings.get(name).map_or("not set".to_owned(), Value::to_string)
         };
         let mut text = String::from(if self.created { "the aggregator does not have the task yet\n" } else { "" });
         for name in names {
-            let (from, to) = (told(before, name), told(&self.after, name));
+            let (from, to) = (shown(before, name), shown(&self.after, name));
             text +=
                 &if from == to { format!("{name}: {from}, as now\n") } else { format!("{name}: {from}, then {to}\n") };
         }
@@ -76,7 +76,7 @@ impl Put {
         let settings = match &self.settings {
             Some(path) => {
                 let text = files::text(path)?;
-                // Checked here, where the file has a name; sent as it is, for a null says something.
+                // Checked here, where the file has a name. Sent as it is, because a null has a meaning.
                 serde_json::from_str::<TaskSettings>(&text).in_file(path)?;
                 text
             }
@@ -93,7 +93,7 @@ impl Put {
         let status = response.status();
         if !status.is_success() {
             let problem: Value = response.body_mut().read_json().unwrap_or_default();
-            let detail = problem["detail"].as_str().unwrap_or("it is no aggregator");
+            let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator");
             return Err(CliError::Failed(format!("{url} answers {}: {detail}", status.as_u16())));
         }
         if self.dry_run {

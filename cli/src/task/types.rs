@@ -1,4 +1,4 @@
-//! `task types`.
+//! The `task types` command: a TypeScript module for a task.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ fn module(task: &Task) -> String {
         read().map(|column| format!("  readonly {}: {};\n", json(&column.name), value(column))).collect();
     let labels: String = read().filter_map(listed).map(|line| format!("  {line},\n")).collect();
     format!(
-        "// Made by `ldp-pca task types`. A task never changes: make this anew for another one.\n\n\
+        "// Made by `ldp-pca task types`. A task never changes: make this again for another one.\n\n\
          /** The task, for `Task.parse`. */\n\
          export const task = {document} as const;\n\n\
          /** Its digest, for `Task.fetch<typeof task.schema>(url, {{ digest }})`. */\n\
@@ -50,7 +50,7 @@ fn module(task: &Task) -> String {
     )
 }
 
-/// The type of a column's values. What a column that counts unseen ones as `other` may hold is any text.
+/// The type of a column's values. A column that counts unseen values as `other` may hold any text.
 fn value(column: &Column) -> String {
     let mut held: Vec<String> = match &column.kind {
         ColumnKind::Categorical { values, unseen: Unseen::Zero } => values.iter().map(json).collect(),
@@ -68,7 +68,7 @@ fn listed(column: &Column) -> Option<String> {
     }
 }
 
-/// Texts, and what is made of them and of numbers, can be written.
+/// Writes texts, numbers, and values made of them as JSON.
 fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a task's reports promise, as the command tells it.
+//! `account`: the guarantees that it states.
 
 use ldp_pca::privacy::composition::Method;
 

@@ -1,4 +1,4 @@
-//! `compare`: every method in one table, on records of one's own, and the committed table of the documentation.
+//! `compare`: every method in one table, on given records, and the committed table of the documentation.
 
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_literature::baselines::catalogue::{key, methods};

@@ -1,4 +1,4 @@
-//! From a sample to components, and what every command prints on the way.
+//! The whole way from a sample to components, and what every command prints.
 
 use serde_json::{Value, json};
 

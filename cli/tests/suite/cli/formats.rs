@@ -1,4 +1,4 @@
-//! Files as they come: with and without header, gzip, NPY, byte-order marks, line ends, quotes.
+//! Input files in all their forms: with and without header, gzip, NPY, byte-order marks, line ends, quotes.
 
 use crate::support::{Folder, PEOPLE, gzip, npy, npy_matrix};
 

@@ -1,4 +1,4 @@
-//! `recover` with every choice of penalty, its picture, and the inputs at the edge of what has an answer.
+//! `recover` with every choice of penalty, its picture, and inputs at the limits of what has an answer.
 
 use nalgebra::{DMatrix, DVector};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Bad input: every one is refused with the value, the place and the remedy, and leaves nothing behind.
+//! Bad input: each is refused with the value, the place and the remedy, and leaves nothing behind.
 
 use crate::support::{Folder, PEOPLE, gzip, npy, npy_matrix};
 

@@ -1,5 +1,5 @@
-//! What a command prints is often kept by others: no value of a record is in it, and no name of a file that the schema
-//! does not have.
+//! Output without secrets, since others often keep it: no value of a record, and no name in a file that the schema does
+//! not have.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Where results go: standard output, files, and what happens when either is not there.
+//! The destinations of results: standard output, files, and what happens when either is missing.
 
 use std::io::Read as _;
 use std::process::Stdio;

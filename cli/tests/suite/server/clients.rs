@@ -1,4 +1,4 @@
-//! What one client can take, and what it leaves to others. Each limit is tried without it too: then the attack must
+//! The limits of one client, and what they leave to others. Each attack is also tried without the limit: then it must
 //! work.
 
 use std::io::Write;

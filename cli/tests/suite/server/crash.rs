@@ -1,4 +1,4 @@
-//! What a crash, a full disk or a changed file leaves behind.
+//! The state after a crash, on a full disk, or with a changed file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};

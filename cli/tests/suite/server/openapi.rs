@@ -1,4 +1,4 @@
-//! The interface as a document, held to the real server.
+//! The OpenAPI document, compared with the real server.
 
 use ldp_pca::task::Task;
 use ldp_pca_server::TaskSettings;

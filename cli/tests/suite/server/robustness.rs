@@ -1,4 +1,4 @@
-//! What a server lives through: crowds of idle clients, and kill -9 at any moment.
+//! A server under stress: crowds of idle clients, and kill -9 at any moment.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};

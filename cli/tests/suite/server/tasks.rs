@@ -1,4 +1,4 @@
-//! Tasks that come, change and go, and who may make them do so.
+//! Tasks that are added, changed and deleted, and who may do so.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! HTTP by hand, one connection after the other's manners: for what a well-behaved client does not do.
+//! HTTP by hand, for what a well-behaved client does not do.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
